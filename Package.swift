@@ -1,0 +1,96 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+/// What every target of ours is compiled with: strict concurrency comes with the language mode, the rest is opt-in.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+/// The wire types keep `package` access so that no generated type shows in a public library.
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
+let collections: Target.Dependency = .product(name: "Collections", package: "swift-collections")
+let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "cuecast",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "Cuecast", targets: ["Cuecast"]),
+        .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
+        .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
+        .library(name: "AdFormats", targets: ["AdFormats"]),
+        .executable(name: "cuecast", targets: ["CuecastCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    ],
+    targets: [
+        .systemLibrary(name: "CZeroMQ"),
+        library("ZeroMQ", ["CZeroMQ"]),
+        library("CuecastWire", [protobuf]),
+        library("AdFormats"),
+        library("Cuecast", ["CuecastWire", logging]),
+        library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
+        library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
+        library("GatewayCore", ["CuecastWire", collections, hashTrees]),
+        library("SQLiteStore", ["GatewayCore", grdb, logging]),
+        library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration]),
+        library("GatewayHTTP", ["GatewayCore", "Gateway", hummingbird, lifecycle, logging]),
+        library(
+            "GatewayTestKit",
+            ["GatewayCore", "Gateway", "CuecastWire", "SQLiteStore", "ZeroMQ", lifecycle, logging]
+        ),
+        .executableTarget(
+            name: "CuecastCommand",
+            dependencies: [
+                "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
+                "SQLiteStore", "CuecastWire", argumentParser, configuration, lifecycle, logging,
+            ],
+            swiftSettings: strict
+        ),
+        tests("ZeroMQTests", ["ZeroMQ"]),
+        tests("CuecastWireTests", ["CuecastWire"]),
+        tests("AdFormatsTests", ["AdFormats"]),
+        tests("CuecastTests", ["Cuecast", "CuecastWire"]),
+        tests("CuecastBroadcastTests", ["CuecastBroadcast", "CuecastWire", "AdFormats"]),
+        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire"]),
+        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", grdb]),
+        tests(
+            "GatewayTests",
+            ["Gateway", "GatewayCore", "GatewayTestKit", "GatewayHTTP", "CuecastWire", "ZeroMQ", configuration, logging]
+        ),
+        tests(
+            "EndToEndTests",
+            ["Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "ZeroMQ", "SQLiteStore", "GatewayCore"]
+        ),
+    ]
+)
