@@ -86,7 +86,10 @@ let package = Package(
         tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", grdb]),
         tests(
             "GatewayTests",
-            ["Gateway", "GatewayCore", "GatewayTestKit", "GatewayHTTP", "CuecastWire", "ZeroMQ", configuration, logging]
+            [
+                "Gateway", "GatewayCore", "GatewayTestKit", "GatewayHTTP", "CuecastWire", "ZeroMQ", configuration,
+                logging,
+            ]
         ),
         tests(
             "EndToEndTests",

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import SwiftProtobuf
+
+/// One thing asked of a break, with all that the gateway's clock and configuration decided about it, so that every
+/// reader of the event log comes to the same result.
+package struct BreakEntry: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        case publish(Publish)
+        /// Starts a cued break at `start`.
+        case punch(BreakKey, start: Timestamp)
+        case update(Update)
+        case end(BroadcastRequest.End)
+        case cancel(BreakKey)
+        /// A timer's decision, about the break of this number only: a repeat is harmless.
+        case announce(BreakKey, BreakNumber)
+        /// A timer's decision, about the break of this number only: a repeat is harmless.
+        case expire(BreakKey, BreakNumber)
+    }
+
+    package struct Publish: Hashable, Sendable {
+        /// As the broadcaster sent it: repeats are compared with this.
+        package var request: BroadcastRequest.Publish
+        /// The start by the gateway's clock; `nil` for cued and pre-stream breaks.
+        package var start: Timestamp?
+        /// When the announcement is due.
+        package var announce: Timestamp
+        package var window: RequestWindow
+        /// Until when a cued or pre-stream break is held.
+        package var holdUntil: Timestamp?
+        /// The longest that a break without a duration lasts.
+        package var safetyDuration: Duration
+
+        package init(
+            request: BroadcastRequest.Publish,
+            start: Timestamp?,
+            announce: Timestamp,
+            window: RequestWindow,
+            holdUntil: Timestamp?,
+            safetyDuration: Duration
+        ) {
+            self.request = request
+            self.start = start
+            self.announce = announce
+            self.window = window
+            self.holdUntil = holdUntil
+            self.safetyDuration = safetyDuration
+        }
+    }
+
+    package struct Update: Hashable, Sendable {
+        package var request: BroadcastRequest.Update
+        /// The new start by the gateway's clock, where the request has one, with what follows from it.
+        package var start: Timestamp?
+        package var announce: Timestamp?
+        package var window: RequestWindow?
+
+        package init(
+            request: BroadcastRequest.Update,
+            start: Timestamp? = nil,
+            announce: Timestamp? = nil,
+            window: RequestWindow? = nil
+        ) {
+            self.request = request
+            self.start = start
+            self.announce = announce
+            self.window = window
+        }
+    }
+
+    /// When the gateway received it, or when the timer fired.
+    package var at: Timestamp
+    /// Who asked; empty where broadcasters are not told apart.
+    package var broadcaster: String
+    package var kind: Kind
+
+    package init(at: Timestamp, broadcaster: String = "", kind: Kind) {
+        self.at = at
+        self.broadcaster = broadcaster
+        self.kind = kind
+    }
+
+    /// The break that it is about.
+    package var key: BreakKey {
+        switch self.kind {
+        case .publish(let publish): publish.request.key
+        case .punch(let key, _), .cancel(let key), .announce(let key, _), .expire(let key, _): key
+        case .update(let update): update.request.key
+        case .end(let end): end.key
+        }
+    }
+}
+
+/// One record of the lane `breaks`: what was decided together and became durable together.
+package struct BreakGroup: Hashable, Sendable {
+    /// The most entries in one group; break numbers leave room for as many.
+    package static let groupEntriesMax = 1_024
+
+    package var entries: [BreakEntry]
+
+    package init(entries: [BreakEntry]) {
+        precondition(entries.count <= Self.groupEntriesMax, "a group holds at most \(Self.groupEntriesMax) entries")
+        self.entries = entries
+    }
+
+    /// The number of the break that the entry at `index` of the group at `offset` publishes.
+    package static func breakNumber(offset: UInt64, index: Int) -> BreakNumber {
+        BreakNumber(rawValue: offset * UInt64(Self.groupEntriesMax) + UInt64(index))
+    }
+
+    /// Reads a record of the log. A record that cannot be read means that the log was written by a later version or is
+    /// damaged: the caller stops rather than leave it out.
+    package init(decoding record: [UInt8]) throws(WireError) {
+        let wire = try decode(
+            Cuecast_V1_BreakGroup.self,
+            from: record,
+            atMost: .max,
+            limit: "log record",
+            what: "a group of breaks"
+        )
+        try requireAtMost(Self.groupEntriesMax, wire.entries.count, limit: "groupEntriesMax")
+        self.entries = try wire.entries.map { (entry) throws(WireError) in try BreakEntry(wire: entry) }
+    }
+
+    /// The record's bytes.
+    package func encoded() -> [UInt8] {
+        encode(Cuecast_V1_BreakGroup.with { $0.entries = self.entries.map(\.wire) })
+    }
+}
+
+extension BreakEntry {
+    init(wire: Cuecast_V1_BreakEntry) throws(WireError) {
+        self.at = Timestamp(microseconds: wire.atUs)
+        self.broadcaster = wire.broadcaster
+        switch wire.kind {
+        case .publish(let entry):
+            self.kind = .publish(
+                Publish(
+                    request: try BroadcastRequest.Publish(wire: entry.publish),
+                    start: entry.hasStartUs ? Timestamp(microseconds: entry.startUs) : nil,
+                    announce: Timestamp(microseconds: entry.announceUs),
+                    window: RequestWindow(wire: entry.window),
+                    holdUntil: entry.hasHoldUntilUs ? Timestamp(microseconds: entry.holdUntilUs) : nil,
+                    safetyDuration: .milliseconds(entry.safetyDurationMs)
+                )
+            )
+        case .punch(let entry):
+            self.kind = .punch(
+                try BreakKey(entry.punch.stream, entry.punch.breakID),
+                start: Timestamp(microseconds: entry.startUs)
+            )
+        case .update(let entry):
+            self.kind = .update(
+                Update(
+                    request: try BroadcastRequest.Update(wire: entry.update),
+                    start: entry.hasStartUs ? Timestamp(microseconds: entry.startUs) : nil,
+                    announce: entry.hasAnnounceUs ? Timestamp(microseconds: entry.announceUs) : nil,
+                    window: entry.hasWindow ? RequestWindow(wire: entry.window) : nil
+                )
+            )
+        case .end(let entry): self.kind = .end(try BroadcastRequest.End(wire: entry))
+        case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
+        case .announce(let entry):
+            self.kind = .announce(
+                try BreakKey(entry.stream, entry.breakID),
+                BreakNumber(rawValue: entry.breakNumber)
+            )
+        case .expire(let entry):
+            self.kind = .expire(
+                try BreakKey(entry.stream, entry.breakID),
+                BreakNumber(rawValue: entry.breakNumber)
+            )
+        case nil: throw .malformed(what: "a break entry that this version knows")
+        }
+    }
+
+    var wire: Cuecast_V1_BreakEntry {
+        .with {
+            $0.atUs = self.at.microseconds
+            $0.broadcaster = self.broadcaster
+            switch self.kind {
+            case .publish(let entry): $0.publish = entry.wire
+            case .punch(let key, let start):
+                $0.punch = .with {
+                    $0.punch = BroadcastRequest.Punch(key: key).wire
+                    $0.startUs = start.microseconds
+                }
+            case .update(let entry):
+                $0.update = .with {
+                    $0.update = entry.request.wire
+                    if let start = entry.start { $0.startUs = start.microseconds }
+                    if let announce = entry.announce { $0.announceUs = announce.microseconds }
+                    if let window = entry.window { $0.window = window.wire }
+                }
+            case .end(let end): $0.end = end.wire
+            case .cancel(let key): $0.cancel = key.cancelWire
+            case .announce(let key, let number):
+                $0.announce = .with {
+                    $0.stream = key.stream.description
+                    $0.breakID = key.id.description
+                    $0.breakNumber = number.rawValue
+                }
+            case .expire(let key, let number):
+                $0.expire = .with {
+                    $0.stream = key.stream.description
+                    $0.breakID = key.id.description
+                    $0.breakNumber = number.rawValue
+                }
+            }
+        }
+    }
+}
+
+extension BreakEntry.Publish {
+    var wire: Cuecast_V1_PublishEntry {
+        .with {
+            $0.publish = self.request.wire
+            if let start = self.start { $0.startUs = start.microseconds }
+            $0.announceUs = self.announce.microseconds
+            $0.window = self.window.wire
+            if let holdUntil = self.holdUntil { $0.holdUntilUs = holdUntil.microseconds }
+            $0.safetyDurationMs = self.safetyDuration.inMilliseconds
+        }
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Where a break stands in its life.
+package enum BreakState: Int, CaseIterable, Sendable {
+    case scheduled = 1
+    case cued = 2
+    case announced = 3
+    case live = 4
+    case complete = 5
+    case cancelled = 6
+    case expired = 7
+
+    /// The word for people and scripts, for instance `announced`.
+    package var name: String {
+        switch self {
+        case .scheduled: "scheduled"
+        case .cued: "cued"
+        case .announced: "announced"
+        case .live: "live"
+        case .complete: "complete"
+        case .cancelled: "cancelled"
+        case .expired: "expired"
+        }
+    }
+}
+
+/// A break as broadcasters and operators see it.
+package struct BreakInfo: Hashable, Sendable {
+    package var key: BreakKey
+    package var state: BreakState
+    package var start: Timestamp?
+    package var duration: Duration?
+    package var advertisementCount: Int
+    package var preStream: Bool
+    package var exact: Bool
+    /// The stream's position at the last notice about this break; `nil` before the first.
+    package var position: Position?
+    /// When its announcement is due.
+    package var announce: Timestamp?
+    /// When it ends or ended.
+    package var end: Timestamp?
+    /// Until when a cued or pre-stream break is held open.
+    package var holdUntil: Timestamp?
+    package var published: Timestamp
+    package var firstAdvertisementTitle: String
+
+    package init(
+        key: BreakKey,
+        state: BreakState,
+        start: Timestamp?,
+        duration: Duration?,
+        advertisementCount: Int,
+        preStream: Bool,
+        exact: Bool,
+        position: Position?,
+        announce: Timestamp?,
+        end: Timestamp?,
+        holdUntil: Timestamp?,
+        published: Timestamp,
+        firstAdvertisementTitle: String
+    ) {
+        self.key = key
+        self.state = state
+        self.start = start
+        self.duration = duration
+        self.advertisementCount = advertisementCount
+        self.preStream = preStream
+        self.exact = exact
+        self.position = position
+        self.announce = announce
+        self.end = end
+        self.holdUntil = holdUntil
+        self.published = published
+        self.firstAdvertisementTitle = firstAdvertisementTitle
+    }
+}
+
+/// What the gateway answers a broadcaster.
+package struct BroadcastReply: Hashable, Sendable {
+    package enum Body: Hashable, Sendable {
+        /// The break as it stands after the request.
+        case `break`(BreakInfo)
+        /// One page; `after` is empty when that was all.
+        case list([BreakInfo], after: [UInt8])
+        case refused(Refusal)
+    }
+
+    package var requestID: UInt64
+    package var gatewayTime: Timestamp
+    package var body: Body
+
+    package init(requestID: UInt64, gatewayTime: Timestamp, body: Body) {
+        self.requestID = requestID
+        self.gatewayTime = gatewayTime
+        self.body = body
+    }
+
+    /// Reads one reply frame; never traps.
+    package init(decoding frame: [UInt8]) throws(WireError) {
+        let wire = try decode(
+            Cuecast_V1_BroadcastReply.self,
+            from: frame,
+            atMost: WireLimits.replyFrameBytesMax,
+            limit: "replyFrameBytesMax",
+            what: "a reply"
+        )
+        self.requestID = wire.requestID
+        self.gatewayTime = Timestamp(microseconds: wire.gatewayUs)
+        guard wire.status == .ok else {
+            let status = StatusCode(rawValue: wire.status.rawValue)
+            self.body = .refused(
+                Refusal(
+                    status ?? (wire.retry ? .unavailable : .invalid),
+                    wire.message,
+                    retryAfter: .milliseconds(wire.retryAfterMs)
+                )
+            )
+            return
+        }
+        if wire.hasBreak {
+            self.body = .break(try BreakInfo(wire: wire.break))
+        } else if wire.hasList {
+            try requireAtMost(WireLimits.breaksPerPageMax, wire.list.breaks.count, limit: "breaksPerPageMax")
+            self.body = .list(
+                try wire.list.breaks.map { (info) throws(WireError) in try BreakInfo(wire: info) },
+                after: Array(wire.list.after)
+            )
+        } else {
+            throw .malformed(what: "a reply: its body is missing")
+        }
+    }
+
+    /// The frame's bytes.
+    package func encoded() -> [UInt8] {
+        encode(
+            Cuecast_V1_BroadcastReply.with {
+                $0.requestID = self.requestID
+                $0.gatewayUs = self.gatewayTime.microseconds
+                $0.status = .ok
+                switch self.body {
+                case .break(let info): $0.break = info.wire
+                case .list(let infos, let after):
+                    $0.list = .with {
+                        $0.breaks = infos.map(\.wire)
+                        $0.after = Data(after)
+                    }
+                case .refused(let refusal):
+                    $0.status = .init(rawValue: refusal.status.rawValue) ?? .unspecified
+                    $0.message = refusal.sentence
+                    $0.retry = refusal.status.canRetry
+                    $0.retryAfterMs = refusal.retryAfter.inMilliseconds
+                }
+            }
+        )
+    }
+}
+
+extension BreakInfo {
+    init(wire: Cuecast_V1_BreakInfo) throws(WireError) {
+        self.init(
+            key: try BreakKey(wire.stream, wire.breakID),
+            state: try requireKnown(wire.state, field: "state") { BreakState(rawValue: $0.rawValue) },
+            start: wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil,
+            duration: wire.hasDurationMs ? .milliseconds(wire.durationMs) : nil,
+            advertisementCount: Int(wire.advertisementCount),
+            preStream: wire.preStream,
+            exact: wire.exact,
+            position: wire.hasPosition ? Position(wire: wire.position) : nil,
+            announce: wire.hasAnnounceUs ? Timestamp(microseconds: wire.announceUs) : nil,
+            end: wire.hasEndUs ? Timestamp(microseconds: wire.endUs) : nil,
+            holdUntil: wire.hasHoldUntilUs ? Timestamp(microseconds: wire.holdUntilUs) : nil,
+            published: Timestamp(microseconds: wire.publishedUs),
+            firstAdvertisementTitle: wire.firstAdvertisementTitle
+        )
+    }
+
+    var wire: Cuecast_V1_BreakInfo {
+        .with {
+            $0.stream = self.key.stream.description
+            $0.breakID = self.key.id.description
+            $0.state = .init(rawValue: self.state.rawValue) ?? .unspecified
+            if let start = self.start { $0.startUs = start.microseconds }
+            if let duration = self.duration { $0.durationMs = duration.inMilliseconds }
+            $0.advertisementCount = UInt32(clamping: self.advertisementCount)
+            $0.preStream = self.preStream
+            $0.exact = self.exact
+            if let position = self.position { $0.position = position.wire }
+            if let announce = self.announce { $0.announceUs = announce.microseconds }
+            if let end = self.end { $0.endUs = end.microseconds }
+            if let holdUntil = self.holdUntil { $0.holdUntilUs = holdUntil.microseconds }
+            $0.publishedUs = self.published.microseconds
+            $0.firstAdvertisementTitle = self.firstAdvertisementTitle
+        }
+    }
+}

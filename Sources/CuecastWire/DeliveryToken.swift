@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The number of a break in the event log; the same at every gateway that reads the log, never used again.
+package struct BreakNumber: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The offset of the group that published it, times `groupEntriesMax`, plus its place in the group.
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    package var description: String { String(self.rawValue) }
+}
+
+/// What a batch carries and acknowledgements echo: which session got which variant of which break.
+///
+/// It lets any gateway, also after a restart, know what was delivered without asking a store. At most
+/// `WireLimits.deliveryBytesMax` bytes; opaque to clients.
+package struct DeliveryToken: Hashable, Sendable {
+    package let session: SessionID
+    package let breakNumber: BreakNumber
+    /// Which choice of advertisements; 0 is the only one so far.
+    package let variant: UInt32
+
+    private static let version: UInt8 = 1
+    private static let byteCount = 29
+
+    package init(session: SessionID, breakNumber: BreakNumber, variant: UInt32 = 0) {
+        self.session = session
+        self.breakNumber = breakNumber
+        self.variant = variant
+    }
+
+    /// Reads what `bytes` wrote.
+    package init(bytes: [UInt8]) throws(WireError) {
+        guard bytes.count == Self.byteCount, bytes[0] == Self.version else {
+            throw .invalid(field: "delivery", rule: "it is not what a batch carried")
+        }
+        self.session = try SessionID(bytes: bytes[1..<17])
+        self.breakNumber = BreakNumber(rawValue: bytes[17..<25].reduce(0) { $0 << 8 | UInt64($1) })
+        self.variant = bytes[25..<29].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = [Self.version]
+        bytes.reserveCapacity(Self.byteCount)
+        bytes += self.session.bytes
+        for shift in stride(from: 56, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: self.breakNumber.rawValue >> UInt64(shift)))
+        }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: self.variant >> UInt32(shift)))
+        }
+        return bytes
+    }
+}

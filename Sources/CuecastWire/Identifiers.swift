@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The id of one live audio or video stream: 1 to 64 characters `A–Z a–z 0–9 . _ -`.
+///
+/// The alphabet keeps every id before `~` in byte order, which the proof of subscription relies on
+/// (`docs/architecture.md`, "No listener misses a notice without knowing").
+package struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The id as text.
+    package let description: String
+
+    /// Checks the rule above.
+    package init(_ text: String) throws(WireError) {
+        let bytes = text.utf8
+        guard !bytes.isEmpty, bytes.count <= WireLimits.streamIDBytesMax, bytes.allSatisfy(Self.allows) else {
+            throw .invalid(field: "stream", rule: "a stream id has 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'")
+        }
+        self.description = text
+    }
+
+    private static func allows(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
+/// The id that a broadcaster gives a break, unique in its stream: 1 to 63 characters `a–z 0–9 -`.
+package struct BreakID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The id as text.
+    package let description: String
+
+    /// Checks the rule above.
+    package init(_ text: String) throws(WireError) {
+        let bytes = text.utf8
+        guard !bytes.isEmpty, bytes.count <= WireLimits.breakIDBytesMax, bytes.allSatisfy(Self.allows) else {
+            throw .invalid(field: "break_id", rule: "a break id has 1 to 63 characters a–z, 0–9 or '-'")
+        }
+        self.description = text
+    }
+
+    private static func allows(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
+/// The name of one break among all streams.
+package struct BreakKey: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let stream: StreamID
+    package let id: BreakID
+
+    package init(stream: StreamID, id: BreakID) {
+        self.stream = stream
+        self.id = id
+    }
+
+    package var description: String { "\(self.stream)/\(self.id)" }
+
+    package static func < (left: Self, right: Self) -> Bool { (left.stream, left.id) < (right.stream, right.id) }
+}
+
+/// The key of an advertisement in its break: 1 to 128 bytes of text without control characters.
+package struct AdvertisementID: Hashable, Sendable, CustomStringConvertible {
+    /// The id as text.
+    package let description: String
+
+    /// Checks the rule above.
+    package init(_ text: String) throws(WireError) {
+        let bytes = text.utf8
+        guard !bytes.isEmpty, bytes.count <= WireLimits.advertisementIDBytesMax,
+            bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else {
+            throw .invalid(
+                field: "advertisement id",
+                rule: "it has 1 to 128 bytes and no control characters"
+            )
+        }
+        self.description = text
+    }
+}
+
+/// The id of one running listener on one stream: 16 random bytes.
+package struct SessionID: Hashable, Sendable, CustomStringConvertible {
+    /// The first and last eight bytes, big-endian.
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A new session.
+    package static func random() -> SessionID {
+        var generator = SystemRandomNumberGenerator()
+        return SessionID(high: generator.next(), low: generator.next())
+    }
+
+    /// Reads the sixteen bytes of the wire.
+    package init(bytes: some Collection<UInt8>) throws(WireError) {
+        guard bytes.count == WireLimits.sessionBytes else {
+            throw .invalid(field: "session", rule: "a session id has 16 bytes")
+        }
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            if index < 8 { high = high << 8 | UInt64(byte) } else { low = low << 8 | UInt64(byte) }
+        }
+        self.init(high: high, low: low)
+    }
+
+    /// The sixteen bytes of the wire.
+    package var bytes: [UInt8] {
+        (0..<16)
+            .map { index in
+                let half = index < 8 ? self.high : self.low
+                return UInt8(truncatingIfNeeded: half >> UInt64(8 * (7 - index % 8)))
+            }
+    }
+
+    /// Thirty-two hexadecimal digits.
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: self.bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

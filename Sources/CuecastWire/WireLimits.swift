@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The bounds of everything that crosses a socket. Decoding refuses what passes them, on both sides.
+///
+/// `docs/sockets.md` lists them for people; a test keeps that page and this table equal.
+package enum WireLimits {
+    /// The longest stream id, in bytes.
+    package static let streamIDBytesMax = 64
+    /// The longest break id, in bytes.
+    package static let breakIDBytesMax = 63
+    /// The longest advertisement id, in bytes.
+    package static let advertisementIDBytesMax = 128
+    /// The most advertisements in one break.
+    package static let advertisementsPerBreakMax = 64
+    /// The most media files of one advertisement.
+    package static let mediaFilesPerAdvertisementMax = 32
+    /// The most tracking URLs of one advertisement.
+    package static let trackersPerAdvertisementMax = 128
+    /// The longest title, description and other text of an advertisement, in bytes each.
+    package static let textBytesMax = 2_048
+    /// The longest URL, in bytes.
+    package static let urlBytesMax = 4_096
+    /// The longest duration of one advertisement, in milliseconds (1 h).
+    package static let advertisementDurationMillisecondsMax: UInt32 = 3_600_000
+    /// The longest duration of a break, in milliseconds (6 h).
+    package static let breakDurationMillisecondsMax: UInt32 = 21_600_000
+    /// The longest hold of a cued or pre-stream break, in milliseconds (24 h).
+    package static let holdMillisecondsMax: UInt32 = 86_400_000
+    /// The furthest that a listener may hear a stream behind live, in milliseconds (1 h).
+    package static let delayMillisecondsMax: UInt32 = 3_600_000
+    /// The most outcomes in one acknowledgement.
+    package static let outcomesPerRequestMax = 64
+    /// The most attributes of a listener.
+    package static let attributesMax = 16
+    /// The longest key or value of a listener's attribute, and the longest client name, in bytes.
+    package static let attributeBytesMax = 128
+    /// The longest token, in bytes.
+    package static let tokenBytesMax = 4_096
+    /// The longest session ticket, in bytes.
+    package static let ticketBytesMax = 64
+    /// The longest delivery token, in bytes.
+    package static let deliveryBytesMax = 64
+    /// The longest notice frame, in bytes.
+    package static let noticeFrameBytesMax = 1_024
+    /// The longest request frame of a listener, in bytes.
+    package static let requestFrameBytesMax = 16_384
+    /// The longest request frame of a broadcaster, in bytes.
+    package static let broadcastFrameBytesMax = 1_048_576
+    /// The longest reply frame, in bytes: a batch of the largest break that fits into a broadcaster's request, or a
+    /// recovery of the most notices, with its head.
+    package static let replyFrameBytesMax = 1_114_112
+    /// The most notices in one `Joined` reply.
+    package static let noticesPerJoinMax = 512
+    /// The most breaks on one page of a list.
+    package static let breaksPerPageMax = 500
+    /// The longest token of a page of a list, in bytes.
+    package static let pageTokenBytesMax = 160
+    /// Sixteen: the length of a session id, in bytes.
+    package static let sessionBytes = 16
+}
