@@ -63,7 +63,9 @@ package struct AcknowledgementGroup: Hashable, Sendable {
     /// Whether there is nothing to record.
     package var isEmpty: Bool { self.requests.isEmpty && self.deliveries.isEmpty }
 
-    /// Reads a record of the log. A record that cannot be read means that the log was written by a later version or is
+    /// Reads a record of the log.
+    ///
+    /// A record that cannot be read means that the log was written by a later version or is
     /// damaged: the caller stops rather than leave it out.
     package init(decoding record: [UInt8]) throws(WireError) {
         let wire = try decode(

@@ -8,13 +8,13 @@ import SwiftProtobuf
 package struct BreakEntry: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case publish(Publish)
-        /// Starts a cued break at `start`.
-        case punch(BreakKey, start: Timestamp)
+        /// Starts a cued break at `start`, which is what the request's start means by the gateway's clock.
+        case punch(BroadcastRequest.Punch, start: Timestamp)
         case update(Update)
         case end(BroadcastRequest.End)
         case cancel(BreakKey)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
-        case announce(BreakKey, BreakNumber)
+        case announce(BreakKey, BreakNumber, window: RequestWindow)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
         case expire(BreakKey, BreakNumber)
     }
@@ -85,7 +85,8 @@ package struct BreakEntry: Hashable, Sendable {
     package var key: BreakKey {
         switch self.kind {
         case .publish(let publish): publish.request.key
-        case .punch(let key, _), .cancel(let key), .announce(let key, _), .expire(let key, _): key
+        case .punch(let punch, _): punch.key
+        case .cancel(let key), .announce(let key, _, _), .expire(let key, _): key
         case .update(let update): update.request.key
         case .end(let end): end.key
         }
@@ -109,7 +110,9 @@ package struct BreakGroup: Hashable, Sendable {
         BreakNumber(rawValue: offset * UInt64(Self.groupEntriesMax) + UInt64(index))
     }
 
-    /// Reads a record of the log. A record that cannot be read means that the log was written by a later version or is
+    /// Reads a record of the log.
+    ///
+    /// A record that cannot be read means that the log was written by a later version or is
     /// damaged: the caller stops rather than leave it out.
     package init(decoding record: [UInt8]) throws(WireError) {
         let wire = try decode(
@@ -147,7 +150,7 @@ extension BreakEntry {
             )
         case .punch(let entry):
             self.kind = .punch(
-                try BreakKey(entry.punch.stream, entry.punch.breakID),
+                try BroadcastRequest.Punch(wire: entry.punch),
                 start: Timestamp(microseconds: entry.startUs)
             )
         case .update(let entry):
@@ -164,7 +167,8 @@ extension BreakEntry {
         case .announce(let entry):
             self.kind = .announce(
                 try BreakKey(entry.stream, entry.breakID),
-                BreakNumber(rawValue: entry.breakNumber)
+                BreakNumber(rawValue: entry.breakNumber),
+                window: RequestWindow(wire: entry.window)
             )
         case .expire(let entry):
             self.kind = .expire(
@@ -181,9 +185,9 @@ extension BreakEntry {
             $0.broadcaster = self.broadcaster
             switch self.kind {
             case .publish(let entry): $0.publish = entry.wire
-            case .punch(let key, let start):
+            case .punch(let punch, let start):
                 $0.punch = .with {
-                    $0.punch = BroadcastRequest.Punch(key: key).wire
+                    $0.punch = punch.wire
                     $0.startUs = start.microseconds
                 }
             case .update(let entry):
@@ -195,11 +199,12 @@ extension BreakEntry {
                 }
             case .end(let end): $0.end = end.wire
             case .cancel(let key): $0.cancel = key.cancelWire
-            case .announce(let key, let number):
+            case .announce(let key, let number, let window):
                 $0.announce = .with {
                     $0.stream = key.stream.description
                     $0.breakID = key.id.description
                     $0.breakNumber = number.rawValue
+                    $0.window = window.wire
                 }
             case .expire(let key, let number):
                 $0.expire = .with {

@@ -9,7 +9,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// When a break starts, as the broadcaster says it. The gateway resolves it once, by its own clock.
+/// When a break starts, as the broadcaster says it.
+///
+/// The gateway resolves it once, by its own clock.
 package enum BreakStart: Hashable, Sendable {
     case at(Timestamp)
     /// This long after the gateway received the request.

@@ -38,7 +38,9 @@ func requireText(_ text: String, field: String, atMost maximum: Int = WireLimits
     }
 }
 
-/// An absolute http or https URL, bounded. Only the scheme and the presence of a host are checked here: the wire keeps
+/// An absolute http or https URL, bounded.
+///
+/// Only the scheme and the presence of a host are checked here: the wire keeps
 /// URLs as they are, because tracking URLs hold macros that no URL parser accepts.
 func requireURL(_ text: String, field: String) throws(WireError) {
     try requireAtMost(WireLimits.urlBytesMax, text.utf8.count, limit: "urlBytesMax (\(field))")

@@ -160,7 +160,12 @@ extension ListenerReply {
     /// The bytes of a batch reply up to its advertisements: the tail of `EncodedAdvertisements` follows them, and both
     /// together are one reply.
     ///
-    /// - Parameter tailBytes: how many bytes of advertisements follow.
+    /// - Parameters:
+    ///   - requestID: the id of the request that is answered.
+    ///   - gatewayTime: the gateway's clock at the answer.
+    ///   - batch: everything of the batch but its advertisements.
+    ///   - tailBytes: how many bytes of advertisements follow.
+    /// - Returns: the bytes to send before the tail.
     package static func batchHead(
         requestID: UInt64,
         gatewayTime: Timestamp,

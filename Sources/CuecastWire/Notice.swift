@@ -185,7 +185,9 @@ package enum NoticeFrame: Hashable, Sendable {
     case notice(Notice, stream: StreamID)
     case tick(SyncTick)
 
-    /// The topic of ticks. `~` sorts after every stream id: libzmq sends subscriptions in byte order, so that a tick
+    /// The topic of ticks.
+    ///
+    /// `~` sorts after every stream id: libzmq sends subscriptions in byte order, so that a tick
     /// received proves that every stream subscription of the same connection has taken effect.
     package static let syncTopic: [UInt8] = Array("~sync".utf8) + [0]
 

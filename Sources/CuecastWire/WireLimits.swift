@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The bounds of everything that crosses a socket. Decoding refuses what passes them, on both sides.
+/// The bounds of everything that crosses a socket.
+///
+/// Decoding refuses what passes them, on both sides.
 ///
 /// `docs/sockets.md` lists them for people; a test keeps that page and this table equal.
 package enum WireLimits {

@@ -28,6 +28,52 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+nonisolated enum Cuecast_V1_BreakPhase: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+  case unspecified // = 0
+  case scheduled // = 1
+  case announced // = 2
+  case cancelled // = 3
+  case expired // = 4
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .scheduled
+    case 2: self = .announced
+    case 3: self = .cancelled
+    case 4: self = .expired
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .scheduled: return 1
+    case .announced: return 2
+    case .cancelled: return 3
+    case .expired: return 4
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Cuecast_V1_BreakPhase] = [
+    .unspecified,
+    .scheduled,
+    .announced,
+    .cancelled,
+    .expired,
+  ]
+
+}
+
 /// One record of the lane "breaks".
 nonisolated struct Cuecast_V1_BreakGroup: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -273,7 +319,7 @@ nonisolated struct Cuecast_V1_UpdateEntry: Sendable {
   fileprivate var _window: Cuecast_V1_RequestWindow? = nil
 }
 
-/// A timer's decision. It names the break by number and the attempt it is about, so that a repeat is harmless.
+/// A timer's decision. It names the break by number, so that a repeat is harmless.
 nonisolated struct Cuecast_V1_AnnounceEntry: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -285,9 +331,21 @@ nonisolated struct Cuecast_V1_AnnounceEntry: Sendable {
 
   var breakNumber: UInt64 = 0
 
+  /// When listeners ask, by the number of listeners at this time.
+  var window: Cuecast_V1_RequestWindow {
+    get {_window ?? Cuecast_V1_RequestWindow()}
+    set {_window = newValue}
+  }
+  /// Returns true if `window` has been explicitly set.
+  var hasWindow: Bool {self._window != nil}
+  /// Clears the value of `window`. Subsequent reads from it will return its default value.
+  mutating func clearWindow() {self._window = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
+
+  fileprivate var _window: Cuecast_V1_RequestWindow? = nil
 }
 
 nonisolated struct Cuecast_V1_ExpireEntry: Sendable {
@@ -364,9 +422,169 @@ nonisolated struct Cuecast_V1_DeliveryEntry: Sendable {
   init() {}
 }
 
+/// What the board knows after the records of the lane "breaks" up to some offset, so that a start need not read them all.
+nonisolated struct Cuecast_V1_BoardState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var offset: UInt64 = 0
+
+  var streams: [Cuecast_V1_StreamState] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_StreamState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var stream: String = String()
+
+  var sequence: UInt64 = 0
+
+  var recentNotices: [Cuecast_V1_Notice] = []
+
+  var breaks: [Cuecast_V1_BreakRecord] = []
+
+  /// The ids of breaks that are no longer kept: they stay reserved.
+  var retiredBreakIds: [String] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var breakNumber: UInt64 {
+    get {_storage._breakNumber}
+    set {_uniqueStorage()._breakNumber = newValue}
+  }
+
+  var publishedUs: Int64 {
+    get {_storage._publishedUs}
+    set {_uniqueStorage()._publishedUs = newValue}
+  }
+
+  var broadcaster: String {
+    get {_storage._broadcaster}
+    set {_uniqueStorage()._broadcaster = newValue}
+  }
+
+  var publish: Cuecast_V1_PublishEntry {
+    get {_storage._publish ?? Cuecast_V1_PublishEntry()}
+    set {_uniqueStorage()._publish = newValue}
+  }
+  /// Returns true if `publish` has been explicitly set.
+  var hasPublish: Bool {_storage._publish != nil}
+  /// Clears the value of `publish`. Subsequent reads from it will return its default value.
+  mutating func clearPublish() {_uniqueStorage()._publish = nil}
+
+  /// What later entries changed.
+  var startUs: Int64 {
+    get {_storage._startUs ?? 0}
+    set {_uniqueStorage()._startUs = newValue}
+  }
+  /// Returns true if `startUs` has been explicitly set.
+  var hasStartUs: Bool {_storage._startUs != nil}
+  /// Clears the value of `startUs`. Subsequent reads from it will return its default value.
+  mutating func clearStartUs() {_uniqueStorage()._startUs = nil}
+
+  var durationMs: UInt32 {
+    get {_storage._durationMs ?? 0}
+    set {_uniqueStorage()._durationMs = newValue}
+  }
+  /// Returns true if `durationMs` has been explicitly set.
+  var hasDurationMs: Bool {_storage._durationMs != nil}
+  /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
+  mutating func clearDurationMs() {_uniqueStorage()._durationMs = nil}
+
+  var advertisements: [Cuecast_V1_Advertisement] {
+    get {_storage._advertisements}
+    set {_uniqueStorage()._advertisements = newValue}
+  }
+
+  var announceUs: Int64 {
+    get {_storage._announceUs}
+    set {_uniqueStorage()._announceUs = newValue}
+  }
+
+  var window: Cuecast_V1_RequestWindow {
+    get {_storage._window ?? Cuecast_V1_RequestWindow()}
+    set {_uniqueStorage()._window = newValue}
+  }
+  /// Returns true if `window` has been explicitly set.
+  var hasWindow: Bool {_storage._window != nil}
+  /// Clears the value of `window`. Subsequent reads from it will return its default value.
+  mutating func clearWindow() {_uniqueStorage()._window = nil}
+
+  var phase: Cuecast_V1_BreakPhase {
+    get {_storage._phase}
+    set {_uniqueStorage()._phase = newValue}
+  }
+
+  var endedUs: Int64 {
+    get {_storage._endedUs ?? 0}
+    set {_uniqueStorage()._endedUs = newValue}
+  }
+  /// Returns true if `endedUs` has been explicitly set.
+  var hasEndedUs: Bool {_storage._endedUs != nil}
+  /// Clears the value of `endedUs`. Subsequent reads from it will return its default value.
+  mutating func clearEndedUs() {_uniqueStorage()._endedUs = nil}
+
+  var endMode: Cuecast_V1_EndMode {
+    get {_storage._endMode}
+    set {_uniqueStorage()._endMode = newValue}
+  }
+
+  var closedUs: Int64 {
+    get {_storage._closedUs ?? 0}
+    set {_uniqueStorage()._closedUs = newValue}
+  }
+  /// Returns true if `closedUs` has been explicitly set.
+  var hasClosedUs: Bool {_storage._closedUs != nil}
+  /// Clears the value of `closedUs`. Subsequent reads from it will return its default value.
+  mutating func clearClosedUs() {_uniqueStorage()._closedUs = nil}
+
+  var punchedAs: Cuecast_V1_Start {
+    get {_storage._punchedAs ?? Cuecast_V1_Start()}
+    set {_uniqueStorage()._punchedAs = newValue}
+  }
+  /// Returns true if `punchedAs` has been explicitly set.
+  var hasPunchedAs: Bool {_storage._punchedAs != nil}
+  /// Clears the value of `punchedAs`. Subsequent reads from it will return its default value.
+  mutating func clearPunchedAs() {_uniqueStorage()._punchedAs = nil}
+
+  var lastNotice: Cuecast_V1_Notice {
+    get {_storage._lastNotice ?? Cuecast_V1_Notice()}
+    set {_uniqueStorage()._lastNotice = newValue}
+  }
+  /// Returns true if `lastNotice` has been explicitly set.
+  var hasLastNotice: Bool {_storage._lastNotice != nil}
+  /// Clears the value of `lastNotice`. Subsequent reads from it will return its default value.
+  mutating func clearLastNotice() {_uniqueStorage()._lastNotice = nil}
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "cuecast.v1"
+
+nonisolated extension Cuecast_V1_BreakPhase: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0BREAK_PHASE_UNSPECIFIED\0\u{1}BREAK_PHASE_SCHEDULED\0\u{1}BREAK_PHASE_ANNOUNCED\0\u{1}BREAK_PHASE_CANCELLED\0\u{1}BREAK_PHASE_EXPIRED\0")
+}
 
 nonisolated extension Cuecast_V1_BreakGroup: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakGroup"
@@ -749,7 +967,7 @@ nonisolated extension Cuecast_V1_UpdateEntry: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_AnnounceEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".AnnounceEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{3}break_number\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{3}break_number\0\u{1}window\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -760,12 +978,17 @@ nonisolated extension Cuecast_V1_AnnounceEntry: SwiftProtobuf.Message, SwiftProt
       case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.breakID) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.breakNumber) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._window) }()
       default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.stream.isEmpty {
       try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
     }
@@ -775,6 +998,9 @@ nonisolated extension Cuecast_V1_AnnounceEntry: SwiftProtobuf.Message, SwiftProt
     if self.breakNumber != 0 {
       try visitor.visitSingularUInt64Field(value: self.breakNumber, fieldNumber: 3)
     }
+    try { if let v = self._window {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -782,6 +1008,7 @@ nonisolated extension Cuecast_V1_AnnounceEntry: SwiftProtobuf.Message, SwiftProt
     if lhs.stream != rhs.stream {return false}
     if lhs.breakID != rhs.breakID {return false}
     if lhs.breakNumber != rhs.breakNumber {return false}
+    if lhs._window != rhs._window {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -952,6 +1179,259 @@ nonisolated extension Cuecast_V1_DeliveryEntry: SwiftProtobuf.Message, SwiftProt
     if lhs.variant != rhs.variant {return false}
     if lhs.first != rhs.first {return false}
     if lhs.atUs != rhs.atUs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".BoardState"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.streams) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.offset != 0 {
+      try visitor.visitSingularUInt64Field(value: self.offset, fieldNumber: 1)
+    }
+    if !self.streams.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.streams, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_BoardState, rhs: Cuecast_V1_BoardState) -> Bool {
+    if lhs.offset != rhs.offset {return false}
+    if lhs.streams != rhs.streams {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".StreamState"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}sequence\0\u{3}recent_notices\0\u{1}breaks\0\u{3}retired_break_ids\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.sequence) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.recentNotices) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
+      case 5: try { try decoder.decodeRepeatedStringField(value: &self.retiredBreakIds) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.stream.isEmpty {
+      try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
+    }
+    if self.sequence != 0 {
+      try visitor.visitSingularUInt64Field(value: self.sequence, fieldNumber: 2)
+    }
+    if !self.recentNotices.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.recentNotices, fieldNumber: 3)
+    }
+    if !self.breaks.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.breaks, fieldNumber: 4)
+    }
+    if !self.retiredBreakIds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.retiredBreakIds, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_StreamState, rhs: Cuecast_V1_StreamState) -> Bool {
+    if lhs.stream != rhs.stream {return false}
+    if lhs.sequence != rhs.sequence {return false}
+    if lhs.recentNotices != rhs.recentNotices {return false}
+    if lhs.breaks != rhs.breaks {return false}
+    if lhs.retiredBreakIds != rhs.retiredBreakIds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".BreakRecord"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0")
+
+  fileprivate class _StorageClass {
+    var _breakNumber: UInt64 = 0
+    var _publishedUs: Int64 = 0
+    var _broadcaster: String = String()
+    var _publish: Cuecast_V1_PublishEntry? = nil
+    var _startUs: Int64? = nil
+    var _durationMs: UInt32? = nil
+    var _advertisements: [Cuecast_V1_Advertisement] = []
+    var _announceUs: Int64 = 0
+    var _window: Cuecast_V1_RequestWindow? = nil
+    var _phase: Cuecast_V1_BreakPhase = .unspecified
+    var _endedUs: Int64? = nil
+    var _endMode: Cuecast_V1_EndMode = .unspecified
+    var _closedUs: Int64? = nil
+    var _punchedAs: Cuecast_V1_Start? = nil
+    var _lastNotice: Cuecast_V1_Notice? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _breakNumber = source._breakNumber
+      _publishedUs = source._publishedUs
+      _broadcaster = source._broadcaster
+      _publish = source._publish
+      _startUs = source._startUs
+      _durationMs = source._durationMs
+      _advertisements = source._advertisements
+      _announceUs = source._announceUs
+      _window = source._window
+      _phase = source._phase
+      _endedUs = source._endedUs
+      _endMode = source._endMode
+      _closedUs = source._closedUs
+      _punchedAs = source._punchedAs
+      _lastNotice = source._lastNotice
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._breakNumber) }()
+        case 2: try { try decoder.decodeSingularInt64Field(value: &_storage._publishedUs) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._broadcaster) }()
+        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._publish) }()
+        case 5: try { try decoder.decodeSingularInt64Field(value: &_storage._startUs) }()
+        case 6: try { try decoder.decodeSingularUInt32Field(value: &_storage._durationMs) }()
+        case 7: try { try decoder.decodeRepeatedMessageField(value: &_storage._advertisements) }()
+        case 8: try { try decoder.decodeSingularInt64Field(value: &_storage._announceUs) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._window) }()
+        case 10: try { try decoder.decodeSingularEnumField(value: &_storage._phase) }()
+        case 11: try { try decoder.decodeSingularInt64Field(value: &_storage._endedUs) }()
+        case 12: try { try decoder.decodeSingularEnumField(value: &_storage._endMode) }()
+        case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._closedUs) }()
+        case 14: try { try decoder.decodeSingularMessageField(value: &_storage._punchedAs) }()
+        case 15: try { try decoder.decodeSingularMessageField(value: &_storage._lastNotice) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._breakNumber != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._breakNumber, fieldNumber: 1)
+      }
+      if _storage._publishedUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._publishedUs, fieldNumber: 2)
+      }
+      if !_storage._broadcaster.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._broadcaster, fieldNumber: 3)
+      }
+      try { if let v = _storage._publish {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._startUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+      } }()
+      try { if let v = _storage._durationMs {
+        try visitor.visitSingularUInt32Field(value: v, fieldNumber: 6)
+      } }()
+      if !_storage._advertisements.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._advertisements, fieldNumber: 7)
+      }
+      if _storage._announceUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._announceUs, fieldNumber: 8)
+      }
+      try { if let v = _storage._window {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
+      if _storage._phase != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._phase, fieldNumber: 10)
+      }
+      try { if let v = _storage._endedUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
+      } }()
+      if _storage._endMode != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._endMode, fieldNumber: 12)
+      }
+      try { if let v = _storage._closedUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 13)
+      } }()
+      try { if let v = _storage._punchedAs {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+      } }()
+      try { if let v = _storage._lastNotice {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      } }()
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_BreakRecord, rhs: Cuecast_V1_BreakRecord) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._breakNumber != rhs_storage._breakNumber {return false}
+        if _storage._publishedUs != rhs_storage._publishedUs {return false}
+        if _storage._broadcaster != rhs_storage._broadcaster {return false}
+        if _storage._publish != rhs_storage._publish {return false}
+        if _storage._startUs != rhs_storage._startUs {return false}
+        if _storage._durationMs != rhs_storage._durationMs {return false}
+        if _storage._advertisements != rhs_storage._advertisements {return false}
+        if _storage._announceUs != rhs_storage._announceUs {return false}
+        if _storage._window != rhs_storage._window {return false}
+        if _storage._phase != rhs_storage._phase {return false}
+        if _storage._endedUs != rhs_storage._endedUs {return false}
+        if _storage._endMode != rhs_storage._endMode {return false}
+        if _storage._closedUs != rhs_storage._closedUs {return false}
+        if _storage._punchedAs != rhs_storage._punchedAs {return false}
+        if _storage._lastNotice != rhs_storage._lastNotice {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

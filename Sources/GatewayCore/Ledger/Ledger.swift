@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// Why the ledger did not do what it was asked.
+package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The records do not follow the applied offset: applying them would lose or repeat something.
+    case outOfOrder(lane: Lane, applied: UInt64, found: UInt64)
+    case closed
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .outOfOrder(let lane, let applied, let found):
+            "The ledger has the lane \(lane) up to \(applied) and was given \(found)."
+        case .closed: "The ledger is closed."
+        case .failed(let reason): "The ledger failed: \(reason)"
+        }
+    }
+}
+
+/// The projection of the event log that answers "who did what, once" and holds the totals.
+///
+/// It can be rebuilt from the log at any time; nothing is confirmed because of it.
+package protocol Ledger: Sendable {
+    /// Up to which offset each lane is applied; 0 for lanes never applied.
+    func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64
+
+    /// Applies one or more whole groups of a lane, in order, with the new applied offset in the same transaction.
+    ///
+    /// Groups at or below the applied offset are passed over; a gap is refused with `outOfOrder`. The rules are those
+    /// of `LedgerPosting`.
+    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError)
+
+    /// Writes what the board knows of breaks (whole, by number), with the offset of the lane `breaks` up to which it is
+    /// true, in one transaction. May be repeated.
+    func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError)
+
+    /// The totals, read at one moment, newest break first.
+    func report(_ query: ReportQuery) async throws(LedgerError) -> Report
+
+    /// Counts every break anew from its rows and compares with the totals.
+    ///
+    /// - Returns: a sentence for each difference; empty when the books are right.
+    func audit() async throws(LedgerError) -> [String]
+
+    /// Forgets who did what in breaks that ended before an instant (their totals stay), and the totals of those that
+    /// ended before another.
+    ///
+    /// - Returns: the numbers of the breaks whose rows went.
+    func prune(
+        rowsOfBreaksEndedBefore rowsLimit: Timestamp,
+        totalsBefore totalsLimit: Timestamp
+    ) async throws(LedgerError) -> [BreakNumber]
+
+    /// Finishes what is under way and closes.
+    func close() async
+}
+
+/// What the ledger keeps of a break, beside who did what.
+package struct BreakSummary: Hashable, Sendable {
+    package struct Advertisement: Hashable, Sendable {
+        package var id: AdvertisementID
+        package var title: String
+        package var duration: Duration
+
+        package init(id: AdvertisementID, title: String, duration: Duration) {
+            self.id = id
+            self.title = title
+            self.duration = duration
+        }
+    }
+
+    package var number: BreakNumber
+    package var key: BreakKey
+    package var broadcaster: String
+    package var published: Timestamp
+    package var start: Timestamp?
+    /// When it ends or ended, was cancelled or expired; `nil` while that is open.
+    package var end: Timestamp?
+    package var cancelled: Bool
+    package var expired: Bool
+    package var preStream: Bool
+    /// In the order of their ordinals.
+    package var advertisements: [Advertisement]
+
+    package init(
+        number: BreakNumber,
+        key: BreakKey,
+        broadcaster: String,
+        published: Timestamp,
+        start: Timestamp?,
+        end: Timestamp?,
+        cancelled: Bool,
+        expired: Bool,
+        preStream: Bool,
+        advertisements: [Advertisement]
+    ) {
+        self.number = number
+        self.key = key
+        self.broadcaster = broadcaster
+        self.published = published
+        self.start = start
+        self.end = end
+        self.cancelled = cancelled
+        self.expired = expired
+        self.preStream = preStream
+        self.advertisements = advertisements
+    }
+}

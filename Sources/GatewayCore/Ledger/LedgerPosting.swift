@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// One group of acknowledgements as rows for the ledger.
+///
+/// The rules, which every store keeps:
+///
+/// - The key of an outcome is (break number, session, ordinal of the advertisement). The first outcome in log order
+///   stands. A later one with the same kind counts as a repeat, one with another kind as a contradiction; neither
+///   changes anything else.
+/// - A session counts as delivered for an advertisement when a batch that held it was handed out (a delivery row with
+///   `first` at or below its ordinal), or when an outcome for it is recorded. It counts once, however often either
+///   happens.
+/// - `unknown` is what was delivered and has no outcome. Deliveries add to it, outcomes of delivered advertisements take
+///   from it, so that `delivered = played + ignored + failed + unknown` holds after every row.
+package struct LedgerPosting: Hashable, Sendable {
+    /// The fact that a batch was handed to a session.
+    package typealias Delivery = AcknowledgementGroup.Delivery
+
+    package struct OutcomeRow: Hashable, Sendable {
+        package var breakNumber: BreakNumber
+        package var session: SessionID
+        package var ordinal: UInt32
+        package var outcome: Outcome
+        package var received: Timestamp
+
+        package init(
+            breakNumber: BreakNumber,
+            session: SessionID,
+            ordinal: UInt32,
+            outcome: Outcome,
+            received: Timestamp
+        ) {
+            self.breakNumber = breakNumber
+            self.session = session
+            self.ordinal = ordinal
+            self.outcome = outcome
+            self.received = received
+        }
+    }
+
+    /// The group's offset in its lane.
+    package var offset: UInt64
+    /// Applied before the outcomes of the same group.
+    package var deliveries: [Delivery]
+    package var outcomes: [OutcomeRow]
+
+    package init(offset: UInt64, deliveries: [Delivery], outcomes: [OutcomeRow]) {
+        self.offset = offset
+        self.deliveries = deliveries
+        self.outcomes = outcomes
+    }
+
+    /// Reads a record of a lane of acknowledgements.
+    ///
+    /// - Parameter record: as the log holds it.
+    /// - Throws: when the record is damaged or of a later version; the caller stops rather than leave it out.
+    package init(_ record: LoggedRecord) throws(WireError) {
+        let group = try AcknowledgementGroup(decoding: record.bytes)
+        var outcomes: [OutcomeRow] = []
+        for accepted in group.requests {
+            let request = try ListenerRequest(decoding: accepted.request)
+            guard case .acknowledge(let acknowledge) = request.kind,
+                acknowledge.outcomes.count == accepted.ordinals.count
+            else { throw .malformed(what: "a recorded acknowledgement") }
+            for (outcome, ordinal) in zip(acknowledge.outcomes, accepted.ordinals) {
+                outcomes.append(
+                    OutcomeRow(
+                        breakNumber: accepted.breakNumber,
+                        session: request.session,
+                        ordinal: ordinal,
+                        outcome: outcome,
+                        received: accepted.received
+                    )
+                )
+            }
+        }
+        self.init(offset: record.offset, deliveries: group.deliveries, outcomes: outcomes)
+    }
+}

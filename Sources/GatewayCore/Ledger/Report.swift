@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// Which breaks a report is about.
+package struct ReportQuery: Hashable, Sendable {
+    /// The most breaks in one report.
+    package static let breaksMax = 500
+
+    /// `nil`: all streams.
+    package var stream: StreamID?
+    package var breakID: BreakID?
+    /// Only breaks with a lower number: where the page before ended.
+    package var before: BreakNumber?
+    /// At most `breaksMax`.
+    package var limit: Int
+    /// What "now" is: decides which breaks are settled.
+    package var now: Timestamp
+
+    package init(
+        stream: StreamID? = nil,
+        breakID: BreakID? = nil,
+        before: BreakNumber? = nil,
+        limit: Int = 100,
+        now: Timestamp
+    ) {
+        self.stream = stream
+        self.breakID = breakID
+        self.before = before
+        self.limit = min(max(limit, 1), Self.breaksMax)
+        self.now = now
+    }
+}
+
+/// What was delivered of one advertisement, and what became of it.
+package struct OutcomeCounts: Hashable, Sendable {
+    package var delivered: Int64 = 0
+    package var played: Int64 = 0
+    package var ignored: Int64 = 0
+    package var failed: Int64 = 0
+    /// Delivered and without an outcome; final (but for late outcomes) once the report says `settled`.
+    package var unknown: Int64 = 0
+    /// Of `played`: how many the client library concluded from the time that passed.
+    package var inferred: Int64 = 0
+    /// Acknowledgements that said again what stands already.
+    package var repeats: Int64 = 0
+    /// Acknowledgements that said something else than what stands.
+    package var contradictions: Int64 = 0
+    /// Of `played`: what was heard of them, together.
+    package var heardMilliseconds: Int64 = 0
+    /// Of `played`: how many were muted.
+    package var muted: Int64 = 0
+    /// Of `ignored`: how many for each reason.
+    package var ignoredBy: [Outcome.Reason: Int64] = [:]
+
+    package init() {}
+
+    /// Whether everything delivered is accounted for, exactly once.
+    package var balances: Bool {
+        self.delivered == self.played + self.ignored + self.failed + self.unknown
+    }
+
+    package static func += (left: inout Self, right: Self) {
+        left.delivered += right.delivered
+        left.played += right.played
+        left.ignored += right.ignored
+        left.failed += right.failed
+        left.unknown += right.unknown
+        left.inferred += right.inferred
+        left.repeats += right.repeats
+        left.contradictions += right.contradictions
+        left.heardMilliseconds += right.heardMilliseconds
+        left.muted += right.muted
+        left.ignoredBy.merge(right.ignoredBy, uniquingKeysWith: +)
+    }
+}
+
+/// The books, as far as the ledger has read the log.
+package struct Report: Hashable, Sendable {
+    package struct Advertisement: Hashable, Sendable {
+        package var id: AdvertisementID
+        package var title: String
+        package var duration: Duration
+        package var counts: OutcomeCounts
+
+        package init(id: AdvertisementID, title: String, duration: Duration, counts: OutcomeCounts) {
+            self.id = id
+            self.title = title
+            self.duration = duration
+            self.counts = counts
+        }
+    }
+
+    package struct Break: Hashable, Sendable {
+        package var summary: BreakSummary
+        /// How many sessions were handed a batch or acknowledged something.
+        package var sessions: Int64
+        package var advertisements: [Advertisement]
+        /// Whether its end and `settleAfter` are over, so that `unknown` means that no outcome came.
+        package var settled: Bool
+
+        package init(summary: BreakSummary, sessions: Int64, advertisements: [Advertisement], settled: Bool) {
+            self.summary = summary
+            self.sessions = sessions
+            self.advertisements = advertisements
+            self.settled = settled
+        }
+    }
+
+    /// How long after a break's end an advertisement without an outcome is reported as unknown for good.
+    package static let settleAfter: Duration = .seconds(600)
+
+    package var breaks: [Break]
+    /// Up to which offset of each lane this counts.
+    package var offsets: [Lane: UInt64]
+    /// Whether breaks older than the last one here exist.
+    package var more: Bool
+
+    package init(breaks: [Break], offsets: [Lane: UInt64], more: Bool) {
+        self.breaks = breaks
+        self.offsets = offsets
+        self.more = more
+    }
+
+    /// Everything together.
+    package var total: OutcomeCounts {
+        var total = OutcomeCounts()
+        for each in self.breaks.flatMap(\.advertisements) { total += each.counts }
+        return total
+    }
+
+    /// Whether every advertisement balances.
+    package var balances: Bool {
+        self.breaks.allSatisfy { $0.advertisements.allSatisfy(\.counts.balances) }
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// One ordered sequence of records in the event log. No order is promised across lanes.
+package struct Lane: Hashable, Sendable, CustomStringConvertible {
+    /// The name in the store, for instance `breaks` or `acknowledgements/0`.
+    package let description: String
+
+    /// A lane that a store read back by its name.
+    package init(name: String) {
+        self.description = name
+    }
+
+    /// What was asked of breaks and what timers decided.
+    package static let breaks = Lane(name: "breaks")
+
+    /// How many lanes hold acknowledgements.
+    package static let acknowledgementLaneCount = 1
+
+    /// The lane of a partition: sessions are spread over partitions by their hash.
+    package static func acknowledgements(_ partition: Int) -> Lane {
+        Lane(name: "acknowledgements/\(partition)")
+    }
+}
+
+/// A record as the log holds it.
+package struct LoggedRecord: Hashable, Sendable {
+    /// 1 for the first record of a lane, one more for each that follows; never used again, not even after pruning.
+    package let offset: UInt64
+    package let bytes: [UInt8]
+
+    package init(offset: UInt64, bytes: [UInt8]) {
+        self.offset = offset
+        self.bytes = bytes
+    }
+}
+
+/// What a lane looked like after its records up to `offset`, so that a reader need not start at the beginning.
+package struct LaneSnapshot: Hashable, Sendable {
+    package let offset: UInt64
+    package let bytes: [UInt8]
+
+    package init(offset: UInt64, bytes: [UInt8]) {
+        self.offset = offset
+        self.bytes = bytes
+    }
+}
+
+/// Why the event log did not do what it was asked.
+package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The records before this offset were pruned; the reader must begin at a snapshot.
+    case pruned(lane: Lane, firstKept: UInt64)
+    /// It is closed, or closing.
+    case closed
+    /// The store failed. Whether the record is durable is not known: the caller confirms nothing.
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .pruned(let lane, let firstKept): "The lane \(lane) begins at offset \(firstKept)."
+        case .closed: "The event log is closed."
+        case .failed(let reason): "The event log failed: \(reason)"
+        }
+    }
+}
+
+/// The durable, ordered record of all that happened. Everything that must survive goes through it.
+///
+/// It may be local or far away and shared by several gateways; an append may take long. Records are opaque bytes here.
+package protocol EventLog: Sendable {
+    /// Which history this is: chosen at random when the log was made, and anew after a restore that lost records.
+    var epoch: UInt64 { get }
+
+    /// Appends a record and returns its offset once it is durable.
+    ///
+    /// Several appends may be under way; those to one lane get ascending offsets in the order in which they were
+    /// called. `done` is called once, on a thread of the store: it hands the result on and returns at once. A failure
+    /// means that nothing may be confirmed.
+    func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    )
+
+    /// Records after an offset, in order, without gaps: at least one, waiting for it if necessary.
+    ///
+    /// - Parameters:
+    ///   - lane: the lane to read.
+    ///   - offset: the last offset that the reader has; 0 at the beginning.
+    ///   - recordsMax: the most records to return.
+    ///   - bytesMax: returns no further record once this many bytes are collected.
+    /// - Returns: an empty array only when the log is closed, or the task cancelled, and there is nothing left.
+    func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord]
+
+    /// The offset of the newest durable record of a lane; 0 where there is none.
+    func head(of lane: Lane) async throws(EventLogError) -> UInt64
+
+    /// Keeps what a lane amounts to up to an offset; replaces an older snapshot.
+    func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError)
+
+    /// The newest snapshot of a lane.
+    func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot?
+
+    /// Forgets the records up to and including an offset. The caller has made sure that nobody needs them.
+    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError)
+
+    /// Finishes what is under way and closes.
+    func close() async
+}
+
+extension EventLog {
+    /// Appends a record and returns its offset once it is durable.
+    package func append(_ record: [UInt8], to lane: Lane) async throws(EventLogError) -> UInt64 {
+        let result = await withCheckedContinuation { continuation in
+            self.append(record, to: lane) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+}
