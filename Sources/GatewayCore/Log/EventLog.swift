@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// One ordered sequence of records in the event log. No order is promised across lanes.
+/// One ordered sequence of records in the event log.
+///
+/// No order is promised across lanes.
 package struct Lane: Hashable, Sendable, CustomStringConvertible {
     /// The name in the store, for instance `breaks` or `acknowledgements/0`.
     package let description: String
@@ -64,7 +66,9 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The durable, ordered record of all that happened. Everything that must survive goes through it.
+/// The durable, ordered record of all that happened.
+///
+/// Everything that must survive goes through it.
 ///
 /// It may be local or far away and shared by several gateways; an append may take long. Records are opaque bytes here.
 package protocol EventLog: Sendable {
@@ -90,6 +94,7 @@ package protocol EventLog: Sendable {
     ///   - recordsMax: the most records to return.
     ///   - bytesMax: returns no further record once this many bytes are collected.
     /// - Returns: an empty array only when the log is closed, or the task cancelled, and there is nothing left.
+    /// - Throws: `pruned` when the next record is no longer kept.
     func read(
         _ lane: Lane,
         after offset: UInt64,
