@@ -16,7 +16,8 @@ let strict: [SwiftSetting] = [
 
 /// The wire types keep `package` access so that no generated type shows in a public library.
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
-let collections: Target.Dependency = .product(name: "Collections", package: "swift-collections")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -61,7 +62,7 @@ let package = Package(
         library("Cuecast", ["CuecastWire", logging]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
-        library("GatewayCore", ["CuecastWire", collections, hashTrees]),
+        library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", grdb, logging]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration]),
         library("GatewayHTTP", ["GatewayCore", "Gateway", hummingbird, lifecycle, logging]),

@@ -115,6 +115,18 @@ package struct AdvertisementContent: Hashable, Sendable {
 }
 
 extension AdvertisementContent {
+    /// What reports and repeats need when nobody can play it any more: all but one media file, tracking and banner go.
+    package var condensed: AdvertisementContent {
+        AdvertisementContent(
+            id: self.id,
+            title: self.title,
+            duration: self.duration,
+            media: Array(self.media.prefix(1))
+        )
+    }
+}
+
+extension AdvertisementContent {
     init(wire: Cuecast_V1_Advertisement) throws(WireError) {
         self.id = try AdvertisementID(wire.id)
         self.title = wire.title

@@ -138,16 +138,7 @@ extension BreakEntry {
         self.broadcaster = wire.broadcaster
         switch wire.kind {
         case .publish(let entry):
-            self.kind = .publish(
-                Publish(
-                    request: try BroadcastRequest.Publish(wire: entry.publish),
-                    start: entry.hasStartUs ? Timestamp(microseconds: entry.startUs) : nil,
-                    announce: Timestamp(microseconds: entry.announceUs),
-                    window: RequestWindow(wire: entry.window),
-                    holdUntil: entry.hasHoldUntilUs ? Timestamp(microseconds: entry.holdUntilUs) : nil,
-                    safetyDuration: .milliseconds(entry.safetyDurationMs)
-                )
-            )
+            self.kind = .publish(try Publish(wire: entry))
         case .punch(let entry):
             self.kind = .punch(
                 try BroadcastRequest.Punch(wire: entry.punch),

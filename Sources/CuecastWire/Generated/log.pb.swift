@@ -571,6 +571,12 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   /// Clears the value of `lastNotice`. Subsequent reads from it will return its default value.
   mutating func clearLastNotice() {_uniqueStorage()._lastNotice = nil}
 
+  /// Only the essentials of the advertisements are kept.
+  var condensed: Bool {
+    get {_storage._condensed}
+    set {_uniqueStorage()._condensed = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1271,7 +1277,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1289,6 +1295,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _closedUs: Int64? = nil
     var _punchedAs: Cuecast_V1_Start? = nil
     var _lastNotice: Cuecast_V1_Notice? = nil
+    var _condensed: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1314,6 +1321,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _closedUs = source._closedUs
       _punchedAs = source._punchedAs
       _lastNotice = source._lastNotice
+      _condensed = source._condensed
     }
   }
 
@@ -1347,6 +1355,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._closedUs) }()
         case 14: try { try decoder.decodeSingularMessageField(value: &_storage._punchedAs) }()
         case 15: try { try decoder.decodeSingularMessageField(value: &_storage._lastNotice) }()
+        case 16: try { try decoder.decodeSingularBoolField(value: &_storage._condensed) }()
         default: break
         }
       }
@@ -1404,6 +1413,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       try { if let v = _storage._lastNotice {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
       } }()
+      if _storage._condensed != false {
+        try visitor.visitSingularBoolField(value: _storage._condensed, fieldNumber: 16)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1428,6 +1440,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._closedUs != rhs_storage._closedUs {return false}
         if _storage._punchedAs != rhs_storage._punchedAs {return false}
         if _storage._lastNotice != rhs_storage._lastNotice {return false}
+        if _storage._condensed != rhs_storage._condensed {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What is known of one break after some records of the log, apart from what time alone decides.
+package struct BreakRecord: Hashable, Sendable {
+    /// The steps of a break's life that records of the log make. Live and complete follow from the clock.
+    package enum Phase: Int, CaseIterable, Sendable {
+        case scheduled = 1
+        case announced = 2
+        case cancelled = 3
+        case expired = 4
+    }
+
+    package var number: BreakNumber
+    package var published: Timestamp
+    package var broadcaster: String
+    /// As it was published, to know a repeat.
+    package var publish: BreakEntry.Publish
+    package var start: Timestamp?
+    package var duration: Duration?
+    /// As they are now, in the order of their ordinals.
+    package var advertisements: [AdvertisementContent]
+    package var announce: Timestamp
+    package var window: RequestWindow
+    package var phase: Phase
+    /// Where it was ended early.
+    package var ended: Timestamp?
+    package var endMode: EndMode
+    /// When it was cancelled or expired.
+    package var closed: Timestamp?
+    /// What the broadcaster said when it was punched, to know a repeat.
+    package var punchedAs: BreakStart?
+    /// The last notice about it.
+    package var lastNotice: Notice?
+    /// Whether only the essentials of its advertisements are kept, because no listener can ask for them any more.
+    package var condensed: Bool
+
+    package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {
+        self.number = number
+        self.published = published
+        self.broadcaster = broadcaster
+        self.publish = publish
+        self.start = publish.start
+        self.duration = publish.request.duration
+        self.advertisements = publish.request.advertisements
+        self.announce = publish.announce
+        self.window = publish.window
+        self.phase = .scheduled
+        self.endMode = publish.request.endMode
+        self.condensed = false
+    }
+}
+
+/// What is known of one stream.
+package struct StreamRecord: Hashable, Sendable {
+    package var stream: StreamID
+    package var sequence: UInt64
+    package var recentNotices: [Notice]
+    package var breaks: [BreakRecord]
+    package var retired: [BreakID]
+
+    package init(
+        stream: StreamID,
+        sequence: UInt64,
+        recentNotices: [Notice],
+        breaks: [BreakRecord],
+        retired: [BreakID]
+    ) {
+        self.stream = stream
+        self.sequence = sequence
+        self.recentNotices = recentNotices
+        self.breaks = breaks
+        self.retired = retired
+    }
+}
+
+/// The whole board, as its snapshot in the event log holds it.
+package struct BoardRecord: Hashable, Sendable {
+    package var offset: UInt64
+    package var streams: [StreamRecord]
+
+    package init(offset: UInt64, streams: [StreamRecord]) {
+        self.offset = offset
+        self.streams = streams
+    }
+
+    /// Reads a snapshot of the lane `breaks`.
+    package init(decoding bytes: [UInt8]) throws(WireError) {
+        let wire = try decode(
+            Cuecast_V1_BoardState.self,
+            from: bytes,
+            atMost: .max,
+            limit: "snapshot",
+            what: "a snapshot of the board"
+        )
+        self.offset = wire.offset
+        self.streams = try wire.streams.map { (stream) throws(WireError) in try StreamRecord(wire: stream) }
+    }
+
+    /// The snapshot's bytes.
+    package func encoded() -> [UInt8] {
+        encode(
+            Cuecast_V1_BoardState.with {
+                $0.offset = self.offset
+                $0.streams = self.streams.map(\.wire)
+            }
+        )
+    }
+}
+
+extension StreamRecord {
+    init(wire: Cuecast_V1_StreamState) throws(WireError) {
+        self.stream = try StreamID(wire.stream)
+        self.sequence = wire.sequence
+        self.recentNotices = try wire.recentNotices.map { (notice) throws(WireError) in try Notice(wire: notice) }
+        self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
+        self.retired = try wire.retiredBreakIds.map { (id) throws(WireError) in try BreakID(id) }
+    }
+
+    var wire: Cuecast_V1_StreamState {
+        .with {
+            $0.stream = self.stream.description
+            $0.sequence = self.sequence
+            $0.recentNotices = self.recentNotices.map(\.wire)
+            $0.breaks = self.breaks.map(\.wire)
+            $0.retiredBreakIds = self.retired.map(\.description)
+        }
+    }
+}
+
+extension BreakRecord {
+    init(wire: Cuecast_V1_BreakRecord) throws(WireError) {
+        self.init(
+            number: BreakNumber(rawValue: wire.breakNumber),
+            published: Timestamp(microseconds: wire.publishedUs),
+            broadcaster: wire.broadcaster,
+            publish: try BreakEntry.Publish(wire: wire.publish)
+        )
+        self.start = wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil
+        self.duration = try breakDuration(wire.hasDurationMs ? wire.durationMs : nil)
+        self.advertisements = try AdvertisementContent.list(wire: wire.advertisements)
+        self.announce = Timestamp(microseconds: wire.announceUs)
+        self.window = RequestWindow(wire: wire.window)
+        self.phase = try requireKnown(wire.phase, field: "phase") { Phase(rawValue: $0.rawValue) }
+        self.ended = wire.hasEndedUs ? Timestamp(microseconds: wire.endedUs) : nil
+        self.endMode = EndMode(wire: wire.endMode) ?? .cut
+        self.closed = wire.hasClosedUs ? Timestamp(microseconds: wire.closedUs) : nil
+        self.punchedAs = wire.hasPunchedAs ? try BreakStart(wire: wire.punchedAs) : nil
+        self.lastNotice = wire.hasLastNotice ? try Notice(wire: wire.lastNotice) : nil
+        self.condensed = wire.condensed
+    }
+
+    var wire: Cuecast_V1_BreakRecord {
+        .with {
+            $0.breakNumber = self.number.rawValue
+            $0.publishedUs = self.published.microseconds
+            $0.broadcaster = self.broadcaster
+            $0.publish = self.publish.wire
+            if let start = self.start { $0.startUs = start.microseconds }
+            if let duration = self.duration { $0.durationMs = duration.inMilliseconds }
+            $0.advertisements = self.advertisements.map(\.wire)
+            $0.announceUs = self.announce.microseconds
+            $0.window = self.window.wire
+            $0.phase = .init(rawValue: self.phase.rawValue) ?? .unspecified
+            if let ended = self.ended { $0.endedUs = ended.microseconds }
+            $0.endMode = self.endMode.wire
+            if let closed = self.closed { $0.closedUs = closed.microseconds }
+            if let punchedAs = self.punchedAs { $0.punchedAs = punchedAs.wire }
+            if let lastNotice = self.lastNotice { $0.lastNotice = lastNotice.wire }
+            $0.condensed = self.condensed
+        }
+    }
+}
+
+extension BreakEntry.Publish {
+    init(wire: Cuecast_V1_PublishEntry) throws(WireError) {
+        self.init(
+            request: try BroadcastRequest.Publish(wire: wire.publish),
+            start: wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil,
+            announce: Timestamp(microseconds: wire.announceUs),
+            window: RequestWindow(wire: wire.window),
+            holdUntil: wire.hasHoldUntilUs ? Timestamp(microseconds: wire.holdUntilUs) : nil,
+            safetyDuration: .milliseconds(wire.safetyDurationMs)
+        )
+    }
+}

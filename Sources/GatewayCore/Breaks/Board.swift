@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import HashTreeCollections
+
+/// What a record of the event log did to the board.
+package enum EntryResult: Hashable, Sendable {
+    /// The break is now as in `info`; listeners are told where there is a notice.
+    case changed(Break, Notice?)
+    /// The same was asked before: the answer is the same and nobody is told again.
+    case unchanged(Break)
+    /// The rules did not allow it. The record has no effect, at any gateway.
+    case refused(Refusal)
+}
+
+/// All streams and their breaks: a fold over the lane `breaks` of the event log.
+///
+/// Records are applied in log order and decide everything, so that every gateway that reads the same log gives the same
+/// notice the same position. Copies are cheap: the request thread works on one while the next is made.
+package struct Board: Hashable, Sendable {
+    /// Of the event log.
+    package let epoch: UInt64
+    /// The offset of the last group applied.
+    package private(set) var offset: UInt64 = 0
+    package private(set) var streams: TreeDictionary<StreamID, StreamBoard> = [:]
+
+    package init(epoch: UInt64) {
+        self.epoch = epoch
+    }
+
+    /// The board as a snapshot kept it.
+    package init(epoch: UInt64, _ record: BoardRecord) {
+        self.epoch = epoch
+        self.offset = record.offset
+        self.streams = TreeDictionary(uniqueKeysWithValues: record.streams.map { ($0.stream, StreamBoard($0)) })
+    }
+
+    /// For the snapshot: in an order that does not depend on hashing.
+    package var record: BoardRecord {
+        BoardRecord(offset: self.offset, streams: self.streams.values.map(\.record).sorted { $0.stream < $1.stream })
+    }
+
+    package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
+
+    /// Where a stream stands; sequence 0 for a stream without any notice yet.
+    package func position(of stream: StreamID) -> Position {
+        Position(epoch: self.epoch, sequence: self.streams[stream]?.sequence ?? 0)
+    }
+
+    /// Whether a break of this name was kept once and is no more.
+    package func isRetired(_ key: BreakKey) -> Bool {
+        self.streams[key.stream]?.retired.contains(key.id) ?? false
+    }
+
+    /// Applies one group.
+    ///
+    /// - Parameters:
+    ///   - group: the next of the lane.
+    ///   - offset: its offset.
+    /// - Returns: what became of each entry, in order.
+    package mutating func apply(_ group: BreakGroup, offset: UInt64) -> [EntryResult] {
+        precondition(offset == self.offset + 1, "the board is at \(self.offset) and was given \(offset)")
+        self.offset = offset
+        return group.entries.enumerated()
+            .map { index, entry in
+                self.apply(entry, number: BreakGroup.breakNumber(offset: offset, index: index))
+            }
+    }
+
+    /// What an entry would do if it were applied now; nothing changes.
+    package func trial(of entry: BreakEntry) -> EntryResult {
+        var copy = self
+        return copy.apply(entry, number: BreakGroup.breakNumber(offset: self.offset + 1, index: 0))
+    }
+
+    private mutating func apply(_ entry: BreakEntry, number: BreakNumber) -> EntryResult {
+        let key = entry.key
+        if self.streams[key.stream] == nil {
+            guard case .publish = entry.kind else { return .refused(.noSuchBreak(key)) }
+            guard self.streams.count < BoardLimits.streamsMax else {
+                return .refused(
+                    Refusal(.limitReached, "The limit streamsMax is \(BoardLimits.streamsMax) and is reached.")
+                )
+            }
+        }
+        var stream = self.streams[key.stream] ?? StreamBoard(stream: key.stream)
+        if case .publish = entry.kind { stream.retire(at: entry.at) }
+        let result = stream.apply(entry, number: number, epoch: self.epoch)
+        if case .refused = result, self.streams[key.stream] == nil { return result }
+        self.streams[key.stream] = stream
+        return result
+    }
+}
+
+extension Refusal {
+    static func noSuchBreak(_ key: BreakKey) -> Refusal {
+        Refusal(.notFound, "There is no break \(key.id) of the stream \(key.stream).")
+    }
+}

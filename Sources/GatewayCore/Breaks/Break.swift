@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// One break on the board: its record, and what follows from it.
+package struct Break: Hashable, Sendable {
+    package internal(set) var record: BreakRecord
+    /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
+    package internal(set) var encoded: EncodedAdvertisements?
+
+    package init(_ record: BreakRecord) {
+        self.record = record
+        self.encoded = record.condensed ? nil : EncodedAdvertisements(record.advertisements)
+    }
+
+    package var key: BreakKey { self.record.publish.request.key }
+    package var number: BreakNumber { self.record.number }
+    package var preStream: Bool { self.record.publish.request.preStream }
+    package var exact: Bool { self.record.publish.request.exact }
+
+    /// Whether it is cued and waits to be punched.
+    package var waitsForPunch: Bool {
+        self.record.phase == .announced && self.record.start == nil && !self.preStream
+    }
+
+    /// When it ends, or ended, by whatever way; `nil` while it is cued.
+    package var end: Timestamp? {
+        if let closed = self.record.closed { return closed }
+        if let ended = self.record.ended { return ended }
+        if self.preStream { return self.record.publish.holdUntil }
+        guard let start = self.record.start else { return nil }
+        return start + (self.record.duration ?? self.record.publish.safetyDuration)
+    }
+
+    /// When it is over for sure: its end, or the end of its hold.
+    package var over: Timestamp {
+        self.end ?? self.record.publish.holdUntil ?? self.record.published
+    }
+
+    /// The part of the programme that no other break of the stream may have.
+    package var interval: Range<Timestamp>? {
+        guard !self.preStream, self.record.closed == nil, let start = self.record.start, let end = self.end,
+            start < end
+        else { return nil }
+        return start..<end
+    }
+
+    /// Where it stands in its life.
+    package func state(at now: Timestamp) -> BreakState {
+        switch self.record.phase {
+        case .cancelled: return .cancelled
+        case .expired: return .expired
+        case .scheduled: return .scheduled
+        case .announced:
+            guard let end = self.end else { return .cued }
+            if now >= end { return .complete }
+            guard let start = self.record.start, now >= start else { return .announced }
+            return .live
+        }
+    }
+
+    /// Whether nothing more can happen to it.
+    package func isOver(at now: Timestamp) -> Bool {
+        switch self.state(at: now) {
+        case .complete, .cancelled, .expired: true
+        case .scheduled, .cued, .announced, .live: false
+        }
+    }
+
+    /// What broadcasters and operators see of it.
+    package func info(at now: Timestamp) -> BreakInfo {
+        BreakInfo(
+            key: self.key,
+            state: self.state(at: now),
+            start: self.record.start,
+            duration: self.record.duration,
+            advertisementCount: self.record.advertisements.count,
+            preStream: self.preStream,
+            exact: self.exact,
+            position: self.record.lastNotice?.position,
+            announce: self.record.phase == .scheduled ? self.record.announce : nil,
+            end: self.end,
+            holdUntil: self.record.publish.holdUntil,
+            published: self.record.published,
+            firstAdvertisementTitle: self.record.advertisements.first?.title ?? ""
+        )
+    }
+
+    /// What the ledger keeps of it.
+    package var summary: BreakSummary {
+        BreakSummary(
+            number: self.number,
+            key: self.key,
+            broadcaster: self.record.broadcaster,
+            published: self.record.published,
+            start: self.record.start,
+            end: self.end,
+            cancelled: self.record.phase == .cancelled,
+            expired: self.record.phase == .expired,
+            preStream: self.preStream,
+            advertisements: self.record.advertisements.map {
+                BreakSummary.Advertisement(id: $0.id, title: $0.title, duration: $0.duration)
+            }
+        )
+    }
+
+    /// A notice about it as it stands.
+    func notice(_ kind: Notice.Kind, position: Position, at now: Timestamp) -> Notice {
+        let duration: Duration?
+        if let ended = self.record.ended, let start = self.record.start {
+            duration = ended - start
+        } else {
+            duration = self.record.duration
+        }
+        return Notice(
+            position: position,
+            kind: kind,
+            breakID: self.key.id,
+            start: self.record.start,
+            duration: duration,
+            window: self.record.window,
+            expires: self.over,
+            advertisementCount: self.record.advertisements.count,
+            sent: now,
+            preStream: self.preStream,
+            exact: self.exact,
+            endMode: self.record.endMode,
+            cancelReason: self.record.phase == .cancelled
+                ? .broadcaster : self.record.phase == .expired ? .notStarted : nil
+        )
+    }
+}
+
+extension Break {
+    /// What a listener can still play.
+    package enum Playable: Hashable, Sendable {
+        /// All from the advertisement with this ordinal on.
+        case from(Int)
+        case nothing
+    }
+
+    /// Which advertisements a listener can still play whose playhead is at `playhead`.
+    ///
+    /// A listener that comes late begins with the advertisement that others hear now, so that there is no dead air; the
+    /// last one is cut at the end. Where the break is exact nothing is cut: the listener gets the most advertisements
+    /// from the end of the list that fit into the rest.
+    package func playable(at playhead: Timestamp) -> Playable {
+        let advertisements = self.record.advertisements
+        guard let end = self.end else { return .from(0) }
+        guard playhead < end else { return .nothing }
+        guard let start = self.record.start, playhead > start else { return self.exact ? self.fitting(.max) : .from(0) }
+        if self.exact { return self.fitting((end - playhead).inMicroseconds) }
+        var slotEnd = start
+        for (ordinal, advertisement) in advertisements.enumerated() {
+            slotEnd = slotEnd + advertisement.duration
+            if playhead < slotEnd { return .from(ordinal) }
+        }
+        return .nothing
+    }
+
+    /// The longest tail of the list that lasts at most so long (and at most as long as the break).
+    private func fitting(_ restMicroseconds: Int64) -> Playable {
+        var rest = restMicroseconds
+        if let start = self.record.start, let end = self.end { rest = min(rest, (end - start).inMicroseconds) }
+        var first = self.record.advertisements.count
+        while first > 0 {
+            rest -= self.record.advertisements[first - 1].duration.inMicroseconds
+            if rest < 0 { break }
+            first -= 1
+        }
+        return first == self.record.advertisements.count ? .nothing : .from(first)
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// What a gateway's configuration says about breaks.
+///
+/// It decides once, when a request is received; the decisions go into the event log, so that a later configuration does
+/// not change what was decided.
+package struct BreakPolicy: Hashable, Sendable {
+    /// How long before its start a break is announced. (SCTE-35 asks for 4 s at least.)
+    package var announceAhead: Duration = .seconds(8)
+    /// The least time between receipt and start that is accepted.
+    package var leadTimeMin: Duration = .zero
+    /// Absolute starts up to this late count as now.
+    package var startLateMax: Duration = .seconds(2)
+    /// The furthest ahead that a start may be.
+    package var startAheadMax: Duration = .seconds(6 * 3_600)
+    /// How long after the punch a cued break starts, where the punch does not say.
+    package var punchLead: Duration = .seconds(2)
+    /// How long a cued break is held, or a pre-stream break open, where the broadcaster does not say.
+    package var hold: Duration = .seconds(1_800)
+    /// The longest that a break without a duration lasts.
+    package var safetyDuration: Duration = .seconds(300)
+    /// How many batch requests a second this gateway serves with ease; sizes the request window.
+    package var batchRequestsPerSecond: Double = 20_000
+    /// How long before the start the request window ends at the latest, so that media can be fetched.
+    package var windowEndsAhead: Duration = .seconds(1)
+    /// The longest window of a break that starts without any lead.
+    package var windowLateMax: Duration = .seconds(5)
+
+    package init() {}
+
+    /// When listeners ask for their batches.
+    ///
+    /// The window is as long as the gateway needs to serve all listeners evenly. It ends before the start where there is
+    /// lead, and opens at once where there is none.
+    ///
+    /// - Parameters:
+    ///   - opens: when the notice goes out.
+    ///   - start: when the break starts; `nil` for cued and pre-stream breaks.
+    ///   - listeners: how many are expected to ask.
+    /// - Returns: the window; empty (`from == by`) when the listeners are so few that it does not matter.
+    package func window(opens: Timestamp, start: Timestamp?, listeners: Int) -> RequestWindow {
+        let needed = Duration.seconds(Double(listeners) / max(1, self.batchRequestsPerSecond))
+        guard let start else { return RequestWindow(from: opens, by: opens + min(needed, self.hold / 2)) }
+        let lead = start - opens
+        guard lead > .zero else { return RequestWindow(from: opens, by: opens + min(needed, self.windowLateMax)) }
+        // Half the lead at least is for asking, however short it is.
+        let room = max(lead - self.windowEndsAhead, lead / 2)
+        return RequestWindow(from: opens, by: opens + min(needed, room))
+    }
+}
+
+/// The bounds of the board. They are the same at every gateway that reads one log: a record must have the same effect
+/// everywhere.
+package enum BoardLimits {
+    /// The most streams.
+    package static let streamsMax = 10_000
+    /// The most breaks of one stream that are not over yet.
+    package static let openBreaksPerStreamMax = 64
+    /// The most breaks of one stream that are kept for acknowledgements.
+    package static let keptBreaksPerStreamMax = 20_000
+    /// The most notices of one stream that a listener can recover.
+    package static let recoveryNoticesMax = 256
+    /// How long after a break's end acknowledgements are accepted (7 days in the outbox of a client, and a day more).
+    package static let acknowledgeWithin: Duration = .seconds(8 * 86_400)
+    /// How long after a break's end a listener that hears the stream late can ask for its batch.
+    package static let batchesWithin: Duration =
+        .milliseconds(Int64(WireLimits.delayMillisecondsMax)) + .seconds(60)
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import HashTreeCollections
+
+// The life of a break. Every legal step is one of these functions; whatever is not legal is refused with a sentence.
+//
+//   publish                  → scheduled, or announced when its announcement is due already (cued and pre-stream: at once)
+//   scheduled  announce      → announced
+//   scheduled  expire        → expired: it can no longer be played, and nobody had heard of it
+//   announced  expire        → expired, for a cued break whose hold is over
+//   announced  punch         → announced with a start, for a cued break
+//   scheduled, announced     update, cancel
+//   announced, started       update of the duration, end, cancel
+
+extension StreamBoard {
+    mutating func apply(_ entry: BreakEntry, number: BreakNumber, epoch: UInt64) -> EntryResult {
+        switch entry.kind {
+        case .publish(let publish):
+            return self.publish(publish, by: entry.broadcaster, number: number, at: entry.at, epoch: epoch)
+        case .punch(let punch, let start):
+            return self.change(punch.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+                try stream.punch(&each, punch, start: start, at: entry.at)
+            }
+        case .update(let update):
+            return self.change(update.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+                try stream.update(&each, update, at: entry.at)
+            }
+        case .end(let end):
+            return self.change(end.key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+                try Self.end(&each, end, at: entry.at)
+            }
+        case .cancel(let key):
+            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+                try Self.cancel(&each, at: entry.at)
+            }
+        case .announce(let key, let number, let window):
+            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+                guard each.number == number, each.record.phase == .scheduled else { return .nothing }
+                each.record.phase = .announced
+                each.record.window = window
+                return .tell(.available)
+            }
+        case .expire(let key, let number):
+            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+                guard each.number == number else { return .nothing }
+                return Self.expire(&each, at: entry.at)
+            }
+        }
+    }
+
+    /// What a legal step leads to.
+    private enum Step {
+        /// It was so already.
+        case nothing
+        /// It changed, and no listener has to know.
+        case silently
+        /// It changed, and the listeners are told.
+        case tell(Notice.Kind)
+    }
+
+    private mutating func change(
+        _ key: BreakKey,
+        at now: Timestamp,
+        epoch: UInt64,
+        _ step: (StreamBoard, inout Break) throws(Refusal) -> Step
+    ) -> EntryResult {
+        guard var each = self.breaks[key.id] else {
+            if self.retired.contains(key.id) {
+                return .refused(Refusal(.breakTooOld, "The break \(key.id) is older than the gateway keeps."))
+            }
+            return .refused(.noSuchBreak(key))
+        }
+        do throws(Refusal) {
+            let step = try step(self, &each)
+            guard case .nothing = step else {
+                self.breaks[key.id] = each
+                guard case .tell(let kind) = step else { return .changed(each, nil) }
+                let notice = self.announce(kind, of: key.id, epoch: epoch, at: now)
+                return .changed(self.breaks[key.id] ?? each, notice)
+            }
+            return .unchanged(each)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    private mutating func publish(
+        _ publish: BreakEntry.Publish,
+        by broadcaster: String,
+        number: BreakNumber,
+        at now: Timestamp,
+        epoch: UInt64
+    ) -> EntryResult {
+        let id = publish.request.key.id
+        if let existing = self.breaks[id] {
+            guard let field = existing.differs(from: publish.request) else { return .unchanged(existing) }
+            return .refused(
+                Refusal(
+                    .conflict,
+                    "The break \(id) of the stream \(self.stream) exists already with another \(field)."
+                )
+            )
+        }
+        guard !self.retired.contains(id) else {
+            return .refused(
+                Refusal(.conflict, "The id \(id) belonged to a break that is no longer kept; it stays reserved.")
+            )
+        }
+        guard self.breaks.values.count(where: { !$0.isOver(at: now) }) < BoardLimits.openBreaksPerStreamMax else {
+            return .refused(
+                Refusal(
+                    .limitReached,
+                    "The limit openBreaksPerStreamMax is \(BoardLimits.openBreaksPerStreamMax) and is reached."
+                )
+            )
+        }
+        var each = Break(
+            BreakRecord(number: number, published: now, broadcaster: broadcaster, publish: publish)
+        )
+        if let refusal = self.overlap(of: each) { return .refused(refusal) }
+        guard publish.announce <= now else {
+            self.breaks[id] = each
+            return .changed(each, nil)
+        }
+        each.record.phase = .announced
+        self.breaks[id] = each
+        let notice = self.announce(.available, of: id, epoch: epoch, at: now)
+        return .changed(self.breaks[id] ?? each, notice)
+    }
+
+    private func overlap(of each: Break) -> Refusal? {
+        guard let interval = each.interval, let other = self.overlapping(interval, except: each.key.id) else {
+            return nil
+        }
+        return Refusal(
+            .breakOverlap,
+            "The break \(other.key.id) holds part of that time: from \(other.interval.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "its start")."
+        )
+    }
+
+    private func punch(
+        _ each: inout Break,
+        _ punch: BroadcastRequest.Punch,
+        start: Timestamp,
+        at now: Timestamp
+    ) throws(Refusal) -> Step {
+        let said = punch.start ?? .after(.zero)
+        if let punchedAs = each.record.punchedAs, punchedAs == said, !each.isOver(at: now) { return .nothing }
+        guard each.waitsForPunch else {
+            throw Refusal(
+                .wrongState,
+                "The break \(each.key.id) is \(each.state(at: now).name): only a cued break is punched."
+            )
+        }
+        if let holdUntil = each.record.publish.holdUntil, holdUntil <= now {
+            throw Refusal(.wrongState, "The break \(each.key.id) was held until \(holdUntil), which is over.")
+        }
+        each.record.start = start
+        each.record.punchedAs = said
+        if let refusal = self.overlap(of: each) { throw refusal }
+        return .tell(.updated)
+    }
+
+    private func update(
+        _ each: inout Break,
+        _ update: BreakEntry.Update,
+        at now: Timestamp
+    ) throws(Refusal) -> Step {
+        let id = each.key.id
+        let before = each.record
+        guard !each.isOver(at: now) else {
+            throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot change any more.")
+        }
+        let started = each.state(at: now) == .live
+        if let advertisements = update.request.advertisements, advertisements != each.record.advertisements {
+            guard each.record.phase == .scheduled else {
+                throw Refusal(.wrongState, "The break \(id) is announced: its advertisements cannot change any more.")
+            }
+            each.record.advertisements = advertisements
+            each.encoded = EncodedAdvertisements(advertisements)
+        }
+        if let start = update.start {
+            guard !each.preStream else {
+                throw Refusal(.invalid, "The break \(id) is pre-stream: it has no start.")
+            }
+            guard !each.waitsForPunch else {
+                throw Refusal(.wrongState, "The break \(id) is cued: punch it to give it a start.")
+            }
+            guard !started else {
+                throw Refusal(.wrongState, "The break \(id) has started: its start cannot change any more.")
+            }
+            each.record.start = start
+            if each.record.phase == .scheduled {
+                each.record.announce = update.announce ?? each.record.announce
+            }
+            each.record.window = update.window ?? each.record.window
+        }
+        if let duration = update.request.duration {
+            each.record.duration = duration
+            // A new duration stands for an end that was set for later.
+            each.record.ended = nil
+        }
+        guard each.record != before else { return .nothing }
+        if started, each.isOver(at: now) {
+            throw Refusal(.wrongState, "With that duration the break \(id) would be over already: end it.")
+        }
+        if let refusal = self.overlap(of: each) { throw refusal }
+        guard each.record.phase == .scheduled else { return .tell(.updated) }
+        guard each.record.announce <= now else { return .silently }
+        each.record.phase = .announced
+        return .tell(.available)
+    }
+
+    private static func end(
+        _ each: inout Break,
+        _ end: BroadcastRequest.End,
+        at now: Timestamp
+    ) throws(Refusal) -> Step {
+        let id = each.key.id
+        let at = end.at ?? now
+        let endMode = end.endMode ?? each.record.endMode
+        guard each.record.closed == nil, each.record.phase == .announced else {
+            throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot be ended.")
+        }
+        if let ended = each.record.ended, ended <= now {
+            // Asked again, or once more while it ends: it is over, as was wanted.
+            return .nothing
+        }
+        guard let planned = each.end else {
+            throw Refusal(.wrongState, "The break \(id) has not started: cancel it instead.")
+        }
+        if let start = each.record.start, at <= start {
+            throw Refusal(.wrongState, "The break \(id) starts at \(start): cancel it instead.")
+        }
+        guard now < planned else { throw Refusal(.wrongState, "The break \(id) is over already.") }
+        guard at <= planned else {
+            throw Refusal(
+                .invalid,
+                "The break \(id) ends at \(planned) as it is: update its duration to make it longer."
+            )
+        }
+        if each.record.ended == at, each.record.endMode == endMode { return .nothing }
+        each.record.ended = at
+        each.record.endMode = endMode
+        return .tell(.ended)
+    }
+
+    private static func cancel(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
+        switch each.state(at: now) {
+        case .cancelled: return .nothing
+        case .complete, .expired:
+            throw Refusal(.wrongState, "The break \(each.key.id) is over already.")
+        case .scheduled, .cued, .announced, .live:
+            let known = each.record.phase == .announced
+            each.record.phase = .cancelled
+            each.record.closed = now
+            return known ? .tell(.cancelled) : .silently
+        }
+    }
+
+    private static func expire(_ each: inout Break, at now: Timestamp) -> Step {
+        if each.record.phase == .scheduled {
+            each.record.phase = .expired
+            each.record.closed = now
+            return .silently
+        }
+        guard each.waitsForPunch, let holdUntil = each.record.publish.holdUntil, holdUntil <= now else {
+            return .nothing
+        }
+        each.record.phase = .expired
+        each.record.closed = now
+        return .tell(.cancelled)
+    }
+}
+
+extension Break {
+    /// The first field in which a request to publish differs from the one that published this break; `nil`: it is the
+    /// same break. Both are compared as they were sent: a start "in 10 s" is the same start when it is sent again.
+    fileprivate func differs(from request: BroadcastRequest.Publish) -> String? {
+        let own = self.record.publish.request
+        let advertisements =
+            self.record.condensed ? request.advertisements.map(\.condensed) : request.advertisements
+        if own.start != request.start { return "start" }
+        if own.duration != request.duration { return "duration" }
+        if own.preStream != request.preStream { return "pre_stream" }
+        if own.exact != request.exact { return "exact" }
+        if own.endMode != request.endMode { return "end_mode" }
+        if own.hold != request.hold { return "hold" }
+        if own.advertisements.map(\.id) != advertisements.map(\.id) { return "list of advertisements" }
+        for (mine, theirs) in zip(own.advertisements, advertisements) where mine != theirs {
+            return "content of advertisement \(mine.id)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import HashTreeCollections
+
+/// What time alone makes due: announcements, and the end of what waited too long.
+///
+/// Timers are not state. They are derived from the board each time, so that after a restart everything that fell due
+/// meanwhile is done at once, and a repeat of a timer's record has no effect.
+package struct BreakTimers: Sendable {
+    package let policy: BreakPolicy
+
+    package init(policy: BreakPolicy) {
+        self.policy = policy
+    }
+
+    /// The records that are due, and when to look again.
+    ///
+    /// - Parameters:
+    ///   - board: the board as it is.
+    ///   - now: the gateway's clock.
+    ///   - listeners: how many listeners of a stream are expected to ask for a batch.
+    /// - Returns: entries for the log, at most a group of them, and the next instant at which something falls due.
+    package func due(
+        on board: Board,
+        at now: Timestamp,
+        listeners: (StreamID) -> Int
+    ) -> (entries: [BreakEntry], next: Timestamp?) {
+        var entries: [BreakEntry] = []
+        var next: Timestamp?
+        for stream in board.streams.values {
+            for each in stream.breaks.values {
+                guard let instant = Self.instant(of: each) else { continue }
+                guard instant <= now else {
+                    next = min(next ?? instant, instant)
+                    continue
+                }
+                guard entries.count < BreakGroup.groupEntriesMax else { return (entries, now) }
+                entries.append(self.entry(for: each, at: now, listeners: listeners(stream.stream)))
+            }
+        }
+        return (entries, next)
+    }
+
+    /// When a break needs a timer's record; `nil`: never, as it stands.
+    private static func instant(of each: Break) -> Timestamp? {
+        if each.record.phase == .scheduled { return each.record.announce }
+        return each.waitsForPunch ? each.record.publish.holdUntil : nil
+    }
+
+    private func entry(for each: Break, at now: Timestamp, listeners: Int) -> BreakEntry {
+        let playable = each.record.phase == .scheduled && (each.end.map { now < $0 } ?? true)
+        guard playable else { return BreakEntry(at: now, kind: .expire(each.key, each.number)) }
+        let window = self.policy.window(opens: now, start: each.record.start, listeners: listeners)
+        return BreakEntry(at: now, kind: .announce(each.key, each.number, window: window))
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import HashTreeCollections
+
+/// What a gateway does about a request of a broadcaster.
+package enum BroadcastPlan: Hashable, Sendable {
+    /// Nothing has to be recorded.
+    case answer(BroadcastReply.Body)
+    /// To be appended to the log; the answer is what `Board.apply` makes of it.
+    case append(BreakEntry)
+}
+
+/// Turns requests of broadcasters into entries for the event log, by the gateway's clock and configuration.
+package struct BroadcastPlanner: Sendable {
+    package var policy: BreakPolicy
+
+    package init(policy: BreakPolicy) {
+        self.policy = policy
+    }
+
+    /// What to do about a request.
+    ///
+    /// Rules that the board holds are tried on a copy of it first, so that the log does not fill with what is refused
+    /// anyway; the board decides again when the entry comes back from the log, because others may have been faster.
+    ///
+    /// - Parameters:
+    ///   - request: what the broadcaster asks.
+    ///   - broadcaster: who asks; empty where broadcasters are not told apart.
+    ///   - board: the board as it is.
+    ///   - now: when the request was received.
+    ///   - listeners: how many listeners are expected to ask for a batch.
+    /// - Returns: an answer, or the entry to append.
+    package func plan(
+        _ request: BroadcastRequest,
+        by broadcaster: String,
+        on board: Board,
+        at now: Timestamp,
+        listeners: Int
+    ) -> BroadcastPlan {
+        do throws(Refusal) {
+            let kind: BreakEntry.Kind
+            switch request.kind {
+            case .publish(let publish):
+                kind = .publish(try self.entry(for: publish, on: board, at: now, listeners: listeners))
+            case .punch(let punch):
+                let start = try self.resolve(punch.start ?? .after(self.policy.punchLead), at: now, leadTimeMin: .zero)
+                kind = .punch(punch, start: start)
+            case .update(let update):
+                kind = .update(try self.entry(for: update, on: board, at: now, listeners: listeners))
+            case .end(let end): kind = .end(end)
+            case .cancel(let key): kind = .cancel(key)
+            case .list(let list): return .answer(Self.page(list, of: board, at: now))
+            }
+            let entry = BreakEntry(at: now, broadcaster: broadcaster, kind: kind)
+            switch board.trial(of: entry) {
+            case .changed: return .append(entry)
+            case .unchanged(let each): return .answer(.break(each.info(at: now)))
+            case .refused(let refusal): throw refusal
+            }
+        } catch {
+            return .answer(.refused(error))
+        }
+    }
+
+    private func entry(
+        for publish: BroadcastRequest.Publish,
+        on board: Board,
+        at now: Timestamp,
+        listeners: Int
+    ) throws(Refusal) -> BreakEntry.Publish {
+        // A repeat is the same break whatever the clock says by now.
+        let known = board[publish.key] != nil
+        var start: Timestamp?
+        if let said = publish.start {
+            start = known ? now : try self.resolve(said, at: now, leadTimeMin: self.policy.leadTimeMin)
+        }
+        let announce = start.map { max(now, $0 - self.policy.announceAhead) } ?? now
+        return BreakEntry.Publish(
+            request: publish,
+            start: start,
+            announce: announce,
+            window: self.policy.window(opens: announce, start: start, listeners: listeners),
+            holdUntil: start == nil ? now + (publish.hold ?? self.policy.hold) : nil,
+            safetyDuration: self.policy.safetyDuration
+        )
+    }
+
+    private func entry(
+        for update: BroadcastRequest.Update,
+        on board: Board,
+        at now: Timestamp,
+        listeners: Int
+    ) throws(Refusal) -> BreakEntry.Update {
+        guard let said = update.start else { return BreakEntry.Update(request: update) }
+        let start = try self.resolve(said, at: now, leadTimeMin: self.policy.leadTimeMin)
+        let announce = max(now, start - self.policy.announceAhead)
+        return BreakEntry.Update(
+            request: update,
+            start: start,
+            announce: announce,
+            window: self.policy.window(opens: announce, start: start, listeners: listeners)
+        )
+    }
+
+    /// A start by the gateway's clock.
+    private func resolve(_ said: BreakStart, at now: Timestamp, leadTimeMin: Duration) throws(Refusal) -> Timestamp {
+        let start: Timestamp
+        switch said {
+        case .now: start = now
+        case .after(let lead): start = now + lead
+        case .at(let instant):
+            guard instant >= now - self.policy.startLateMax else {
+                throw Refusal(.startInPast, "The start \(instant) is over: it is \(now).")
+            }
+            start = max(instant, now)
+        }
+        let lead = start - now
+        guard lead <= self.policy.startAheadMax else {
+            throw Refusal(
+                .tooFarAhead,
+                "The start is \(lead.inSecondsText) ahead; the limit startAheadMax is \(self.policy.startAheadMax.inSecondsText)."
+            )
+        }
+        guard lead >= leadTimeMin else {
+            throw Refusal(
+                .leadTimeTooShort,
+                "The start leaves \(lead.inSecondsText) of lead; the limit leadTimeMin is \(leadTimeMin.inSecondsText)."
+            )
+        }
+        return start
+    }
+
+    /// One page of the list of breaks: by stream, in the order in which they were published.
+    private static func page(_ list: BroadcastRequest.List, of board: Board, at now: Timestamp) -> BroadcastReply.Body {
+        let after = PageMark(bytes: list.after)
+        var infos: [BreakInfo] = []
+        for stream in board.streams.values.sorted(by: { $0.stream < $1.stream }) {
+            if let only = list.stream, only != stream.stream { continue }
+            if let after, stream.stream < after.stream { continue }
+            for each in stream.breaks.values.sorted(by: { $0.number < $1.number }) {
+                if let only = list.id, only != each.key.id { continue }
+                if let after, stream.stream == after.stream, each.number <= after.number { continue }
+                guard infos.count < WireLimits.breaksPerPageMax else {
+                    let last = infos[infos.count - 1].key
+                    let mark = board[last].map { PageMark(stream: last.stream, number: $0.number) }
+                    return .list(infos, after: mark?.bytes ?? [])
+                }
+                infos.append(each.info(at: now))
+            }
+        }
+        return .list(infos, after: [])
+    }
+}
+
+/// Where a page of a list ended.
+private struct PageMark {
+    let stream: StreamID
+    let number: BreakNumber
+
+    init(stream: StreamID, number: BreakNumber) {
+        self.stream = stream
+        self.number = number
+    }
+
+    /// Reads what `bytes` wrote; anything else begins at the first page.
+    init?(bytes: [UInt8]) {
+        let parts = String(decoding: bytes, as: UTF8.self).split(separator: " ")
+        guard parts.count == 2, let number = UInt64(parts[1]), let stream = try? StreamID(String(parts[0])) else {
+            return nil
+        }
+        self.init(stream: stream, number: BreakNumber(rawValue: number))
+    }
+
+    var bytes: [UInt8] { Array("\(self.stream) \(self.number)".utf8) }
+}
+
+extension Duration {
+    /// Seconds with up to three decimals, for sentences: `2 s`, `0.25 s`.
+    package var inSecondsText: String {
+        let milliseconds = self.inMicroseconds / 1_000
+        let fraction = abs(milliseconds % 1_000)
+        guard fraction > 0 else { return "\(milliseconds / 1_000) s" }
+        var digits = String(fraction + 1_000).dropFirst()
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(milliseconds < 0 && milliseconds > -1_000 ? "-" : "")\(milliseconds / 1_000).\(digits) s"
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import Synchronization
+
+/// The table of all metrics: names, kinds, labels and help in one place. `docs/operations.md` is checked against it.
+package enum Metric: String, CaseIterable, Sendable {
+    case listenerRequests = "cuecast_listener_requests_total"
+    case broadcastRequests = "cuecast_broadcast_requests_total"
+    case refusals = "cuecast_refusals_total"
+    case joins = "cuecast_joins_total"
+    case batches = "cuecast_batches_total"
+    case acknowledgedOutcomes = "cuecast_acknowledged_outcomes_total"
+    case acknowledgementGroups = "cuecast_acknowledgement_groups_total"
+    case noticesSent = "cuecast_notices_sent_total"
+    case headsSent = "cuecast_heads_sent_total"
+    case repliesDropped = "cuecast_replies_dropped_total"
+    case framesRefused = "cuecast_frames_refused_total"
+    case limitsHit = "cuecast_limits_hit_total"
+    case logFailures = "cuecast_log_failures_total"
+    case ledgerFailures = "cuecast_ledger_failures_total"
+    case breakEntries = "cuecast_break_entries_total"
+    case listeners = "cuecast_listeners"
+    case connections = "cuecast_connections"
+    case subscribedStreams = "cuecast_subscribed_streams"
+    case streams = "cuecast_streams"
+    case logOffset = "cuecast_log_offset"
+    case ledgerOffset = "cuecast_ledger_offset"
+    case ledgerLag = "cuecast_ledger_lag_records"
+    case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
+    case appendSeconds = "cuecast_log_append_seconds"
+    case noticeSeconds = "cuecast_publish_to_notice_seconds"
+    case scheduleLateSeconds = "cuecast_schedule_late_seconds"
+
+    /// What Prometheus calls the type.
+    package enum Kind: String, Sendable {
+        case counter
+        case gauge
+        case histogram
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .appendSeconds, .noticeSeconds, .scheduleLateSeconds: .histogram
+        case .listeners, .connections, .subscribedStreams, .streams, .logOffset, .ledgerOffset, .ledgerLag,
+            .acknowledgementsWaiting:
+            .gauge
+        default: .counter
+        }
+    }
+
+    package var help: String {
+        switch self {
+        case .listenerRequests: "Requests of listeners, by kind."
+        case .broadcastRequests: "Requests of broadcasters, by kind."
+        case .refusals: "Requests that were refused, by status."
+        case .joins: "Joins, by what the listener had missed."
+        case .batches: "Batches handed out."
+        case .acknowledgedOutcomes: "Outcomes confirmed as durable (repeats included)."
+        case .acknowledgementGroups: "Groups of acknowledgements and deliveries appended to the event log."
+        case .noticesSent: "Notices published (head notices and ticks not counted)."
+        case .headsSent: "Head notices published."
+        case .repliesDropped: "Replies that could not be sent, by reason."
+        case .framesRefused: "Messages on a socket that are not requests, by reason."
+        case .limitsHit: "How often each named limit was reached."
+        case .logFailures: "Appends that the event log failed."
+        case .ledgerFailures: "Times that the ledger failed to apply records."
+        case .breakEntries: "Entries of the lane of breaks, by what became of them."
+        case .listeners: "Sessions with a live lease."
+        case .connections: "Open connections, by socket."
+        case .subscribedStreams: "Streams that at least one connection subscribes to."
+        case .streams: "Streams on the board."
+        case .logOffset: "The offset of the newest record, by lane."
+        case .ledgerOffset: "The offset up to which the ledger counts, by lane."
+        case .ledgerLag: "Records that the ledger is behind, by lane."
+        case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
+        case .appendSeconds: "From handing a group to the event log until it is durable, in seconds."
+        case .noticeSeconds: "From receiving a publication until its notice is sent, in seconds."
+        case .scheduleLateSeconds: "How late an announcement was recorded after it fell due, in seconds."
+        }
+    }
+
+    /// The name of its label; `nil`: it has none.
+    package var label: String? {
+        switch self {
+        case .listenerRequests, .broadcastRequests: "kind"
+        case .refusals: "status"
+        case .joins, .breakEntries: "result"
+        case .repliesDropped, .framesRefused: "reason"
+        case .limitsHit: "limit"
+        case .connections: "socket"
+        case .logOffset, .ledgerOffset, .ledgerLag: "lane"
+        default: nil
+        }
+    }
+}
+
+/// The value of a metric's label: from a closed list, so that nobody outside can make the table grow.
+package struct MetricLabel: Hashable, Sendable {
+    let text: String
+
+    package static let none = MetricLabel(text: "")
+    package static let join = MetricLabel(text: "join")
+    package static let batch = MetricLabel(text: "batch")
+    package static let acknowledge = MetricLabel(text: "acknowledge")
+    package static let time = MetricLabel(text: "time")
+    package static let leave = MetricLabel(text: "leave")
+    package static let publish = MetricLabel(text: "publish")
+    package static let punch = MetricLabel(text: "punch")
+    package static let update = MetricLabel(text: "update")
+    package static let end = MetricLabel(text: "end")
+    package static let cancel = MetricLabel(text: "cancel")
+    package static let list = MetricLabel(text: "list")
+    package static let undecodable = MetricLabel(text: "undecodable")
+    package static let current = MetricLabel(text: "current")
+    package static let recovered = MetricLabel(text: "recovered")
+    package static let snapshot = MetricLabel(text: "snapshot")
+    package static let changed = MetricLabel(text: "changed")
+    package static let unchanged = MetricLabel(text: "unchanged")
+    package static let refused = MetricLabel(text: "refused")
+    package static let peerGone = MetricLabel(text: "peer_gone")
+    package static let peerSlow = MetricLabel(text: "peer_slow")
+    package static let noEnvelope = MetricLabel(text: "no_envelope")
+    package static let tooManyFrames = MetricLabel(text: "too_many_frames")
+    package static let notSubscription = MetricLabel(text: "not_a_subscription")
+    package static let notices = MetricLabel(text: "notices")
+    package static let requests = MetricLabel(text: "requests")
+    package static let broadcast = MetricLabel(text: "broadcast")
+
+    package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
+    package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }
+    /// A limit by its name in code.
+    package static func limit(_ name: StaticString) -> MetricLabel { MetricLabel(text: "\(name)") }
+}
+
+/// Counts what happens. Shared by all parts of a gateway; the numbers are atomics.
+package final class MetricRegistry: Sendable {
+    /// Upper bounds of the buckets of every histogram, in seconds.
+    package static let bucketBounds: [Double] = [
+        0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+
+    private struct Key: Hashable {
+        let metric: Metric
+        let label: MetricLabel
+    }
+
+    private final class Cell: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
+    /// One more bucket than bounds, then the sum in microseconds.
+    private final class Histogram: Sendable {
+        let cells = (0...MetricRegistry.bucketBounds.count + 1).map { _ in Cell() }
+    }
+
+    private let cells: Mutex<[Key: Cell]> = Mutex([:])
+    private let histograms: [Metric: Histogram]
+
+    package init() {
+        self.histograms = Dictionary(
+            uniqueKeysWithValues: Metric.allCases.filter { $0.kind == .histogram }.map { ($0, Histogram()) }
+        )
+    }
+
+    /// Adds to a counter.
+    package func count(_ metric: Metric, _ label: MetricLabel = .none, by amount: Int = 1) {
+        self.cell(metric, label).value.wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    /// Sets a gauge.
+    package func set(_ metric: Metric, _ label: MetricLabel = .none, to value: Int) {
+        self.cell(metric, label).value.store(value, ordering: .relaxed)
+    }
+
+    /// What a counter or gauge stands at.
+    package func value(_ metric: Metric, _ label: MetricLabel = .none) -> Int {
+        self.cell(metric, label).value.load(ordering: .relaxed)
+    }
+
+    /// Adds an observation to a histogram.
+    package func observe(_ metric: Metric, _ duration: Duration) {
+        guard let histogram = self.histograms[metric] else { return }
+        let seconds = duration.inSeconds
+        let bucket = Self.bucketBounds.firstIndex { seconds <= $0 } ?? Self.bucketBounds.count
+        histogram.cells[bucket].value.wrappingAdd(1, ordering: .relaxed)
+        histogram.cells[Self.bucketBounds.count + 1].value
+            .wrappingAdd(Int(clamping: duration.inMicroseconds), ordering: .relaxed)
+    }
+
+    private func cell(_ metric: Metric, _ label: MetricLabel) -> Cell {
+        self.cells.withLock { cells in
+            let key = Key(metric: metric, label: label)
+            if let cell = cells[key] { return cell }
+            let cell = Cell()
+            cells[key] = cell
+            return cell
+        }
+    }
+
+    /// Everything in the text format of Prometheus (version 0.0.4).
+    package func exposition() -> String {
+        let cells = self.cells.withLock { cells in cells.mapValues { $0.value.load(ordering: .relaxed) } }
+        var text = ""
+        for metric in Metric.allCases {
+            text += "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.kind.rawValue)\n"
+            if let histogram = self.histograms[metric] {
+                text += Self.exposition(of: metric, histogram.cells.map { $0.value.load(ordering: .relaxed) })
+                continue
+            }
+            let values = cells.filter { $0.key.metric == metric }.sorted { $0.key.label.text < $1.key.label.text }
+            if values.isEmpty, metric.label == nil { text += "\(metric.rawValue) 0\n" }
+            for (key, value) in values {
+                let label = metric.label.map { "{\($0)=\"\(key.label.text)\"}" } ?? ""
+                text += "\(metric.rawValue)\(label) \(value)\n"
+            }
+        }
+        return text
+    }
+
+    private static func exposition(of metric: Metric, _ cells: [Int]) -> String {
+        var text = ""
+        var sum = 0
+        for (bound, count) in zip(Self.bucketBounds, cells) {
+            sum += count
+            text += "\(metric.rawValue)_bucket{le=\"\(bound)\"} \(sum)\n"
+        }
+        sum += cells[Self.bucketBounds.count]
+        text += "\(metric.rawValue)_bucket{le=\"+Inf\"} \(sum)\n"
+        text += "\(metric.rawValue)_sum \(Double(cells[Self.bucketBounds.count + 1]) / 1e6)\n"
+        return text + "\(metric.rawValue)_count \(sum)\n"
+    }
+}

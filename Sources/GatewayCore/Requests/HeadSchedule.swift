@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import HeapModule
+
+/// When each stream's position is repeated: 1 s and 3 s after a notice, then at every interval.
+///
+/// Without repeats a listener that missed the last notice would not know until the next. Only streams that somebody
+/// subscribes to are in it.
+package struct HeadSchedule: Sendable {
+    /// How long after a notice the first two repeats come.
+    package static let firstRepeats: [Duration] = [.seconds(1), .seconds(3)]
+
+    private struct Entry: Comparable {
+        let due: Timestamp
+        let stream: StreamID
+        /// Entries of an earlier generation are void.
+        let generation: UInt64
+        /// How many repeats have come since the notice.
+        let repeats: Int
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.due, left.stream, left.generation) < (right.due, right.stream, right.generation)
+        }
+    }
+
+    package let interval: Duration
+    /// The most streams; further ones get no repeats.
+    package let streamsMax: Int
+    private var generations: [StreamID: UInt64] = [:]
+    private var heap: Heap<Entry> = []
+    private var counter: UInt64 = 0
+
+    package init(interval: Duration, streamsMax: Int = BoardLimits.streamsMax) {
+        self.interval = interval
+        self.streamsMax = streamsMax
+    }
+
+    /// How many streams get repeats.
+    package var count: Int { self.generations.count }
+
+    /// Somebody subscribes to a stream.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - now: the gateway's clock.
+    /// - Returns: `false` when there are too many streams already.
+    package mutating func subscribed(_ stream: StreamID, at now: Timestamp) -> Bool {
+        guard self.generations[stream] == nil else { return true }
+        guard self.generations.count < self.streamsMax else { return false }
+        self.push(stream, due: now + self.interval, repeats: Self.firstRepeats.count)
+        return true
+    }
+
+    /// Nobody subscribes to a stream any more.
+    package mutating func unsubscribed(_ stream: StreamID) {
+        self.generations[stream] = nil
+    }
+
+    /// A notice of a stream went out.
+    package mutating func noticed(_ stream: StreamID, at now: Timestamp) {
+        guard self.generations[stream] != nil else { return }
+        self.push(stream, due: now + Self.firstRepeats[0], repeats: 0)
+    }
+
+    /// The streams whose position is to be repeated now.
+    package mutating func due(at now: Timestamp) -> [StreamID] {
+        var streams: [StreamID] = []
+        while let entry = self.heap.min, entry.due <= now {
+            self.heap.removeMin()
+            guard self.generations[entry.stream] == entry.generation else { continue }
+            streams.append(entry.stream)
+            let repeats = entry.repeats + 1
+            let wait =
+                repeats < Self.firstRepeats.count
+                ? Self.firstRepeats[repeats] - Self.firstRepeats[repeats - 1] : self.interval
+            self.push(entry.stream, due: now + wait, repeats: repeats)
+        }
+        return streams
+    }
+
+    private mutating func push(_ stream: StreamID, due: Timestamp, repeats: Int) {
+        self.counter += 1
+        self.generations[stream] = self.counter
+        self.heap.insert(Entry(due: due, stream: stream, generation: self.counter, repeats: repeats))
+        // Void entries go when they are due; in a burst they would pile up before.
+        if self.heap.count > 2 * self.generations.count + 64 {
+            let live = self.heap.unordered.filter { self.generations[$0.stream] == $0.generation }
+            self.heap = Heap(live)
+        }
+    }
+}

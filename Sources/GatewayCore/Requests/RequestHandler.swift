@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// What a transport knows about whoever sent a request.
+package struct PeerFacts: Hashable, Sendable {
+    /// How the request came, for instance `zeromq`.
+    package var transport: String
+    /// The address of the peer; empty where it is not known.
+    package var address: String
+    /// Who the transport says it is; empty where it does not say.
+    package var userID: String
+
+    package init(transport: String, address: String = "", userID: String = "") {
+        self.transport = transport
+        self.address = address
+        self.userID = userID
+    }
+}
+
+/// A reply as the bytes to send: an own part, then a part that was encoded beforehand and is shared by many replies.
+package struct ReplyBytes: Hashable, Sendable {
+    package var head: [UInt8]
+    package var tail: ArraySlice<UInt8>
+
+    package init(head: [UInt8], tail: ArraySlice<UInt8> = []) {
+        self.head = head
+        self.tail = tail
+    }
+
+    /// Both parts as one frame.
+    package var frame: [UInt8] { self.head + self.tail }
+}
+
+/// How a request is answered.
+package enum Answer<Deferred: Sendable>: Sendable {
+    /// In the same pass.
+    case now(ReplyBytes)
+    /// When the group that it joined is durable; `Deferred` is what the answer will need.
+    case afterGroup(Deferred)
+}
+
+/// Decides about requests, whatever transport they come by. Synchronous: it is called once per request on the thread
+/// that received it, and waits for nothing.
+package protocol RequestHandler<Deferred> {
+    associatedtype Deferred: Sendable
+
+    /// Decides about one request.
+    mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred>
+}
+
+/// Receives every notice of every stream in one order.
+package protocol NoticeSink: Sendable {
+    /// Takes notices over for sending; returns at once.
+    func publish(_ notices: [StreamNotice])
+}
+
+/// A notice and whose it is.
+package struct StreamNotice: Hashable, Sendable {
+    package let stream: StreamID
+    package let notice: Notice
+
+    package init(stream: StreamID, notice: Notice) {
+        self.stream = stream
+        self.notice = notice
+    }
+}
