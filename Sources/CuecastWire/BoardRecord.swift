@@ -11,7 +11,9 @@ import Foundation
 
 /// What is known of one break after some records of the log, apart from what time alone decides.
 package struct BreakRecord: Hashable, Sendable {
-    /// The steps of a break's life that records of the log make. Live and complete follow from the clock.
+    /// The steps of a break's life that records of the log make.
+    ///
+    /// Live and complete follow from the clock.
     package enum Phase: Int, CaseIterable, Sendable {
         case scheduled = 1
         case announced = 2

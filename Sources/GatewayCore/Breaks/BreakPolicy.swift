@@ -52,7 +52,9 @@ package struct BreakPolicy: Hashable, Sendable {
     }
 }
 
-/// The bounds of the board. They are the same at every gateway that reads one log: a record must have the same effect
+/// The bounds of the board.
+///
+/// They are the same at every gateway that reads one log: a record must have the same effect
 /// everywhere.
 package enum BoardLimits {
     /// The most streams.

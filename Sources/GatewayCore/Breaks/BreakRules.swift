@@ -277,7 +277,9 @@ extension StreamBoard {
 
 extension Break {
     /// The first field in which a request to publish differs from the one that published this break; `nil`: it is the
-    /// same break. Both are compared as they were sent: a start "in 10 s" is the same start when it is sent again.
+    /// same break.
+    ///
+    /// Both are compared as they were sent: a start "in 10 s" is the same start when it is sent again.
     fileprivate func differs(from request: BroadcastRequest.Publish) -> String? {
         let own = self.record.publish.request
         let advertisements =

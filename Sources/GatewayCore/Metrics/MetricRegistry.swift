@@ -4,7 +4,9 @@
 package import CuecastWire
 import Synchronization
 
-/// The table of all metrics: names, kinds, labels and help in one place. `docs/operations.md` is checked against it.
+/// The table of all metrics: names, kinds, labels and help in one place.
+///
+/// `docs/operations.md` is checked against it.
 package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
@@ -134,7 +136,9 @@ package struct MetricLabel: Hashable, Sendable {
     package static func limit(_ name: StaticString) -> MetricLabel { MetricLabel(text: "\(name)") }
 }
 
-/// Counts what happens. Shared by all parts of a gateway; the numbers are atomics.
+/// Counts what happens.
+///
+/// Shared by all parts of a gateway; the numbers are atomics.
 package final class MetricRegistry: Sendable {
     /// Upper bounds of the buckets of every histogram, in seconds.
     package static let bucketBounds: [Double] = [

@@ -20,7 +20,9 @@ package struct Leases: Sendable {
     package let length: Duration
     /// The most sessions.
     package let listenersMax: Int
-    /// The most requests of one session in a second, on average; 0: no limit. Twice as many may come at once.
+    /// The most requests of one session in a second, on average; 0: no limit.
+    ///
+    /// Twice as many may come at once.
     package let requestsPerSecondMax: Double
 
     private var leases: [SessionID: Lease] = [:]

@@ -41,7 +41,9 @@ package enum Answer<Deferred: Sendable>: Sendable {
     case afterGroup(Deferred)
 }
 
-/// Decides about requests, whatever transport they come by. Synchronous: it is called once per request on the thread
+/// Decides about requests, whatever transport they come by.
+///
+/// Synchronous: it is called once per request on the thread
 /// that received it, and waits for nothing.
 package protocol RequestHandler<Deferred> {
     associatedtype Deferred: Sendable
