@@ -41,6 +41,16 @@ package struct Board: Hashable, Sendable {
         BoardRecord(offset: self.offset, streams: self.streams.values.map(\.record).sorted { $0.stream < $1.stream })
     }
 
+    /// Every break that is kept.
+    package var keys: [BreakKey] {
+        self.streams.values.flatMap { stream in stream.breaks.values.map(\.key) }
+    }
+
+    /// Where each stream stands.
+    package var sequences: [StreamID: UInt64] {
+        Dictionary(uniqueKeysWithValues: self.streams.values.map { ($0.stream, $0.sequence) })
+    }
+
     package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
 
     /// Where a stream stands; sequence 0 for a stream without any notice yet.

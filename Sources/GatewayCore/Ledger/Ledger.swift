@@ -37,6 +37,11 @@ package protocol Ledger: Sendable {
     /// true, in one transaction. May be repeated.
     func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError)
 
+    /// Makes everything applied so far survive a loss of power.
+    ///
+    /// - Returns: the applied offsets that do: the log may forget what is below them.
+    func checkpoint() async throws(LedgerError) -> [Lane: UInt64]
+
     /// The totals, read at one moment, newest break first.
     func report(_ query: ReportQuery) async throws(LedgerError) -> Report
 

@@ -62,6 +62,11 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         return group
     }
 
+    /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
+    package mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
+        self.group.deliveries.insert(contentsOf: deliveries, at: 0)
+    }
+
     /// Ends the leases that nobody renewed.
     package mutating func expireLeases(at now: Timestamp) {
         self.leases.expire(at: now)

@@ -54,8 +54,8 @@ package protocol RequestHandler<Deferred> {
 
 /// Receives every notice of every stream in one order.
 package protocol NoticeSink: Sendable {
-    /// Takes notices over for sending; returns at once.
-    func publish(_ notices: [StreamNotice])
+    /// Sends notices, or takes them over for sending; whoever calls waits before handing over more.
+    func publish(_ notices: [StreamNotice]) async
 }
 
 /// A notice and whose it is.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Configuration
+import Foundation
+import Yams
+
+extension GatewayConfiguration {
+    /// Reads a configuration: flags go before the environment, which goes before the file.
+    ///
+    /// - Parameters:
+    ///   - flags: values by key, from the command line.
+    ///   - environment: the environment; only `CUECAST_` and a known key counts.
+    ///   - file: the path of a YAML or JSON file; `nil`: none.
+    /// - Returns: the configuration, checked.
+    /// - Throws: `ConfigurationFaults` with a sentence for each key that is wrong.
+    package static func read(
+        flags: [String: String],
+        environment: [String: String],
+        file: String?
+    ) async throws -> GatewayConfiguration {
+        var faults: [ConfigurationFault] = []
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(
+                name: "flags",
+                values: Dictionary(
+                    uniqueKeysWithValues: flags.map { key, value in
+                        (AbsoluteConfigKey(Self.components(of: key)), ConfigValue(.string(value), isSecret: false))
+                    }
+                )
+            ),
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cuecast"),
+        ]
+        if let file {
+            let values = try Self.values(ofFile: file)
+            for key in values.keys.sorted() where !ConfigurationTable.rows.contains(where: { $0.key == key }) {
+                faults.append(ConfigurationFault(key: key, reason: "there is no such key"))
+            }
+            providers.append(
+                InMemoryProvider(
+                    name: file,
+                    values: Dictionary(
+                        uniqueKeysWithValues: values.map { key, value in
+                            (AbsoluteConfigKey(Self.components(of: key)), ConfigValue(.string(value), isSecret: false))
+                        }
+                    )
+                )
+            )
+        }
+        let reader = ConfigReader(providers: providers)
+        var configuration = GatewayConfiguration()
+        for row in ConfigurationTable.rows {
+            guard let value = reader.string(forKey: ConfigKey(Self.components(of: row.key))) else { continue }
+            if let reason = row.set(&configuration, value) {
+                faults.append(ConfigurationFault(key: row.key, reason: reason))
+            }
+        }
+        faults += configuration.remoteFaults
+        guard faults.isEmpty else { throw ConfigurationFaults(faults) }
+        return configuration
+    }
+
+    private static func components(of key: String) -> [String] {
+        key.split(separator: ".").map(String.init)
+    }
+
+    /// The keys and values of a file, as `a.b: value`.
+    private static func values(ofFile path: String) throws -> [String: String] {
+        let text: String
+        do {
+            text = try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw ConfigurationFaults([ConfigurationFault(key: path, reason: "the file cannot be read")])
+        }
+        let node: Node?
+        do {
+            // JSON is read as the subset of YAML that it is.
+            node = try Yams.compose(yaml: text)
+        } catch {
+            throw ConfigurationFaults([ConfigurationFault(key: path, reason: "it is not YAML or JSON: \(error)")])
+        }
+        guard let node, node != Node("") else { return [:] }
+        guard let mapping = node.mapping else {
+            throw ConfigurationFaults([ConfigurationFault(key: path, reason: "it must be a table of keys and values")])
+        }
+        var values: [String: String] = [:]
+        var faults: [ConfigurationFault] = []
+        Self.flatten(mapping, prefix: "", into: &values, &faults)
+        guard faults.isEmpty else { throw ConfigurationFaults(faults) }
+        return values
+    }
+
+    private static func flatten(
+        _ mapping: Node.Mapping,
+        prefix: String,
+        into values: inout [String: String],
+        _ faults: inout [ConfigurationFault]
+    ) {
+        for (name, node) in mapping {
+            let key = prefix + (name.scalar?.string ?? "?")
+            switch node {
+            case .scalar(let scalar): values[key] = scalar.string
+            case .mapping(let inner): Self.flatten(inner, prefix: key + ".", into: &values, &faults)
+            case .sequence, .alias: faults.append(ConfigurationFault(key: key, reason: "it must be a single value"))
+            }
+        }
+    }
+
+    /// Sockets that would be open to the network without encryption, although nobody asked for that.
+    private var remoteFaults: [ConfigurationFault] {
+        guard !self.allowUnencryptedRemote else { return [] }
+        let sockets = [("notices", self.notices), ("requests", self.requests), ("broadcast", self.broadcast)]
+        return (sockets + (self.http.map { [("http", "tcp://" + $0)] } ?? []))
+            .compactMap { key, endpoint in
+                Self.isLoopback(endpoint)
+                    ? nil
+                    : ConfigurationFault(
+                        key: key,
+                        reason:
+                            "\(endpoint) can be reached from other machines and nothing encrypts it; bind to 127.0.0.1, or say allowUnencryptedRemote: true"
+                    )
+            }
+    }
+
+    private static func isLoopback(_ endpoint: String) -> Bool {
+        let host = endpoint.dropFirst("tcp://".count).prefix { _ in true }
+        guard let colon = host.lastIndex(of: ":") else { return false }
+        let name = host[..<colon]
+        return name == "localhost" || name == "[::1]" || Self.isLoopbackIPv4(name)
+    }
+
+    /// 127.0.0.0/8 (RFC 1122 section 3.2.1.3), all four numbers written out.
+    private static func isLoopbackIPv4(_ name: Substring) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

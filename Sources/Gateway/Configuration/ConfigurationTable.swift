@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+
+/// The table of all keys: name, what it means, where it goes, and its bounds.
+///
+/// `docs/operations.md` is checked against it.
+package enum ConfigurationTable {
+    /// One key.
+    ///
+    /// The value is text in every source: a file, the environment, or a flag.
+    package struct Row: Sendable {
+        package let key: String
+        package let help: String
+        /// Puts a value into a configuration, or says why not.
+        let set: @Sendable (inout GatewayConfiguration, String) -> String?
+        /// What a configuration has.
+        let get: @Sendable (GatewayConfiguration) -> String
+
+        /// The default, as one would write it.
+        package var defaultText: String { self.get(GatewayConfiguration()) }
+
+        /// The environment variable, for instance `CUECAST_BREAKS_ANNOUNCE_AHEAD`.
+        package var environmentVariable: String {
+            var name = "CUECAST_"
+            for character in self.key {
+                if character == "." {
+                    name += "_"
+                } else {
+                    if character.isUppercase { name += "_" }
+                    name += character.uppercased()
+                }
+            }
+            return name
+        }
+    }
+
+    package static let rows: [Row] = [
+        text("notices", "where notices are published (tcp://HOST:PORT)", \.notices, check: endpoint),
+        text("requests", "where listeners ask (tcp://HOST:PORT)", \.requests, check: endpoint),
+        text("broadcast", "where broadcasters publish (tcp://HOST:PORT)", \.broadcast, check: endpoint),
+        Row(
+            key: "http",
+            help: "where operators look (HOST:PORT), or none",
+            set: { configuration, value in
+                guard value != "none" else {
+                    configuration.http = nil
+                    return nil
+                }
+                configuration.http = value
+                return endpoint("tcp://" + value).map { _ in "it must be HOST:PORT, or none, and is \(value)" }
+            },
+            get: { $0.http ?? "none" }
+        ),
+        text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
+            $0.isEmpty ? "it must name a folder" : nil
+        },
+        Row(
+            key: "allowUnencryptedRemote",
+            help: "true to bind to other addresses than loopback although nothing encrypts the sockets",
+            set: { configuration, value in
+                guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
+                configuration.allowUnencryptedRemote = flag
+                return nil
+            },
+            get: { String($0.allowUnencryptedRemote) }
+        ),
+        duration(
+            "breaks.announceAhead",
+            "how long before its start a break is announced",
+            \.breaks.announceAhead,
+            .zero ... .seconds(3_600)
+        ),
+        duration(
+            "breaks.leadTimeMin",
+            "the least time between publication and start",
+            \.breaks.leadTimeMin,
+            .zero ... .seconds(3_600)
+        ),
+        duration(
+            "breaks.startLateMax",
+            "absolute starts up to this late count as now",
+            \.breaks.startLateMax,
+            .zero ... .seconds(60)
+        ),
+        duration(
+            "breaks.startAheadMax",
+            "the furthest ahead that a start may be",
+            \.breaks.startAheadMax,
+            .seconds(1) ... .seconds(7 * 86_400)
+        ),
+        duration(
+            "breaks.punchLead",
+            "how long after the punch a cued break starts",
+            \.breaks.punchLead,
+            .zero ... .seconds(60)
+        ),
+        duration(
+            "breaks.hold",
+            "how long a cued break is held, or a pre-stream break open",
+            \.breaks.hold,
+            .seconds(1) ... .milliseconds(WireLimits.holdMillisecondsMax)
+        ),
+        duration(
+            "breaks.safetyDuration",
+            "the longest that a break without a duration lasts",
+            \.breaks.safetyDuration,
+            .seconds(1) ... .milliseconds(WireLimits.breakDurationMillisecondsMax)
+        ),
+        Row(
+            key: "breaks.batchRequestsPerSecond",
+            help: "how many batch requests a second this gateway serves with ease",
+            set: { configuration, value in
+                guard let number = Int(value), (1...1_000_000).contains(number) else {
+                    return "it must be a whole number from 1 to 1000000, and is \(value)"
+                }
+                configuration.breaks.batchRequestsPerSecond = Double(number)
+                return nil
+            },
+            get: { String(Int($0.breaks.batchRequestsPerSecond)) }
+        ),
+        duration(
+            "listeners.headInterval",
+            "how often a stream's position is repeated",
+            \.headInterval,
+            .milliseconds(100) ... .seconds(300)
+        ),
+        duration(
+            "listeners.lease",
+            "how long a session counts as listening after its last request",
+            \.lease,
+            .seconds(10) ... .seconds(86_400)
+        ),
+        number("listeners.max", "the most sessions", \.listenersMax, 1...10_000_000),
+        number(
+            "listeners.requestsPerSecondMax",
+            "the most requests of one session in a second; 0: no limit",
+            \.requestsPerSessionPerSecondMax,
+            0...1_000_000
+        ),
+        duration(
+            "drainTimeout",
+            "how long a shutdown waits for answers that were promised",
+            \.drainTimeout,
+            .zero ... .seconds(300)
+        ),
+        duration(
+            "keepTotalsFor",
+            "how long after a break's end its totals are kept",
+            \.keepTotalsFor,
+            .seconds(10 * 86_400) ... .seconds(36_500 * 86_400)
+        ),
+        number(
+            "keepLogRecords",
+            "how many records that the ledger has already stay in the log",
+            \.keepLogRecords,
+            0...1_000_000_000
+        ),
+        number("ioThreads", "threads that move bytes; 0: one less than there are cores", \.ioThreads, 0...64),
+        text("logLevel", "the least severe messages that are logged", \.logLevel) { value in
+            let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+            return levels.contains(value) ? nil : "it must be one of \(levels.joined(separator: ", ")), and is \(value)"
+        },
+    ]
+
+    private static func text(
+        _ key: String,
+        _ help: String,
+        _ path: any WritableKeyPath<GatewayConfiguration, String> & Sendable,
+        check: @escaping @Sendable (String) -> String?
+    ) -> Row {
+        Row(
+            key: key,
+            help: help,
+            set: { configuration, value in
+                configuration[keyPath: path] = value
+                return check(value)
+            },
+            get: { $0[keyPath: path] }
+        )
+    }
+
+    private static func duration(
+        _ key: String,
+        _ help: String,
+        _ path: any WritableKeyPath<GatewayConfiguration, Duration> & Sendable,
+        _ bounds: ClosedRange<Duration>
+    ) -> Row {
+        Row(
+            key: key,
+            help: help,
+            set: { configuration, value in
+                guard let duration = Duration(text: value), bounds.contains(duration) else {
+                    return
+                        "it must be a duration from \(bounds.lowerBound.asText) to \(bounds.upperBound.asText) such as 8s, and is \(value)"
+                }
+                configuration[keyPath: path] = duration
+                return nil
+            },
+            get: { $0[keyPath: path].asText }
+        )
+    }
+
+    private static func number(
+        _ key: String,
+        _ help: String,
+        _ path: any WritableKeyPath<GatewayConfiguration, Int> & Sendable,
+        _ bounds: ClosedRange<Int>
+    ) -> Row {
+        Row(
+            key: key,
+            help: help,
+            set: { configuration, value in
+                guard let number = Int(value), bounds.contains(number) else {
+                    return
+                        "it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound), and is \(value)"
+                }
+                configuration[keyPath: path] = number
+                return nil
+            },
+            get: { String($0[keyPath: path]) }
+        )
+    }
+
+    /// Why this is not an endpoint to bind to.
+    private static func endpoint(_ value: String) -> String? {
+        guard value.hasPrefix("tcp://"), let colon = value.lastIndex(of: ":"), colon > value.startIndex,
+            value.dropFirst("tcp://".count).firstIndex(of: ":") != nil
+        else { return "it must be tcp://HOST:PORT, and is \(value)" }
+        let host = value[value.index(value.startIndex, offsetBy: "tcp://".count)..<colon]
+        let port = value[value.index(after: colon)...]
+        guard !host.isEmpty, port == "*" || UInt16(port) != nil else {
+            return "it must be tcp://HOST:PORT with a port from 0 to 65535 or *, and is \(value)"
+        }
+        return nil
+    }
+}
+
+extension Duration {
+    /// As one writes it in a configuration: `8s`, `1h`, `400d`, `250ms`.
+    fileprivate var asText: String {
+        let milliseconds = self.inMicroseconds / 1_000
+        for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] as [(Int64, String)]
+        where milliseconds != 0 && milliseconds % unit == 0 {
+            return "\(milliseconds / unit)\(name)"
+        }
+        return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
+    }
+}

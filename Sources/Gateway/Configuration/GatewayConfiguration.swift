@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+package import GatewayCore
+
+/// Everything that an operator may set, checked.
+package struct GatewayConfiguration: Hashable, Sendable {
+    /// Where notices are published.
+    package var notices = "tcp://127.0.0.1:7400"
+    /// Where listeners ask.
+    package var requests = "tcp://127.0.0.1:7401"
+    /// Where broadcasters publish.
+    package var broadcast = "tcp://127.0.0.1:7402"
+    /// Where operators look, as HOST:PORT; `nil`: nowhere.
+    package var http: String? = "127.0.0.1:7480"
+    /// The folder of the event log and the ledger.
+    package var dataDirectory = "cuecast-data"
+    /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
+    package var allowUnencryptedRemote = false
+    package var breaks = BreakPolicy()
+    /// How often a stream's position is repeated when nothing else happens.
+    package var headInterval: Duration = .seconds(5)
+    /// How long a session counts as listening after its last request.
+    package var lease: Duration = .seconds(300)
+    /// The most sessions.
+    package var listenersMax = 100_000
+    /// The most requests of one session in a second; 0: no limit.
+    package var requestsPerSessionPerSecondMax = 1_000
+    /// How long a shutdown waits for answers that were promised.
+    package var drainTimeout: Duration = .seconds(10)
+    /// How long after a break's end its totals are kept.
+    package var keepTotalsFor: Duration = .seconds(400 * 86_400)
+    /// How many records that the ledger has already stay in the log.
+    package var keepLogRecords = 100_000
+    /// Threads of libzmq that move bytes; 0: one less than there are cores, at least 1.
+    package var ioThreads = 0
+    /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
+    package var logLevel = "info"
+    /// How often timers are looked at even when nothing is due by the clock as it was.
+    ///
+    /// For tests.
+    package var timerRecheck: Duration = .seconds(1)
+
+    package init() {}
+}
+
+/// Why a configuration is refused.
+package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The key, as in the file, for instance `breaks.announceAhead`.
+    package let key: String
+    /// What is wrong with its value.
+    package let reason: String
+
+    package init(key: String, reason: String) {
+        self.key = key
+        self.reason = reason
+    }
+
+    package var description: String { "\(self.key): \(self.reason)" }
+}
+
+/// All that is wrong with a configuration, so that an operator mends it in one go.
+package struct ConfigurationFaults: Error, Hashable, Sendable, CustomStringConvertible {
+    package let faults: [ConfigurationFault]
+
+    package init(_ faults: [ConfigurationFault]) {
+        self.faults = faults
+    }
+
+    package var description: String { self.faults.map(\.description).joined(separator: "\n") }
+}

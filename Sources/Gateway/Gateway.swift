@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+package import GatewayCore
+package import Logging
+package import ServiceLifecycle
+import ZeroMQ
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// A gateway: its sockets bound, its board loaded, its services ready to run.
+///
+/// ```swift
+/// let gateway = try await Gateway(configuration: configuration, log: log, ledger: ledger, logger: logger)
+/// let group = ServiceGroup(services: gateway.services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+/// try await group.run()
+/// ```
+///
+/// The services are in the order in which they depend on each other: a service group ends them from the last to the
+/// first, so that requests stop first and what was accepted is answered before the log closes.
+package struct Gateway: Sendable {
+    /// Where the sockets are bound; ports that were left to the system are filled in.
+    package struct Endpoints: Hashable, Sendable {
+        package let notices: String
+        package let requests: String
+        package let broadcast: String
+    }
+
+    package let endpoints: Endpoints
+    package let services: [any Service]
+    package let readiness: ReadinessBoard
+    package let metrics: MetricRegistry
+    package let board: BoardHolder
+    /// Which run of the gateway this is.
+    package let instance: UInt64
+
+    /// Loads the board and binds the sockets.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - log: open; the last of `services` to end closes it.
+    ///   - ledger: open; closed with the log.
+    ///   - clock: the truth about when breaks start.
+    ///   - metrics: counts what happens.
+    ///   - logger: for people.
+    /// - Throws: what stands in the way of starting, for instance an address that is in use.
+    package init(
+        configuration: GatewayConfiguration,
+        log: any EventLog,
+        ledger: any Ledger,
+        clock: any GatewayClock = SystemClock(),
+        metrics: MetricRegistry = MetricRegistry(),
+        logger: Logger
+    ) async throws {
+        let board = try await BreakBoardService.load(from: log)
+        let holder = BoardHolder(board)
+        let instance = UInt64.random(in: 1 ... .max)
+        let readiness = ReadinessBoard()
+        readiness.set(.log, isReady: true)
+        readiness.set(.board, isReady: true)
+        metrics.set(.streams, to: board.streams.count)
+        for lane in [Lane.breaks, .acknowledgements(0)] {
+            metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.head(of: lane)))
+        }
+
+        let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let context = try Context(
+            ioThreads: configuration.ioThreads > 0 ? configuration.ioThreads : max(1, cores - 1),
+            socketsMax: 64
+        )
+        let monitors = ConnectionMonitors(metrics: metrics)
+        let notices = try GatewaySocket.notices.make(in: context)
+        let noticesMonitor = try monitors.watch(notices, .notices)
+        let requests = try GatewaySocket.requests.make(in: context)
+        let requestsMonitor = try monitors.watch(requests, .requests)
+        let broadcast = try GatewaySocket.broadcast.make(in: context)
+        let broadcastMonitor = try monitors.watch(broadcast, .broadcast)
+        self.endpoints = Endpoints(
+            notices: try notices.bind(configuration.notices),
+            requests: try requests.bind(configuration.requests),
+            broadcast: try broadcast.bind(configuration.broadcast)
+        )
+
+        let noticeThread = try PollingThread(name: "cuecast-notices")
+        let requestThread = try PollingThread(name: "cuecast-request")
+        let fanOut = FanOutService(
+            thread: noticeThread,
+            socket: notices,
+            board: board,
+            settings: FanOutService.Settings(instance: instance, headInterval: configuration.headInterval),
+            clock: clock,
+            metrics: metrics,
+            logger: logger
+        )
+        var settings = ListenerRequestHandler.Settings(instance: instance)
+        settings.headInterval = configuration.headInterval
+        settings.lease = configuration.lease
+        settings.listenersMax = configuration.listenersMax
+        settings.requestsPerSessionPerSecondMax = Double(configuration.requestsPerSessionPerSecondMax)
+        let requestService = RequestService(
+            thread: requestThread,
+            listeners: requests,
+            broadcasters: broadcast,
+            handler: ListenerRequestHandler(settings: settings, board: board, metrics: metrics),
+            log: log,
+            configuration: configuration,
+            clock: clock,
+            metrics: metrics,
+            readiness: readiness,
+            logger: logger
+        )
+        let ledgerService = LedgerService(
+            log: log,
+            ledger: ledger,
+            holder: holder,
+            configuration: configuration,
+            clock: clock,
+            metrics: metrics,
+            logger: logger
+        )
+        let boardService = BreakBoardService(
+            log: log,
+            holder: holder,
+            observers: [requestService, ledgerService],
+            sinks: [fanOut],
+            metrics: metrics,
+            logger: logger
+        )
+
+        self.services = [
+            ResourceService(
+                log: log,
+                ledger: ledger,
+                threads: [noticeThread, requestThread],
+                monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
+            ),
+            ledgerService, fanOut, boardService, requestService,
+        ]
+        self.readiness = readiness
+        self.metrics = metrics
+        self.board = holder
+        self.instance = instance
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import ServiceLifecycle
+import Synchronization
+import ZeroMQ
+
+/// The gateway's three sockets, each with the settings that keep it safe.
+///
+/// `docs/sockets.md` says why, line by line.
+enum GatewaySocket {
+    case notices
+    case requests
+    case broadcast
+
+    /// Makes the socket with its settings; not bound yet.
+    func make(in context: Context) throws -> sending Socket {
+        let socket = try Socket(self == .notices ? .xpub : .router, in: context)
+        try socket.set(.linger, to: .seconds(1))
+        try socket.set(.backlog, to: 4_096)
+        try socket.set(.handshakeInterval, to: .seconds(3))
+        try socket.set(.tcpKeepalive, to: true)
+        try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
+        try socket.set(.tcpKeepaliveInterval, to: .seconds(15))
+        try socket.set(.tcpKeepaliveCount, to: 4)
+        switch self {
+        case .notices:
+            try socket.set(.messageBytesMax, to: 4_096)
+            try socket.set(.sendHighWaterMark, to: 1_000)
+            try socket.set(.xpubNoDrop, to: false)
+            try socket.set(.xpubVerbose, to: false)
+        case .requests, .broadcast:
+            try socket.set(
+                .messageBytesMax,
+                to: Int64(self == .requests ? WireLimits.requestFrameBytesMax : WireLimits.broadcastFrameBytesMax)
+            )
+            try socket.set(.sendHighWaterMark, to: 64)
+            try socket.set(.receiveHighWaterMark, to: 16)
+            try socket.set(.routerMandatory, to: true)
+        }
+        return socket
+    }
+}
+
+/// Counts the connections of each socket.
+struct ConnectionMonitors {
+    let metrics: MetricRegistry
+
+    func watch(_ socket: borrowing Socket, _ label: MetricLabel) throws -> SocketMonitor {
+        let count = ConnectionCount()
+        let metrics = self.metrics
+        return try socket.startMonitor([.accepted, .disconnected], threadName: "cuecast-monitor") { event in
+            switch event.change {
+            case .accepted: metrics.set(.connections, label, to: count.add(1))
+            case .disconnected: metrics.set(.connections, label, to: count.add(-1))
+            default: break
+            }
+        }
+    }
+
+    private final class ConnectionCount: Sendable {
+        private let value = Atomic<Int>(0)
+
+        func add(_ change: Int) -> Int { self.value.wrappingAdd(change, ordering: .relaxed).newValue }
+    }
+}
+
+/// Holds what the other services use, and closes it after all of them have ended.
+struct ResourceService: Service {
+    let log: any EventLog
+    let ledger: any Ledger
+    let threads: [PollingThread]
+    let monitors: [SocketMonitor]
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await self.log.close()
+        await self.ledger.close()
+        for thread in self.threads { await thread.stop() }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import ZeroMQ
+
+/// Knows who waits for which group of acknowledgements.
+struct AcknowledgementLane {
+    /// An acknowledgement that is not durable yet.
+    struct Member: Sendable {
+        let peer: RoutingID
+        let deferred: ListenerRequestHandler.Deferred
+    }
+
+    /// A group in the hands of the log.
+    private struct Group {
+        let members: [Member]
+        let deliveries: [AcknowledgementGroup.Delivery]
+        let handedOver: ContinuousClock.Instant
+    }
+
+    private var pacer = GroupPacer()
+    private var gathered: [Member] = []
+    private var inFlight: [UInt64: Group] = [:]
+    private var counter: UInt64 = 0
+
+    /// Whether nobody waits for anything.
+    var isIdle: Bool { self.gathered.isEmpty && self.inFlight.isEmpty }
+
+    /// How many wait for the log.
+    var waitingCount: Int { self.gathered.count + self.inFlight.values.reduce(0) { $0 + $1.members.count } }
+
+    mutating func add(_ member: Member) {
+        self.gathered.append(member)
+    }
+
+    /// The next group to hand to the log, if it is time: what the handler has gathered, with those who wait for it.
+    mutating func close(
+        _ handler: inout ListenerRequestHandler
+    ) -> (id: UInt64, group: AcknowledgementGroup)? {
+        let size = max(handler.group.requests.count, handler.group.deliveries.count)
+        guard self.pacer.closes(gathered: size) else { return nil }
+        let group = handler.takeGroup()
+        self.counter += 1
+        self.inFlight[self.counter] = Group(
+            members: self.gathered,
+            deliveries: group.deliveries,
+            handedOver: ContinuousClock.now
+        )
+        self.gathered = []
+        self.pacer.opened()
+        return (self.counter, group)
+    }
+
+    /// The log has answered about a group.
+    ///
+    /// - Parameters:
+    ///   - id: which group.
+    ///   - isDurable: whether the log has it.
+    ///   - handler: gets the deliveries of a failed group back: those batches were handed out.
+    /// - Returns: those who get their answer now, and how long the log took.
+    mutating func answered(
+        _ id: UInt64,
+        isDurable: Bool,
+        handler: inout ListenerRequestHandler
+    ) -> (members: [Member], took: Duration) {
+        self.pacer.completed()
+        guard let group = self.inFlight.removeValue(forKey: id) else { return ([], .zero) }
+        if !isDurable { handler.putBack(group.deliveries) }
+        return (group.members, ContinuousClock.now - group.handedOver)
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import ZeroMQ
+
+/// Who waits for the answer to a request of a broadcaster.
+struct WaitingBroadcaster: Sendable {
+    let peer: RoutingID
+    let requestID: UInt64
+}
+
+/// Gathers entries for the lane `breaks`, and finds who waits for what became of them.
+///
+/// The log's answer (the offset) and the board's (the results) may come in either order.
+struct BreakLane {
+    /// An entry, and who asked for it; timers ask for nobody.
+    struct Member: Sendable {
+        let entry: BreakEntry
+        let waiting: WaitingBroadcaster?
+    }
+
+    /// The most entries that wait for the log; more are refused until it has caught up.
+    static let entriesWaitingMax = 10_000
+
+    private var pacer = GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax)
+    private var gathered: [Member] = []
+    /// Handed to the log, by a number of our own.
+    private var inFlight: [UInt64: [Member]] = [:]
+    /// Durable, by offset; the board has not applied them yet.
+    private var durable: [UInt64: [Member]] = [:]
+    /// Applied by the board, by offset, while the log has not told whose they are.
+    private var early: [UInt64: [EntryResult]] = [:]
+    private var counter: UInt64 = 0
+
+    /// How many wait for anything.
+    var waitingCount: Int {
+        self.gathered.count + self.inFlight.values.reduce(0) { $0 + $1.count }
+            + self.durable.values.reduce(0) { $0 + $1.count }
+    }
+
+    /// Whether nobody waits for anything.
+    var isIdle: Bool { self.gathered.isEmpty && self.inFlight.isEmpty && self.durable.isEmpty }
+
+    /// Takes an entry; `false` when too many wait already.
+    mutating func add(_ member: Member) -> Bool {
+        guard self.gathered.count < Self.entriesWaitingMax else { return false }
+        self.gathered.append(member)
+        return true
+    }
+
+    /// The next group to hand to the log, if it is time.
+    mutating func close() -> (id: UInt64, group: BreakGroup)? {
+        guard self.pacer.closes(gathered: self.gathered.count) else { return nil }
+        let members = Array(self.gathered.prefix(BreakGroup.groupEntriesMax))
+        self.gathered.removeFirst(members.count)
+        self.counter += 1
+        self.inFlight[self.counter] = members
+        self.pacer.opened()
+        return (self.counter, BreakGroup(entries: members.map(\.entry)))
+    }
+
+    /// The log has a group at this offset.
+    ///
+    /// - Returns: the members with their results, if the board was faster.
+    mutating func appended(_ id: UInt64, offset: UInt64) -> [(Member, EntryResult)] {
+        self.pacer.completed()
+        guard let members = self.inFlight.removeValue(forKey: id) else { return [] }
+        guard let results = self.early.removeValue(forKey: offset) else {
+            self.durable[offset] = members
+            return []
+        }
+        if self.inFlight.isEmpty { self.early = [:] }
+        return Array(zip(members, results))
+    }
+
+    /// The log has failed a group.
+    ///
+    /// - Returns: the members that get no other answer.
+    mutating func failed(_ id: UInt64) -> [Member] {
+        self.pacer.completed()
+        return self.inFlight.removeValue(forKey: id) ?? []
+    }
+
+    /// The board has applied the group at this offset.
+    ///
+    /// - Returns: the members with their results, if they are ours.
+    mutating func applied(_ results: [EntryResult], offset: UInt64) -> [(Member, EntryResult)] {
+        if let members = self.durable.removeValue(forKey: offset) { return Array(zip(members, results)) }
+        // It is another gateway's, or ours and the log has not told us yet.
+        if !self.inFlight.isEmpty { self.early[offset] = results }
+        return []
+    }
+}

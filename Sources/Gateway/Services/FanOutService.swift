@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+package import GatewayCore
+package import Logging
+import ServiceLifecycle
+package import ZeroMQ
+
+/// Publishes notices, head notices and ticks on the XPUB socket, which lives on a thread of its own.
+package actor FanOutService: Service, NoticeSink {
+    package struct Settings: Sendable {
+        /// Which run of the gateway this is.
+        package var instance: UInt64
+        /// How often a stream's position is repeated when nothing else happens.
+        package var headInterval: Duration
+        /// How often the tick is sent that proves subscriptions.
+        package var syncInterval: Duration = .milliseconds(50)
+
+        package init(instance: UInt64, headInterval: Duration) {
+            self.instance = instance
+            self.headInterval = headInterval
+        }
+    }
+
+    /// How often the socket is touched.
+    ///
+    /// libzmq attaches and detaches peers only inside calls on the socket, and an ad gateway is silent for minutes.
+    private static let touchInterval: Duration = .milliseconds(10)
+    /// The most messages of peers looked at in one touch.
+    private static let receivedPerTouchMax = 4_096
+
+    private let thread: PollingThread
+    private let socket: Socket
+    private let settings: Settings
+    private let clock: any GatewayClock
+    private let metrics: MetricRegistry
+    private let logger: Logger
+    private var frames = FrameBuffer(framesMax: 1)
+    private var heads: HeadSchedule
+    /// What was sent last, which is what a head notice may tell: the board may be ahead.
+    private var sent: [StreamID: UInt64]
+    private let epoch: UInt64
+    private var tickCounter: UInt64 = 0
+    private var nextTick: Timestamp
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe self.thread.asUnownedSerialExecutor()
+    }
+
+    package init(
+        thread: PollingThread,
+        socket: consuming sending Socket,
+        board: Board,
+        settings: Settings,
+        clock: any GatewayClock,
+        metrics: MetricRegistry,
+        logger: Logger
+    ) {
+        self.thread = thread
+        self.socket = socket
+        self.settings = settings
+        self.clock = clock
+        self.metrics = metrics
+        self.logger = logger
+        self.heads = HeadSchedule(interval: settings.headInterval)
+        self.epoch = board.epoch
+        self.sent = board.sequences
+        self.nextTick = clock.now()
+    }
+
+    isolated deinit {}  // The socket is closed on its thread.
+
+    package func run() async throws {
+        self.thread.attach(self.socket, for: self) { $0.receive() }
+        let tick = self.thread.tick(every: Self.touchInterval, for: self) { $0.touch() }
+        // What the board has handed over is sent by then: `publish` returns when it is.
+        try? await gracefulShutdown()
+        tick.cancel()
+        self.thread.detach(self.socket)
+    }
+
+    package func publish(_ notices: [StreamNotice]) {
+        for each in notices {
+            let now = self.clock.now()
+            var notice = each.notice
+            let made = notice.sent
+            notice.sent = now
+            self.send(NoticeFrame.notice(notice, stream: each.stream).encoded())
+            self.sent[each.stream] = notice.position.sequence
+            self.heads.noticed(each.stream, at: now)
+            self.metrics.count(.noticesSent)
+            self.metrics.observe(.noticeSeconds, now - made)
+        }
+    }
+
+    private func touch() {
+        self.receive()
+        let now = self.clock.now()
+        for stream in self.heads.due(at: now) {
+            let position = Position(epoch: self.epoch, sequence: self.sent[stream] ?? 0)
+            self.send(NoticeFrame.notice(.head(position, sent: now), stream: stream).encoded())
+            self.metrics.count(.headsSent)
+        }
+        guard now >= self.nextTick || self.nextTick > now + self.settings.syncInterval else { return }
+        self.nextTick = now + self.settings.syncInterval
+        self.tickCounter += 1
+        self.send(
+            NoticeFrame.tick(SyncTick(instance: self.settings.instance, counter: self.tickCounter)).encoded()
+        )
+    }
+
+    private func send(_ frame: [UInt8]) {
+        do throws(ZeroMQError) {
+            // A publisher never blocks: what a slow listener's queue cannot take is dropped for it alone, and its
+            // position tells it so.
+            _ = try self.socket.send(frame)
+        } catch {
+            self.logger.error("could not publish", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Learns from subscriptions which streams need head notices.
+    ///
+    /// Whatever else peers send is dropped and counted.
+    private func receive() {
+        for _ in 0..<Self.receivedPerTouchMax {
+            do throws(ZeroMQError) {
+                switch try self.socket.receive(into: &self.frames) {
+                case .nothing: return
+                case .message: self.subscription(self.frames.bytes(at: 0))
+                case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
+                }
+            } catch {
+                self.logger.error("could not receive subscriptions", metadata: ["error": "\(error)"])
+                return
+            }
+        }
+    }
+
+    private func subscription(_ message: [UInt8]) {
+        guard let first = message.first, first <= 1 else {
+            self.metrics.count(.framesRefused, .notSubscription)
+            return
+        }
+        // Topics of other forms (the tick's, prefixes) are legal and need no head notices.
+        guard message.last == 0, message.count > 2,
+            let stream = try? StreamID(String(decoding: message[1..<(message.count - 1)], as: UTF8.self))
+        else { return }
+        if first == 0 {
+            self.heads.unsubscribed(stream)
+        } else if !self.heads.subscribed(stream, at: self.clock.now()) {
+            self.metrics.count(.limitsHit, .limit("streamsMax"))
+        }
+        self.metrics.set(.subscribedStreams, to: self.heads.count)
+    }
+}

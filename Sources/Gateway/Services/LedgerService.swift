@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+package import GatewayCore
+package import Logging
+import ServiceLifecycle
+
+/// Projects the event log into the ledger, and lets both forget what is old.
+///
+/// Nothing waits for it: when the ledger fails, it tries again, and reports say up to which offset they count.
+package struct LedgerService: Service, BoardObserver {
+    /// The most groups applied in one transaction.
+    private static let groupsPerTransactionMax = 64
+    /// The most bytes of groups applied in one transaction.
+    private static let bytesPerTransactionMax = 8 * 1_048_576
+    /// How long after a failure the ledger is tried again.
+    private static let retryAfter: Duration = .seconds(1)
+    /// How often old things are forgotten.
+    private static let pruneInterval: Duration = .seconds(3_600)
+    /// How long after a break's end the ledger keeps who did what: a day longer than acknowledgements are accepted.
+    private static let keepRowsFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
+
+    private let log: any EventLog
+    private let ledger: any Ledger
+    private let holder: BoardHolder
+    private let clock: any GatewayClock
+    private let keepTotalsFor: Duration
+    /// How many records the log keeps that the ledger has applied.
+    private let keepRecords: UInt64
+    private let metrics: MetricRegistry
+    private let logger: Logger
+    private let boardChanged: AsyncStream<Void>
+    private let boardChangedSink: AsyncStream<Void>.Continuation
+
+    package init(
+        log: any EventLog,
+        ledger: any Ledger,
+        holder: BoardHolder,
+        configuration: GatewayConfiguration,
+        clock: any GatewayClock,
+        metrics: MetricRegistry,
+        logger: Logger
+    ) {
+        self.log = log
+        self.ledger = ledger
+        self.holder = holder
+        self.clock = clock
+        self.keepTotalsFor = configuration.keepTotalsFor
+        self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
+        self.metrics = metrics
+        self.logger = logger
+        (self.boardChanged, self.boardChangedSink) = AsyncStream.makeStream(
+            of: Void.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        self.boardChangedSink.yield()
+    }
+
+    package func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
+        self.boardChangedSink.yield()
+    }
+
+    package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.untilShutdown { await self.projectBreaks() } }
+            for partition in 0..<Lane.acknowledgementLaneCount {
+                group.addTask {
+                    await self.untilShutdown { await self.projectAcknowledgements(.acknowledgements(partition)) }
+                }
+            }
+            group.addTask { await self.untilShutdown { await self.forgetOldThings() } }
+        }
+    }
+
+    private func untilShutdown(_ body: @escaping @Sendable () async -> Void) async {
+        await cancelWhenGracefulShutdown { await body() }
+    }
+
+    private func projectBreaks() async {
+        for await _ in self.boardChanged {
+            let (breaks, offset) = self.holder.takeUnrecorded()
+            guard !breaks.isEmpty else { continue }
+            do throws(LedgerError) {
+                try await self.ledger.record(breaks, through: offset)
+                self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: offset))
+            } catch {
+                self.holder.putBack(breaks)
+                guard await self.waitAfter(error) else { return }
+                self.boardChangedSink.yield()
+            }
+        }
+    }
+
+    private func projectAcknowledgements(_ lane: Lane) async {
+        while !Task.isCancelled {
+            do {
+                try await self.follow(lane)
+                return
+            } catch EventLogError.closed, LedgerError.closed {
+                return
+            } catch {
+                guard await self.waitAfter(error) else { return }
+            }
+        }
+    }
+
+    private func follow(_ lane: Lane) async throws {
+        var applied = try await self.ledger.appliedOffset(of: lane)
+        while !Task.isCancelled {
+            let records = try await self.log.read(
+                lane,
+                after: applied,
+                recordsMax: Self.groupsPerTransactionMax,
+                bytesMax: Self.bytesPerTransactionMax
+            )
+            guard let last = records.last else { return }
+            try await self.ledger.apply(
+                try records.map { (record) throws(WireError) in try LedgerPosting(record) },
+                of: lane
+            )
+            applied = last.offset
+            self.metrics.set(.ledgerOffset, .lane(lane), to: Int(clamping: applied))
+            let behind = try await self.log.head(of: lane) - applied
+            self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
+        }
+    }
+
+    /// Counts a failure and waits; `false` when the service is to end.
+    private func waitAfter(_ error: any Error) async -> Bool {
+        guard !Task.isCancelled else { return false }
+        self.metrics.count(.ledgerFailures)
+        self.logger.error("the ledger is behind", metadata: ["error": "\(error)"])
+        return (try? await Task.sleep(for: Self.retryAfter)) != nil
+    }
+
+    private func forgetOldThings() async {
+        repeat {
+            do {
+                try await self.forgetOnce()
+            } catch EventLogError.closed, LedgerError.closed {
+                return
+            } catch {
+                self.logger.warning("could not forget old records", metadata: ["error": "\(error)"])
+            }
+        } while (try? await Task.sleep(for: Self.pruneInterval)) != nil
+    }
+
+    private func forgetOnce() async throws {
+        let now = self.clock.now()
+        let pruned = try await self.ledger.prune(
+            rowsOfBreaksEndedBefore: now - Self.keepRowsFor,
+            totalsBefore: now - self.keepTotalsFor
+        )
+        if !pruned.isEmpty {
+            self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
+        }
+        // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
+        let offsets = try await self.ledger.checkpoint()
+        for (lane, offset) in offsets where lane != .breaks && offset > self.keepRecords {
+            try await self.log.prune(lane, through: offset - self.keepRecords)
+        }
+        if let snapshot = try await self.log.snapshot(of: .breaks), snapshot.offset > self.keepRecords {
+            try await self.log.prune(.breaks, through: snapshot.offset - self.keepRecords)
+        }
+    }
+}

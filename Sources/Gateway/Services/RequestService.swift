@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+package import GatewayCore
+package import Logging
+import ServiceLifecycle
+package import ZeroMQ
+
+/// Answers listeners and broadcasters on two ROUTER sockets that share one polling thread, and lets timers fire.
+///
+/// Requests are drained in passes; each is decided synchronously on the board that was newest when the pass began, and
+/// answered in the same pass unless it has to be durable first. Nothing here waits: the log and the board answer through
+/// `events`.
+package actor RequestService: Service, BoardObserver {
+    /// What comes back from the log and from the board.
+    private enum Event: Sendable {
+        case acknowledgementsAppended(UInt64, Result<UInt64, EventLogError>)
+        case breaksAppended(UInt64, Result<UInt64, EventLogError>)
+        case applied([EntryResult], offset: UInt64, board: Board)
+    }
+
+    /// The most requests answered in one pass of a socket.
+    private static let requestsPerPassMax = 256
+    /// The most events that wait; as many as groups can be in flight, many times over.
+    private static let eventsMax = 65_536
+    /// How often leases are looked at and gauges set.
+    private static let housekeepingInterval: Duration = .seconds(1)
+
+    private let thread: PollingThread
+    private let listeners: Socket
+    private let broadcasters: Socket
+    private let log: any EventLog
+    private let clock: any GatewayClock
+    private let planner: BroadcastPlanner
+    private let timers: BreakTimers
+    /// How often timers are looked at even when nothing is due by the clock as it was: it may have been set.
+    private let recheckInterval: Duration
+    /// How long a shutdown waits for answers that were promised.
+    private let drainTimeout: Duration
+    private let metrics: MetricRegistry
+    private let logger: Logger
+    private let readiness: ReadinessBoard
+
+    private var handler: ListenerRequestHandler
+    private var acknowledgements = AcknowledgementLane()
+    private var breaks = BreakLane()
+    private var frames = FrameBuffer(framesMax: 3)
+    private var timer: PollingThread.Timer?
+    private var timersInFlight = false
+    private var drained: CheckedContinuation<Void, Never>?
+
+    private let events: AsyncStream<Event>
+    private let eventSink: AsyncStream<Event>.Continuation
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe self.thread.asUnownedSerialExecutor()
+    }
+
+    package init(
+        thread: PollingThread,
+        listeners: consuming sending Socket,
+        broadcasters: consuming sending Socket,
+        handler: ListenerRequestHandler,
+        log: any EventLog,
+        configuration: GatewayConfiguration,
+        clock: any GatewayClock,
+        metrics: MetricRegistry,
+        readiness: ReadinessBoard,
+        logger: Logger
+    ) {
+        self.thread = thread
+        self.listeners = listeners
+        self.broadcasters = broadcasters
+        self.handler = handler
+        self.log = log
+        self.clock = clock
+        self.planner = BroadcastPlanner(policy: configuration.breaks)
+        self.timers = BreakTimers(policy: configuration.breaks)
+        self.recheckInterval = configuration.timerRecheck
+        self.drainTimeout = configuration.drainTimeout
+        self.metrics = metrics
+        self.readiness = readiness
+        self.logger = logger
+        (self.events, self.eventSink) = AsyncStream.makeStream(
+            of: Event.self,
+            bufferingPolicy: .bufferingOldest(Self.eventsMax)
+        )
+    }
+
+    isolated deinit {}  // The sockets are closed on their thread.
+
+    package nonisolated func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
+        self.post(.applied(results, offset: offset, board: board))
+    }
+
+    private nonisolated func post(_ event: Event) {
+        // In flight there are at most a few groups, and the consumer only moves bytes: a full buffer is a fault of ours,
+        // and a lost answer would leave somebody waiting for ever.
+        if case .dropped = self.eventSink.yield(event) {
+            self.logger.critical("an answer of the event log was lost: the limit eventsMax is passed")
+            self.metrics.count(.limitsHit, .limit("eventsMax"))
+        }
+    }
+
+    package func run() async throws {
+        self.thread.attach(self.listeners, for: self) { $0.drainListeners() }
+        self.thread.attach(self.broadcasters, for: self) { $0.drainBroadcasters() }
+        let housekeeping = self.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
+        self.runTimers()
+        self.readiness.set(.sockets, isReady: true)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.consume() }
+            try? await gracefulShutdown()
+            await self.drain()
+            self.eventSink.finish()
+            await group.waitForAll()
+        }
+        housekeeping.cancel()
+        self.timer?.cancel()
+        self.thread.detach(self.listeners)
+        self.thread.detach(self.broadcasters)
+    }
+
+    private func consume() async {
+        for await event in self.events {
+            switch event {
+            case .acknowledgementsAppended(let id, let result): self.acknowledgementsAnswered(id, result)
+            case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
+            case .applied(let results, let offset, let board):
+                self.handler.board = board
+                self.timersInFlight = false
+                for (member, result) in self.breaks.applied(results, offset: offset) { self.answer(member, result) }
+                self.runTimers()
+            }
+            self.closeGroups()
+            self.wakeIfDrained()
+        }
+    }
+
+    private func closeGroups() {
+        while let (id, group) = self.acknowledgements.close(&self.handler) {
+            self.metrics.count(.acknowledgementGroups)
+            self.log.append(group.encoded(), to: .acknowledgements(0)) { result in
+                self.post(.acknowledgementsAppended(id, result))
+            }
+        }
+        while let (id, group) = self.breaks.close() {
+            self.log.append(group.encoded(), to: .breaks) { result in self.post(.breaksAppended(id, result)) }
+        }
+    }
+}
+
+// MARK: - Listeners
+
+extension RequestService {
+    private func drainListeners() {
+        for _ in 0..<Self.requestsPerPassMax {
+            guard let peer = self.receive(from: .listeners) else { break }
+            let request = self.frames.bytes(at: 2)
+            switch self.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: self.clock.now()) {
+            case .now(let reply): self.send(reply, to: peer, by: .listeners)
+            case .afterGroup(let deferred):
+                self.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
+            }
+        }
+        self.closeGroups()
+    }
+
+    private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
+        let isDurable = self.note(result, of: .acknowledgements(0))
+        let (members, took) = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
+        self.metrics.observe(.appendSeconds, took)
+        let now = self.clock.now()
+        for member in members {
+            self.send(
+                self.handler.finish(member.deferred, isDurable: isDurable, at: now),
+                to: member.peer,
+                by: .listeners
+            )
+        }
+    }
+}
+
+// MARK: - Broadcasters
+
+extension RequestService {
+    private func drainBroadcasters() {
+        for _ in 0..<Self.requestsPerPassMax {
+            guard let peer = self.receive(from: .broadcasters) else { break }
+            self.broadcastRequest(self.frames.bytes(at: 2), from: peer, at: self.clock.now())
+        }
+        self.closeGroups()
+    }
+
+    private func broadcastRequest(_ frame: [UInt8], from peer: RoutingID, at now: Timestamp) {
+        let request: BroadcastRequest
+        do throws(WireError) {
+            request = try BroadcastRequest(decoding: frame)
+        } catch {
+            self.metrics.count(.broadcastRequests, .undecodable)
+            let waiting = WaitingBroadcaster(peer: peer, requestID: BroadcastRequest.requestID(of: frame))
+            return self.reply(.refused(Refusal(error)), to: waiting)
+        }
+        self.metrics.count(.broadcastRequests, request.kind.metricLabel)
+        let waiting = WaitingBroadcaster(peer: peer, requestID: request.id)
+        guard !self.handler.isDraining else { return self.reply(.refused(.draining), to: waiting) }
+        let stream = request.kind.stream
+        let listeners = stream.map { self.handler.leases.count(of: $0) } ?? 0
+        let plan = self.planner.plan(request, by: "", on: self.handler.board, at: now, listeners: listeners)
+        switch plan {
+        case .answer(let body): self.reply(body, to: waiting)
+        case .append(let entry):
+            guard self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting)) else {
+                self.metrics.count(.limitsHit, .limit("entriesWaitingMax"))
+                return self.reply(.refused(.logBehind), to: waiting)
+            }
+        }
+    }
+
+    private func breaksAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
+        switch result {
+        case .success(let offset):
+            _ = self.note(result, of: .breaks)
+            for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
+        case .failure:
+            _ = self.note(result, of: .breaks)
+            self.timersInFlight = false
+            for member in self.breaks.failed(id) {
+                if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
+            }
+        }
+    }
+
+    private func answer(_ member: BreakLane.Member, _ result: EntryResult) {
+        guard let waiting = member.waiting else {
+            if case .announce = member.entry.kind, case .changed(let each, _) = result {
+                self.metrics.observe(.scheduleLateSeconds, member.entry.at - each.record.announce)
+            }
+            return
+        }
+        switch result {
+        case .changed(let each, _), .unchanged(let each):
+            self.reply(.break(each.info(at: self.clock.now())), to: waiting)
+        case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
+        }
+    }
+
+    private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster) {
+        if case .refused(let refusal) = body { self.metrics.count(.refusals, .status(refusal.status)) }
+        let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
+        self.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
+    }
+}
+
+// MARK: - Sockets
+
+extension RequestService {
+    private enum Side {
+        case listeners
+        case broadcasters
+    }
+
+    /// The next request of a socket, left in `frames`; messages that are not requests are counted and passed over.
+    private func receive(from side: Side) -> RoutingID? {
+        while true {
+            do throws(ZeroMQError) {
+                let outcome =
+                    switch side {
+                    case .listeners: try self.listeners.receive(into: &self.frames)
+                    case .broadcasters: try self.broadcasters.receive(into: &self.frames)
+                    }
+                switch outcome {
+                case .nothing: return nil
+                case .message where self.frames.isRequest: return self.frames.routingID
+                case .message: self.metrics.count(.framesRefused, .noEnvelope)
+                case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
+                }
+            } catch {
+                self.logger.error("could not receive requests", metadata: ["error": "\(error)"])
+                return nil
+            }
+        }
+    }
+
+    private func send(_ reply: ReplyBytes, to peer: RoutingID, by side: Side) {
+        do throws(ZeroMQError) {
+            let outcome =
+                try reply.withSpans { (head, tail) throws(ZeroMQError) in
+                    switch side {
+                    case .listeners: try self.listeners.sendReply(to: peer, head: head, tail: tail)
+                    case .broadcasters: try self.broadcasters.sendReply(to: peer, head: head, tail: tail)
+                    }
+                }
+            switch outcome {
+            case .sent: break
+            case .wouldBlock: self.metrics.count(.repliesDropped, .peerSlow)
+            case .unreachable: self.metrics.count(.repliesDropped, .peerGone)
+            }
+        } catch {
+            self.logger.error("could not reply", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Counts and logs what the log said.
+    private func note(_ result: Result<UInt64, EventLogError>, of lane: Lane) -> Bool {
+        switch result {
+        case .success(let offset):
+            self.metrics.set(.logOffset, .lane(lane), to: Int(clamping: offset))
+            self.readiness.set(.log, isReady: true)
+            return true
+        case .failure(let error):
+            self.metrics.count(.logFailures)
+            self.readiness.set(.log, isReady: false)
+            self.logger.error("the event log failed", metadata: ["lane": "\(lane)", "error": "\(error)"])
+            return false
+        }
+    }
+}
+
+// MARK: - Time
+
+extension RequestService {
+    /// Records what has fallen due, and sets the timer for what falls due next.
+    private func runTimers() {
+        self.timer?.cancel()
+        guard !self.handler.isDraining else { return }
+        let now = self.clock.now()
+        var wait = self.recheckInterval
+        if !self.timersInFlight {
+            let leases = self.handler.leases
+            let (entries, next) = self.timers.due(on: self.handler.board, at: now) { leases.count(of: $0) }
+            for entry in entries where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil)) {
+                self.timersInFlight = true
+            }
+            if let next { wait = min(wait, max(.zero, next - now)) }
+            self.closeGroups()
+        }
+        self.timer = self.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
+    }
+
+    private func keepHouse() {
+        self.handler.expireLeases(at: self.clock.now())
+        self.metrics.set(.listeners, to: self.handler.leases.count)
+        self.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
+        // Deliveries of a failed group wait for another try.
+        self.closeGroups()
+    }
+
+    /// Answers what was accepted; everything new is refused as `DRAINING`.
+    private func drain() async {
+        self.handler.isDraining = true
+        self.readiness.set(.sockets, isReady: false)
+        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { service in
+            guard let drained = service.drained else { return }
+            service.drained = nil
+            service.logger.error(
+                "stopping before everything was answered",
+                metadata: ["waiting": "\(service.acknowledgements.waitingCount + service.breaks.waitingCount)"]
+            )
+            drained.resume()
+        }
+        await withCheckedContinuation { continuation in
+            self.drained = continuation
+            self.wakeIfDrained()
+        }
+        deadline.cancel()
+    }
+
+    private func wakeIfDrained() {
+        guard self.drained != nil, self.acknowledgements.isIdle, self.breaks.isIdle, self.handler.group.isEmpty else {
+            return
+        }
+        self.drained.take()?.resume()
+    }
+}
+
+extension ReplyBytes {
+    /// Lends both parts without copying.
+    fileprivate func withSpans<Result, Failure: Error>(
+        _ body: (RawSpan, RawSpan) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Safety: the spans are used inside the call only.
+        try unsafe body(self.head.span.bytes, self.tail.span.bytes)
+    }
+}
+
+extension BroadcastRequest.Kind {
+    fileprivate var stream: StreamID? {
+        switch self {
+        case .publish(let publish): publish.key.stream
+        case .punch(let punch): punch.key.stream
+        case .update(let update): update.key.stream
+        case .end(let end): end.key.stream
+        case .cancel(let key): key.stream
+        case .list(let list): list.stream
+        }
+    }
+
+    fileprivate var metricLabel: MetricLabel {
+        switch self {
+        case .publish: .publish
+        case .punch: .punch
+        case .update: .update
+        case .end: .end
+        case .cancel: .cancel
+        case .list: .list
+        }
+    }
+}
