@@ -108,6 +108,7 @@ package struct Gateway: Sendable {
             broadcasters: broadcast,
             handler: ListenerRequestHandler(settings: settings, board: board, metrics: metrics),
             log: log,
+            holder: holder,
             configuration: configuration,
             clock: clock,
             metrics: metrics,

@@ -17,7 +17,7 @@ package actor RequestService: Service, BoardObserver {
     private enum Event: Sendable {
         case acknowledgementsAppended(UInt64, Result<UInt64, EventLogError>)
         case breaksAppended(UInt64, Result<UInt64, EventLogError>)
-        case applied([EntryResult], offset: UInt64, board: Board)
+        case applied([EntryResult], offset: UInt64)
     }
 
     /// The most requests answered in one pass of a socket.
@@ -31,6 +31,7 @@ package actor RequestService: Service, BoardObserver {
     private let listeners: Socket
     private let broadcasters: Socket
     private let log: any EventLog
+    private let holder: BoardHolder
     private let clock: any GatewayClock
     private let planner: BroadcastPlanner
     private let timers: BreakTimers
@@ -63,6 +64,7 @@ package actor RequestService: Service, BoardObserver {
         broadcasters: consuming sending Socket,
         handler: ListenerRequestHandler,
         log: any EventLog,
+        holder: BoardHolder,
         configuration: GatewayConfiguration,
         clock: any GatewayClock,
         metrics: MetricRegistry,
@@ -74,6 +76,7 @@ package actor RequestService: Service, BoardObserver {
         self.broadcasters = broadcasters
         self.handler = handler
         self.log = log
+        self.holder = holder
         self.clock = clock
         self.planner = BroadcastPlanner(policy: configuration.breaks)
         self.timers = BreakTimers(policy: configuration.breaks)
@@ -91,7 +94,7 @@ package actor RequestService: Service, BoardObserver {
     isolated deinit {}  // The sockets are closed on their thread.
 
     package nonisolated func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
-        self.post(.applied(results, offset: offset, board: board))
+        self.post(.applied(results, offset: offset))
     }
 
     private nonisolated func post(_ event: Event) {
@@ -127,8 +130,7 @@ package actor RequestService: Service, BoardObserver {
             switch event {
             case .acknowledgementsAppended(let id, let result): self.acknowledgementsAnswered(id, result)
             case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
-            case .applied(let results, let offset, let board):
-                self.handler.board = board
+            case .applied(let results, let offset):
                 self.timersInFlight = false
                 for (member, result) in self.breaks.applied(results, offset: offset) { self.answer(member, result) }
                 self.runTimers()
@@ -155,6 +157,8 @@ package actor RequestService: Service, BoardObserver {
 
 extension RequestService {
     private func drainListeners() {
+        // Taken anew for each pass: a notice that is on its way must find its break here.
+        self.handler.board = self.holder.board
         for _ in 0..<Self.requestsPerPassMax {
             guard let peer = self.receive(from: .listeners) else { break }
             let request = self.frames.bytes(at: 2)
@@ -186,6 +190,7 @@ extension RequestService {
 
 extension RequestService {
     private func drainBroadcasters() {
+        self.handler.board = self.holder.board
         for _ in 0..<Self.requestsPerPassMax {
             guard let peer = self.receive(from: .broadcasters) else { break }
             self.broadcastRequest(self.frames.bytes(at: 2), from: peer, at: self.clock.now())
@@ -325,6 +330,7 @@ extension RequestService {
     private func runTimers() {
         self.timer?.cancel()
         guard !self.handler.isDraining else { return }
+        self.handler.board = self.holder.board
         let now = self.clock.now()
         var wait = self.recheckInterval
         if !self.timersInFlight {
