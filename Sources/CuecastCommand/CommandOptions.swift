@@ -4,6 +4,7 @@
 import ArgumentParser
 import CuecastWire
 import Foundation
+import Logging
 
 /// Where the gateway is, for commands that talk to one.
 struct GatewayOptions: ParsableArguments {
@@ -40,6 +41,11 @@ struct GatewayOptions: ParsableArguments {
 
     var httpAddress: String {
         self.http ?? Self.environment("CUECAST_HTTP") ?? "\(self.host):7480"
+    }
+
+    /// Commands say what went wrong by themselves.
+    static var quietLogger: Logger {
+        Logger(label: "cuecast") { _ in SwiftLogNoOpLogHandler() }
     }
 
     private static func environment(_ name: String) -> String? {

@@ -17,6 +17,9 @@ struct Cuecast: AsyncParsableCommand {
             Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed.
             """,
         version: CuecastVersion.text,
-        subcommands: [Serve.self, Listen.self, CheckConfig.self, Version.self]
+        subcommands: [
+            Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
+            Report.self, CheckConfig.self, Version.self,
+        ]
     )
 }

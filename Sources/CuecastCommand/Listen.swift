@@ -56,7 +56,8 @@ struct Listen: AsyncParsableCommand {
         configuration.client = "cuecast-listen/\(CuecastVersion.text)"
         let client: CuecastClient
         do {
-            client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+            client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(),
+                logger: GatewayOptions.quietLogger)
         } catch {
             throw ValidationError("\(error)")
         }
