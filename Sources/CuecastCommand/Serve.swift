@@ -43,3 +43,54 @@ struct Serve: AsyncParsableCommand {
         }
     }
 }
+
+extension Serve {
+    private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
+        let directory = try StoreDirectory(path: configuration.dataDirectory)
+        let log = try SQLiteEventLog(in: directory)
+        let ledger = try SQLiteLedger(in: directory)
+        let clock = SystemClock()
+        let gateway = try await Gateway(
+            configuration: configuration, log: log, ledger: ledger, clock: clock, logger: logger)
+        let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
+        var services = gateway.services
+        if let address = configuration.http, let colon = address.lastIndex(of: ":"),
+            let port = Int(address[address.index(after: colon)...].replacing("*", with: "0"))
+        {
+            let host = String(address[..<colon])
+            services.append(
+                GatewayHTTPService(
+                    host: host.trimmingPrefix("[").replacing("]", with: ""), port: port,
+                    facts: GatewayHTTPService.Facts(
+                        missing: { gateway.readiness.missing.map(\.rawValue) },
+                        board: { gateway.board.board },
+                        now: { clock.now() },
+                        ledger: ledger, log: log, metrics: gateway.metrics, version: CuecastVersion.text),
+                    onRunning: { port in ready.print(http: "\(host):\(port)") },
+                    logger: logger))
+        } else {
+            ready.print(http: "none")
+        }
+        try await ServiceGroup(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+        ).run()
+    }
+}
+
+/// The line that scripts wait for.
+private struct ReadyLine: Sendable {
+    private let endpoints: Gateway.Endpoints
+    private let instance: UInt64
+
+    init(_ endpoints: Gateway.Endpoints, instance: UInt64) {
+        self.endpoints = endpoints
+        self.instance = instance
+    }
+
+    func print(http: String) {
+        let line =
+            "ready notices=\(self.endpoints.notices) requests=\(self.endpoints.requests)"
+            + " broadcast=\(self.endpoints.broadcast) http=\(http) instance=\(String(self.instance, radix: 16))\n"
+        FileHandle.standardOutput.write(Data(line.utf8))
+    }
+}
