@@ -1,4 +1,7 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
 # Shows the main job end to end: a gateway on an embedded store in a temporary folder, a break from a real VAST document,
 # three players (two play, one ignores), and the books at the end. Stops everything it started.
 set -euo pipefail
