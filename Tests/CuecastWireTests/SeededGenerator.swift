@@ -6,7 +6,9 @@ import Foundation
 /// Random numbers that can be had again: SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014).
 struct SeededGenerator: RandomNumberGenerator {
-    /// The seed of this run: `CUECAST_SEED` where it is set, else a new one. Printed, so that a failure can be repeated.
+    /// The seed of this run: `CUECAST_SEED` where it is set, else a new one.
+    ///
+    /// Printed, so that a failure can be repeated.
     static let seed: UInt64 = {
         let given = ProcessInfo.processInfo.environment["CUECAST_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
