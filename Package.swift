@@ -65,38 +65,21 @@ let package = Package(
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
-        library("SQLiteStore", ["GatewayCore", grdb, logging]),
+        library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
-        library("GatewayHTTP", ["GatewayCore", "Gateway", hummingbird, lifecycle, logging]),
-        library(
-            "GatewayTestKit",
-            ["GatewayCore", "Gateway", "CuecastWire", "SQLiteStore", "ZeroMQ", lifecycle, logging]
-        ),
+        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hashTrees, hummingbird, lifecycle, logging]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", argumentParser, configuration, lifecycle, logging,
+                "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, logging,
             ],
             swiftSettings: strict
         ),
         tests("ZeroMQTests", ["ZeroMQ"]),
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
-        tests("CuecastTests", ["Cuecast", "CuecastWire"]),
-        tests("CuecastBroadcastTests", ["CuecastBroadcast", "CuecastWire", "AdFormats"]),
-        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire"]),
-        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", grdb]),
-        tests(
-            "GatewayTests",
-            [
-                "Gateway", "GatewayCore", "GatewayTestKit", "GatewayHTTP", "CuecastWire", "ZeroMQ", configuration,
-                logging,
-            ]
-        ),
-        tests(
-            "EndToEndTests",
-            ["Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "ZeroMQ", "SQLiteStore", "GatewayCore"]
-        ),
+        tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("CuecastZeroMQTests", ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]),
     ]
 )
