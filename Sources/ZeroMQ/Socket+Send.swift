@@ -17,10 +17,13 @@ package enum SendOutcome: Hashable, Sendable {
 }
 
 extension Socket {
-    /// Sends one frame, copying `bytes`. Never blocks.
+    /// Sends one frame, copying `bytes`.
     ///
-    /// - Parameter more: Whether further frames of the same message follow. Once the first frame of a message is
-    ///   sent, send the others too, whatever their outcome: a message is sent when its last frame is.
+    /// Never blocks.
+    ///
+    /// With `more`, further frames of the same message follow. Once the first frame of a message is sent, send the
+    /// others too, whatever their outcome: a message is sent when its last frame is.
+    ///
     /// - Throws: `wrongState` when a `req` or `rep` socket is not at this turn, `notSupported` on a socket that only
     ///   receives.
     package borrowing func send(_ bytes: RawSpan, more: Bool = false) throws(ZeroMQError) -> SendOutcome {
@@ -34,7 +37,9 @@ extension Socket {
         }
     }
 
-    /// Sends one frame, copying `bytes`. See ``send(_:more:)-(RawSpan,_)``.
+    /// Sends one frame, copying `bytes`.
+    ///
+    /// See ``send(_:more:)-(RawSpan,_)``.
     package borrowing func send(_ bytes: [UInt8], more: Bool = false) throws(ZeroMQError) -> SendOutcome {
         try unsafe self.send(bytes.span.bytes, more: more)
     }
