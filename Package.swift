@@ -20,6 +20,7 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
@@ -72,7 +73,7 @@ let package = Package(
             name: "CuecastCommand",
             dependencies: [
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, logging,
+                "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),

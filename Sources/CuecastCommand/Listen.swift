@@ -5,6 +5,7 @@ import ArgumentParser
 import Cuecast
 import CuecastZeroMQ
 import Foundation
+import UnixSignals
 
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,10 +65,15 @@ struct Listen: AsyncParsableCommand {
         let printer = ListenPrinter(json: self.json, isTerminal: isatty(STDOUT_FILENO) == 1)
         let player = DemoPlayer(client: client, ignores: self.mode == .ignore, speed: self.speed, printer: printer)
         let events = client.events
-        let interruption = Interruption { client.stop() }
-        defer { interruption.cancel() }
-        try await client.start()
-        let refusal = await player.follow(events, breaks: self.breaks)
+        let breaks = self.breaks
+        let refusal = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { client.stop() }
+            }
+            defer { group.cancelAll() }
+            try await client.start()
+            return await player.follow(events, breaks: breaks)
+        }
         client.stop()
         await client.stopped()
         printer.end()
@@ -79,25 +85,5 @@ struct Listen: AsyncParsableCommand {
             complain("the gateway has not confirmed \(client.unconfirmedOutcomes) outcomes")
             throw CommandExit.unavailable
         }
-    }
-}
-
-/// Calls a function on SIGINT or SIGTERM instead of ending the process at once.
-final class Interruption: Sendable {
-    private let sources: [any DispatchSourceSignal]
-
-    init(_ act: @escaping @Sendable () -> Void) {
-        self.sources = [SIGINT, SIGTERM]
-            .map { number in
-                signal(number, SIG_IGN)
-                let source = DispatchSource.makeSignalSource(signal: number)
-                source.setEventHandler { act() }
-                source.resume()
-                return source
-            }
-    }
-
-    func cancel() {
-        for source in self.sources { source.cancel() }
     }
 }

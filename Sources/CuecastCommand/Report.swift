@@ -85,7 +85,7 @@ struct Report: AsyncParsableCommand {
             ],
             numbers: [4, 5, 6, 7, 8])
         for each in document.breaks {
-            for advertisement in each.advertisements {
+            for advertisement in each.ads {
                 table.add(
                     [each.stream, each.break, advertisement.id, advertisement.title]
                         + advertisement.counts.columns
@@ -97,9 +97,9 @@ struct Report: AsyncParsableCommand {
         var text = table.text
         for (lane, state) in document.lanes.sorted(by: { $0.key < $1.key }) {
             let head = state.head.map { " of \($0)" } ?? ""
-            text += "\ncounted up to record \(state.counted)\(head) of \(lane)"
+            text += "\ncounted up to record \(state.offset)\(head) of \(lane)"
         }
-        if document.more { text += "\nthere are older breaks: raise --limit" }
+        if document.before != nil { text += "\nthere are older breaks: raise --limit" }
         return text
     }
 
@@ -109,7 +109,7 @@ struct Report: AsyncParsableCommand {
                 + "contradictions,heard_ms,settled"
         ]
         for each in document.breaks {
-            for advertisement in each.advertisements {
+            for advertisement in each.ads {
                 let counts = advertisement.counts
                 let cells =
                     [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]

@@ -9,6 +9,7 @@ import GatewayHTTP
 import Logging
 import SQLiteStore
 import ServiceLifecycle
+import UnixSignals
 import ZeroMQ
 
 struct Serve: AsyncParsableCommand {
@@ -27,7 +28,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let configuration = try await self.options.read()
         let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
-        LoggingSystem.bootstrap { label, _ in
+        LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
             handler.logLevel = level
             return handler
@@ -54,20 +55,19 @@ extension Serve {
             configuration: configuration, log: log, ledger: ledger, clock: clock, logger: logger)
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
         var services = gateway.services
-        if let address = configuration.http, let colon = address.lastIndex(of: ":"),
-            let port = Int(address[address.index(after: colon)...].replacing("*", with: "0"))
-        {
-            let host = String(address[..<colon])
+        if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
             services.append(
                 GatewayHTTPService(
-                    host: host.trimmingPrefix("[").replacing("]", with: ""), port: port,
-                    facts: GatewayHTTPService.Facts(
-                        missing: { gateway.readiness.missing.map(\.rawValue) },
-                        board: { gateway.board.board },
-                        now: { clock.now() },
-                        ledger: ledger, log: log, metrics: gateway.metrics, version: CuecastVersion.text),
-                    onRunning: { port in ready.print(http: "\(host):\(port)") },
-                    logger: logger))
+                    configuration: http,
+                    ledger: ledger,
+                    log: log,
+                    metrics: gateway.metrics,
+                    missing: { gateway.readiness.missing.map(\.rawValue) },
+                    board: { gateway.board.board },
+                    now: { clock.now() },
+                    logger: logger,
+                    bound: { ready.print(http: $0) }
+                ))
         } else {
             ready.print(http: "none")
         }
