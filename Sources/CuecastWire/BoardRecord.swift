@@ -143,9 +143,9 @@ extension StreamRecord {
             throw .invalid(field: "breaks", rule: "an id stands there twice")
         }
         // What is recovered from them is called complete: they must follow each other up to the last.
-        let recent = self.recentNotices.count
-        guard UInt64(recent) <= self.sequence,
-            zip(self.recentNotices, 0...).allSatisfy({ $0.position.sequence == self.sequence - UInt64(recent - 1 - $1) })
+        let recent = UInt64(self.recentNotices.count)
+        guard recent <= self.sequence,
+            self.recentNotices.map(\.position.sequence).elementsEqual(self.sequence - recent + 1..<self.sequence + 1)
         else {
             throw .invalid(field: "recent_notices", rule: "they are not the last ones without a gap")
         }
