@@ -44,9 +44,10 @@ struct PollingThreadTimerTests {
             await witness.run { witness in
                 let soon = ContinuousClock.now.advanced(by: .milliseconds(1))
                 // Enough to make the queue clean up.
-                let timers = (0..<500).map { number in
-                    thread.schedule(at: soon, for: witness) { $0.note("\(number)") }
-                }
+                let timers = (0..<500)
+                    .map { number in
+                        thread.schedule(at: soon, for: witness) { $0.note("\(number)") }
+                    }
                 for (number, timer) in timers.enumerated() where number % 5 != 0 {
                     timer.cancel()
                     timer.cancel()
