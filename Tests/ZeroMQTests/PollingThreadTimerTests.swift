@@ -66,13 +66,13 @@ struct PollingThreadTimerTests {
                 let now = ContinuousClock.now
                 let box = Timers()
                 thread.schedule(at: now) {
-                    box.timers.forEach { $0.cancel() }
+                    for timer in box.timers { timer.cancel() }
                     witness.assumeIsolated { $0.note("first") }
                 }
                 box.timers.append(thread.schedule(at: now, for: witness) { $0.note("cancelled") })
                 let ticks = Timers()
                 let tick = thread.tick(every: .milliseconds(1)) {
-                    ticks.timers.forEach { $0.cancel() }
+                    for timer in ticks.timers { timer.cancel() }
                     witness.assumeIsolated { $0.note("tick") }
                 }
                 ticks.timers.append(tick)
