@@ -196,15 +196,18 @@ struct MonitorTests {
         }
 
         func start(_ count: Int, _ endpoint: String) throws -> [SocketMonitor] {
-            try (0..<count).map { number in
-                let client = Client(try Socket(.dealer, in: self.context))
-                let monitor = try client.socket.startMonitor(.connection, on: self.thread, for: self) { swarm, event in
-                    swarm.note(event, of: number)
+            try (0..<count)
+                .map { number in
+                    let client = Client(try Socket(.dealer, in: self.context))
+                    let monitor = try client.socket.startMonitor(.connection, on: self.thread, for: self) {
+                        swarm,
+                        event in
+                        swarm.note(event, of: number)
+                    }
+                    try client.socket.connect(endpoint)
+                    self.clients.append(client)
+                    return monitor
                 }
-                try client.socket.connect(endpoint)
-                self.clients.append(client)
-                return monitor
-            }
         }
 
         func waitForHandshakes(of count: Int) async {
@@ -234,11 +237,12 @@ struct MonitorTests {
     @Test func `a polling thread that ends first does not leave a monitor that nobody reads`() async throws {
         let socket = try await withPollingThread { thread in
             let context = self.context
-            return try await Witness(on: thread).run { _ in
-                let socket = try Socket(.pull, in: context)
-                try socket.startMonitor([.listening, .bindFailed], on: thread) { _ in }
-                return Box(socket)
-            }
+            return try await Witness(on: thread)
+                .run { _ in
+                    let socket = try Socket(.pull, in: context)
+                    try socket.startMonitor([.listening, .bindFailed], on: thread) { _ in }
+                    return Box(socket)
+                }
         }
         // With a monitor that has lost its reader the first of these would block.
         let endpoint = try socket.socket.bind(anyPort)

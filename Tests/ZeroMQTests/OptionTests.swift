@@ -126,7 +126,14 @@ struct OptionTests {
             [.seconds(30), .zero],
             refuses: [.milliseconds(-1)]
         ),
-        .reads(.sub, "tcpKeepaliveIdle", .tcpKeepaliveIdle, default: nil, [.seconds(60), nil], refuses: [.seconds(-1)]),
+        .reads(
+            .sub,
+            "tcpKeepaliveIdle",
+            .tcpKeepaliveIdle,
+            default: nil,
+            [.seconds(60), nil],
+            refuses: [.seconds(-1)]
+        ),
         .reads(
             .sub,
             "tcpKeepaliveInterval",

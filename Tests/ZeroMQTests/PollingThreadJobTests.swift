@@ -46,9 +46,10 @@ struct PollingThreadJobTests {
             for producer in 0..<producerCount {
                 group.addTask { @concurrent in
                     // Enqueued at once: a task that is isolated to a global actor begins on its executor.
-                    let tasks = (0..<jobCount).map { number in
-                        Task { @Recorder in await Recorder.shared.add(number, of: producer) }
-                    }
+                    let tasks = (0..<jobCount)
+                        .map { number in
+                            Task { @Recorder in await Recorder.shared.add(number, of: producer) }
+                        }
                     for task in tasks { await task.value }
                 }
             }
@@ -69,9 +70,10 @@ struct PollingThreadJobTests {
             }
         }
         let before = Recorder.shared.wakeUpSignals
-        let tasks = (0..<1000).map { number in
-            Task { @Recorder in await Recorder.shared.add(number, of: -1) }
-        }
+        let tasks = (0..<1000)
+            .map { number in
+                Task { @Recorder in await Recorder.shared.add(number, of: -1) }
+            }
         #expect(Recorder.shared.wakeUpSignals == before)
         gate.signal()
         for task in tasks { await task.value }
@@ -115,9 +117,10 @@ struct PollingThreadJobTests {
 
     @Test func `the thread has its name, cut to what the kernel keeps`() async throws {
         try await withPollingThread("requests-and-broadcasts") { thread in
-            let name = try await Witness(on: thread).run { _ in
-                try String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
-            }
+            let name = try await Witness(on: thread)
+                .run { _ in
+                    try String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+                }
             #expect(name == "requests-and-br\n")
             #expect(thread.name == "requests-and-broadcasts")
         }
@@ -127,11 +130,12 @@ struct PollingThreadJobTests {
         try await withPollingThread { thread in
             #expect(!thread.isCurrent)
             #expect(thread.isIsolatingCurrentContext() == false)
-            await Witness(on: thread).run { witness in
-                #expect(thread.isCurrent)
-                #expect(thread.isIsolatingCurrentContext() == true)
-                witness.assertIsolated()
-            }
+            await Witness(on: thread)
+                .run { witness in
+                    #expect(thread.isCurrent)
+                    #expect(thread.isIsolatingCurrentContext() == true)
+                    witness.assertIsolated()
+                }
         }
     }
 

@@ -26,7 +26,9 @@ struct PollingThreadMisuseTests {
             let thread = try PollingThread(name: "strict")
             thread.detach(try Socket(.pull, in: try Context()))
         }
-        #expect(Self.complaint(result).contains("detach(_:) was called on another thread than the polling thread 'strict'"))
+        #expect(
+            Self.complaint(result).contains("detach(_:) was called on another thread than the polling thread 'strict'")
+        )
     }
 
     @Test func `scheduling from another thread`() async {
@@ -51,7 +53,9 @@ struct PollingThreadMisuseTests {
         #expect(Self.complaint(result).contains("startMonitor(_:on:handler:) was called on another thread"))
     }
 
-    /// An attached socket on the wrong thread. The compiler refuses this without the box.
+    /// An attached socket on the wrong thread.
+    ///
+    /// The compiler refuses this without the box.
     private static func useElsewhere(_ use: (borrowing Socket) throws -> Void) async throws {
         let thread = try PollingThread(name: "strict")
         let box = MonitorTests.Box(try Socket(.dealer, in: try Context()))
@@ -63,7 +67,9 @@ struct PollingThreadMisuseTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.useElsewhere { _ = try $0.receive() == nil }
         }
-        #expect(Self.complaint(result).contains("receive() was called on another thread than the polling thread 'strict'"))
+        #expect(
+            Self.complaint(result).contains("receive() was called on another thread than the polling thread 'strict'")
+        )
     }
 
     @Test func `sending on another thread`() async {
@@ -84,7 +90,9 @@ struct PollingThreadMisuseTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.useElsewhere { _ in }
         }
-        #expect(Self.complaint(result).contains("close() was called on another thread than the polling thread 'strict'"))
+        #expect(
+            Self.complaint(result).contains("close() was called on another thread than the polling thread 'strict'")
+        )
     }
 
     @Test func `attaching a socket twice`() async {

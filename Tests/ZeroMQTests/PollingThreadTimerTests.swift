@@ -44,9 +44,10 @@ struct PollingThreadTimerTests {
             await witness.run { witness in
                 let soon = ContinuousClock.now.advanced(by: .milliseconds(1))
                 // Enough to make the queue clean up.
-                let timers = (0..<500).map { number in
-                    thread.schedule(at: soon, for: witness) { $0.note("\(number)") }
-                }
+                let timers = (0..<500)
+                    .map { number in
+                        thread.schedule(at: soon, for: witness) { $0.note("\(number)") }
+                    }
                 for (number, timer) in timers.enumerated() where number % 5 != 0 {
                     timer.cancel()
                     timer.cancel()
@@ -65,13 +66,13 @@ struct PollingThreadTimerTests {
                 let now = ContinuousClock.now
                 let box = Timers()
                 thread.schedule(at: now) {
-                    box.timers.forEach { $0.cancel() }
+                    for timer in box.timers { timer.cancel() }
                     witness.assumeIsolated { $0.note("first") }
                 }
                 box.timers.append(thread.schedule(at: now, for: witness) { $0.note("cancelled") })
                 let ticks = Timers()
                 let tick = thread.tick(every: .milliseconds(1)) {
-                    ticks.timers.forEach { $0.cancel() }
+                    for timer in ticks.timers { timer.cancel() }
                     witness.assumeIsolated { $0.note("tick") }
                 }
                 ticks.timers.append(tick)

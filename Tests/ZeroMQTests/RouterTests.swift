@@ -37,9 +37,10 @@ struct RouterTests {
 
         let (peer, body) = try self.request(at: router)
         #expect(body == .init(text: "join"))
-        let outcome = try [UInt8](text: "head ").lend { head in
-            try [UInt8](text: "tail").lend { tail in try router.sendReply(to: peer, head: head, tail: tail) }
-        }
+        let outcome = try [UInt8](text: "head ")
+            .lend { head in
+                try [UInt8](text: "tail").lend { tail in try router.sendReply(to: peer, head: head, tail: tail) }
+            }
         #expect(outcome == .sent)
         #expect(try requester.next().bytes() == .init(text: "head tail"))
     }
@@ -222,7 +223,9 @@ struct RouterTests {
         let framesMax = 3
         var frames = FrameBuffer(framesMax: framesMax)
         for count in [1, framesMax, framesMax + 1, framesMax + 2, 500, framesMax] {
-            for index in 1...count { #expect(try push.send([UInt8(truncatingIfNeeded: index)], more: index < count) == .sent) }
+            for index in 1...count {
+                #expect(try push.send([UInt8(truncatingIfNeeded: index)], more: index < count) == .sent)
+            }
             try #require(try pull.waitUntilReadable(for: patience))
             let expected: MultipartOutcome = count <= framesMax ? .message : .tooManyFrames(count)
             #expect(try pull.receive(into: &frames) == expected)

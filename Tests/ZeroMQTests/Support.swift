@@ -4,7 +4,9 @@
 import Testing
 import ZeroMQ
 
-/// How long a test waits for something that must happen. Far longer than it takes, so that a slow machine passes.
+/// How long a test waits for something that must happen.
+///
+/// Far longer than it takes, so that a slow machine passes.
 let patience = Duration.seconds(30)
 
 /// Any free port of this machine.
@@ -37,7 +39,7 @@ extension Socket {
     }
 }
 
-extension Array<UInt8> {
+extension [UInt8] {
     /// The bytes of a text.
     init(text: String) {
         self.init(text.utf8)
@@ -51,7 +53,7 @@ extension RawSpan {
     }
 }
 
-extension Array<UInt8> {
+extension [UInt8] {
     /// Lends the bytes.
     func lend<Result>(_ body: (RawSpan) throws -> Result) rethrows -> Result {
         try unsafe body(self.span.bytes)
