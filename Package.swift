@@ -81,6 +81,7 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
         tests("CuecastZeroMQTests", ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]),
     ]
 )

@@ -17,7 +17,6 @@ struct AcknowledgementLane {
     private struct Group {
         let members: [Member]
         let deliveries: [AcknowledgementGroup.Delivery]
-        let handedOver: ContinuousClock.Instant
     }
 
     private var pacer = GroupPacer()
@@ -43,11 +42,7 @@ struct AcknowledgementLane {
         guard self.pacer.closes(gathered: size) else { return nil }
         let group = handler.takeGroup()
         self.counter += 1
-        self.inFlight[self.counter] = Group(
-            members: self.gathered,
-            deliveries: group.deliveries,
-            handedOver: ContinuousClock.now
-        )
+        self.inFlight[self.counter] = Group(members: self.gathered, deliveries: group.deliveries)
         self.gathered = []
         self.pacer.opened()
         return (self.counter, group)
@@ -59,15 +54,15 @@ struct AcknowledgementLane {
     ///   - id: which group.
     ///   - isDurable: whether the log has it.
     ///   - handler: gets the deliveries of a failed group back: those batches were handed out.
-    /// - Returns: those who get their answer now, and how long the log took.
+    /// - Returns: those who get their answer now.
     mutating func answered(
         _ id: UInt64,
         isDurable: Bool,
         handler: inout ListenerRequestHandler
-    ) -> (members: [Member], took: Duration) {
+    ) -> [Member] {
         self.pacer.completed()
-        guard let group = self.inFlight.removeValue(forKey: id) else { return ([], .zero) }
+        guard let group = self.inFlight.removeValue(forKey: id) else { return [] }
         if !isDurable { handler.putBack(group.deliveries) }
-        return (group.members, ContinuousClock.now - group.handedOver)
+        return group.members
     }
 }

@@ -18,14 +18,21 @@ struct BreakLane {
     /// An entry, and who asked for it; timers ask for nobody.
     struct Member: Sendable {
         let entry: BreakEntry
+        /// How many bytes the request had; small for timers.
+        let bytes: Int
         let waiting: WaitingBroadcaster?
     }
 
     /// The most entries that wait for the log; more are refused until it has caught up.
     static let entriesWaitingMax = 10_000
+    /// The most bytes of requests that wait for the log.
+    static let entriesWaitingBytesMax = 64 * 1_048_576
+    /// A group closes when its requests have this many bytes.
+    static let groupBytesMax = 8 * 1_048_576
 
     private var pacer = GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax)
     private var gathered: [Member] = []
+    private var gatheredBytes = 0
     /// Handed to the log, by a number of our own.
     private var inFlight: [UInt64: [Member]] = [:]
     /// Durable, by offset; the board has not applied them yet.
@@ -45,16 +52,25 @@ struct BreakLane {
 
     /// Takes an entry; `false` when too many wait already.
     mutating func add(_ member: Member) -> Bool {
-        guard self.gathered.count < Self.entriesWaitingMax else { return false }
+        guard self.gathered.count < Self.entriesWaitingMax,
+            self.gatheredBytes + member.bytes <= Self.entriesWaitingBytesMax
+        else { return false }
         self.gathered.append(member)
+        self.gatheredBytes += member.bytes
         return true
     }
 
     /// The next group to hand to the log, if it is time.
     mutating func close() -> (id: UInt64, group: BreakGroup)? {
         guard self.pacer.closes(gathered: self.gathered.count) else { return nil }
-        let members = Array(self.gathered.prefix(BreakGroup.groupEntriesMax))
+        var members: [Member] = []
+        var bytes = 0
+        for member in self.gathered.prefix(BreakGroup.groupEntriesMax) where bytes < Self.groupBytesMax {
+            members.append(member)
+            bytes += member.bytes
+        }
         self.gathered.removeFirst(members.count)
+        self.gatheredBytes -= bytes
         self.counter += 1
         self.inFlight[self.counter] = members
         self.pacer.opened()
