@@ -41,8 +41,10 @@ enum EventLogSchema {
         return UInt64(bitPattern: epoch)
     }
 
-    /// Where each lane stands. Nothing is written for it with each append: the newest key of a lane tells, and after
-    /// everything was pruned, `first_kept`.
+    /// Where each lane stands.
+    ///
+    /// Nothing is written for it with each append: the newest key of a lane tells, and after everything was pruned,
+    /// `first_kept`.
     static func lanes(_ database: Database) throws -> [EventLogState.LaneState] {
         try Row.fetchAll(database, sql: "SELECT lane, name, first_kept FROM lanes ORDER BY lane")
             .enumerated()

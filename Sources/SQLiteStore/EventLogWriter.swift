@@ -42,6 +42,7 @@ final class EventLogWriter {
     ///   - batch: in the order of their offsets in each lane.
     ///   - lane: the name of a lane, by its number.
     ///   - database: the writing connection.
+    /// - Throws: when nothing of it is in the file, or nobody knows what is.
     func write(_ batch: [WaitingAppend], lane: (Int) -> Lane, _ database: Database) throws {
         try database.inTransaction(.immediate) {
             for each in batch {
@@ -62,7 +63,7 @@ final class EventLogWriter {
         }
     }
 
-    /// Gives the file the lanes up to a number that it does not know yet. In a transaction.
+    /// Gives the file the lanes up to a number that it does not know yet; to be called in a transaction.
     private func store(lanesThrough number: Int, _ lane: (Int) -> Lane) throws {
         while self.lanesStored <= number {
             self.insertLane.bind(1, Int64(self.lanesStored))

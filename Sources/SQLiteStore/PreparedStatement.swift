@@ -83,9 +83,7 @@ struct PreparedStatement: ~Copyable {
         return value
     }
 
-    /// Runs a query for integers.
-    ///
-    /// - Parameter body: called with the first column of each row.
+    /// Runs a query for integers, and calls `body` with the first column of each row.
     func forEachInteger(_ body: (Int64) -> Void) throws {
         var code = unsafe sqlite3_step(self.handle)
         while code == SQLITE_ROW {

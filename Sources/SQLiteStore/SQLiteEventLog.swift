@@ -108,7 +108,7 @@ package final class SQLiteEventLog: EventLog {
         }
     }
 
-    /// Writes what waits in one transaction. On the writer's queue.
+    /// Writes what waits in one transaction; to be called on the writer's queue.
     private func writeQueue(_ writer: EventLogWriter, _ database: Database) {
         let batch = self.state.withLock { $0.takeQueue() }
         guard !batch.isEmpty else { return }

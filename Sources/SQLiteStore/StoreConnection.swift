@@ -22,6 +22,7 @@ final class StoreConnection<State>: @unchecked Sendable {
     /// - Parameters:
     ///   - pool: open; nobody else uses it.
     ///   - makeState: makes what belongs to the writing connection, for instance prepared statements.
+    /// - Throws: what `makeState` throws.
     init(_ pool: DatabasePool, makeState: (Database) throws -> State) throws {
         self.pool = pool
         self.state = try pool.writeWithoutTransaction { try makeState($0) }
@@ -69,12 +70,13 @@ final class StoreConnection<State>: @unchecked Sendable {
                 if let state = self.state { last(database, state) }
                 self.state = nil
                 // Closing waits for the queue that we are on, and for readers.
-                DispatchQueue.global().async {
-                    self.pool.interrupt()
-                    // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
-                    try? self.pool.close()
-                    continuation.resume()
-                }
+                DispatchQueue.global()
+                    .async {
+                        self.pool.interrupt()
+                        // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
+                        try? self.pool.close()
+                        continuation.resume()
+                    }
             }
         }
     }
