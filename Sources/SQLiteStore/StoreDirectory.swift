@@ -9,34 +9,16 @@ import Glibc
 import Darwin
 #endif
 
-/// Why a data directory cannot be used.
-package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process uses it.
-    case inUse(path: String)
-    /// It cannot be made or written.
-    case notWritable(path: String, reason: String)
-    /// A file was written by a later version.
-    case newerSchema(path: String)
-    /// A file is damaged, or not ours.
-    case damaged(path: String, reason: String)
-    /// SQLite does not keep what a setting promises.
-    case notDurable(path: String, synchronous: Int)
-
-    package var description: String {
-        switch self {
-        case .inUse(let path): "The data directory \(path) is used by another process."
-        case .notWritable(let path, let reason): "The data directory \(path) cannot be used: \(reason)."
-        case .newerSchema(let path): "The file \(path) was written by a later version of the gateway."
-        case .damaged(let path, let reason): "The file \(path) cannot be read: \(reason)."
-        case .notDurable(let path, let synchronous):
-            "The file \(path) would not be durable: PRAGMA synchronous reads \(synchronous) and must read 2 (FULL)."
-        }
-    }
-}
-
 /// A folder with an event log and a ledger, held by one process at a time.
 ///
-/// The hold is an advisory lock of the operating system: it ends with the process, however that ends.
+/// ```swift
+/// let directory = try StoreDirectory(path: "/var/lib/cuecast")
+/// let log = try SQLiteEventLog(in: directory)
+/// let ledger = try SQLiteLedger(in: directory)
+/// ```
+///
+/// The hold is an advisory lock of the operating system on the file `cuecast.lock`: it ends when everything opened in the
+/// directory is closed and nobody keeps this value, and with the process, however that ends.
 package final class StoreDirectory: Sendable {
     package let path: String
     private let descriptor: Int32
@@ -44,7 +26,7 @@ package final class StoreDirectory: Sendable {
     /// Makes the folder if necessary, and holds it.
     ///
     /// - Parameter path: the folder.
-    /// - Throws: `inUse` or `notWritable`.
+    /// - Throws: `inUse` when somebody else holds it, `unusable` when it cannot be made or written.
     package init(path: String) throws(StoreError) {
         do {
             try FileManager.default.createDirectory(
@@ -53,16 +35,23 @@ package final class StoreDirectory: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw .notWritable(path: path, reason: error.localizedDescription)
+            throw .unusable(directory: path, reason: error.localizedDescription)
         }
-        let descriptor = unsafe open(path + "/cuecast.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let file = path + "/cuecast.lock"
+        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw .notWritable(path: path, reason: unsafe String(cString: strerror(errno)))
+            throw .unusable(directory: path, reason: unsafe String(cString: strerror(errno)))
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let isHeld = errno == EWOULDBLOCK
+            let reason = unsafe String(cString: strerror(errno))
             close(descriptor)
-            throw .inUse(path: path)
+            guard isHeld else { throw .unusable(directory: path, reason: reason) }
+            let owner = (try? String(contentsOfFile: file, encoding: .utf8)).flatMap { Int($0) }
+            throw .inUse(directory: path, owner: owner)
         }
+        // For the sentence that the next one gets; the lock does not depend on it.
+        try? Data("\(getpid())".utf8).write(to: URL(fileURLWithPath: file))
         self.path = path
         self.descriptor = descriptor
     }
