@@ -25,6 +25,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -66,9 +67,10 @@ let package = Package(
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
-        library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb]),
+        library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
         library("GatewayHTTP", ["GatewayCore", "CuecastWire", hashTrees, hummingbird, lifecycle, logging]),
+        library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", deque, lifecycle, logging]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
@@ -81,6 +83,7 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("GatewayTests", ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
         tests("CuecastZeroMQTests", ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]),
     ]
