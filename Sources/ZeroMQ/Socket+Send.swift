@@ -75,9 +75,18 @@ extension Socket {
         return try self.sendRest(of: Message(head: head, tail: tail))
     }
 
+    /// As ``sendReply(to:head:tail:)-(_,RawSpan,_)``, from arrays.
+    package borrowing func sendReply(
+        to peer: RoutingID,
+        head: [UInt8],
+        tail: [UInt8] = []
+    ) throws(ZeroMQError) -> SendOutcome {
+        try unsafe self.sendReply(to: peer, head: head.span.bytes, tail: tail.span.bytes)
+    }
+
     /// Answers a request that a router received with a body made beforehand.
     ///
-    /// See ``sendReply(to:head:tail:)``. The body is gone even when it could not be sent.
+    /// See ``sendReply(to:head:tail:)-(_,RawSpan,_)``. The body is gone even when it could not be sent.
     package borrowing func sendReply(
         to peer: RoutingID,
         _ body: consuming Message
@@ -92,6 +101,13 @@ extension Socket {
     /// It goes out whole or not at all: `wouldBlock` means that no part of it was sent.
     package borrowing func sendRequest(_ body: RawSpan) throws(ZeroMQError) -> SendOutcome {
         try self.sendRest(of: Message(body))
+    }
+
+    /// Sends a request as a `req` socket would, from a `dealer` socket.
+    ///
+    /// See ``sendRequest(_:)-(RawSpan)``.
+    package borrowing func sendRequest(_ body: [UInt8]) throws(ZeroMQError) -> SendOutcome {
+        try unsafe self.sendRequest(body.span.bytes)
     }
 
     /// Sends the empty frame and the body.

@@ -70,7 +70,7 @@ struct PollingThreadSocketTests {
                         try dealer.connect(endpoint)
                         for number in 0..<requestCount {
                             let body = [UInt8(peer), UInt8(number)]
-                            #expect(try body.lend { try dealer.sendRequest($0) } == .sent)
+                            #expect(try dealer.sendRequest(body) == .sent)
                         }
                         for number in 0..<requestCount {
                             let body = [UInt8(peer), UInt8(number)]

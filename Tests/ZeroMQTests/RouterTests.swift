@@ -50,12 +50,12 @@ struct RouterTests {
         let dealer = try Socket(.dealer, in: self.context)
         try dealer.connect(try router.bind(anyPort))
         for number in UInt8(0)..<32 {
-            #expect(try [number].lend { try dealer.sendRequest($0) } == .sent)
+            #expect(try dealer.sendRequest([number]) == .sent)
         }
         for number in UInt8(0)..<32 {
             let (peer, body) = try self.request(at: router)
             #expect(body == [number])
-            #expect(try router.sendReply(to: peer, Message([number, number])) == .sent)
+            #expect(try router.sendReply(to: peer, head: [number], tail: [number]) == .sent)
         }
         for number in UInt8(0)..<32 {
             #expect(try dealer.nextFrames() == [[], [number, number]])
@@ -122,9 +122,9 @@ struct RouterTests {
         let leaving = try Socket(.dealer, in: self.context)
         try staying.connect(endpoint)
         try leaving.connect(endpoint)
-        #expect(try [1].lend { try leaving.sendRequest($0) } == .sent)
+        #expect(try leaving.sendRequest([1]) == .sent)
         let left = try self.request(at: router).peer
-        #expect(try [2].lend { try staying.sendRequest($0) } == .sent)
+        #expect(try staying.sendRequest([2]) == .sent)
         let stayed = try self.request(at: router).peer
 
         leaving.close()
@@ -201,10 +201,10 @@ struct RouterTests {
         }
 
         let atLimit = [UInt8](repeating: 1, count: limit)
-        #expect(try atLimit.lend { try dealer.sendRequest($0) } == .sent)
+        #expect(try dealer.sendRequest(atLimit) == .sent)
         #expect(try self.request(at: router).body == atLimit)
 
-        #expect(try (atLimit + [1]).lend { try dealer.sendRequest($0) } == .sent)
+        #expect(try dealer.sendRequest(atLimit + [1]) == .sent)
         let event = await disconnected.stream.first { _ in true }
         guard case .disconnected = event?.change else {
             Issue.record("expected a disconnection, not \(String(describing: event))")
