@@ -83,6 +83,17 @@ package final class SQLiteEventLog: EventLog {
     /// Why the log takes no appends any more; `nil`: it works.
     package var failure: String? { self.state.withLock(\.failure) }
 
+    /// What `PRAGMA synchronous` reads on the writing connection: 2 (FULL), or the log would not have opened.
+    package func synchronousMode() async throws(EventLogError) -> Int {
+        do {
+            return try await self.connection.write { database, _ in
+                try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1
+            }
+        } catch {
+            throw self.state.withLock(\.refusal) ?? .failed(StoreFile.sentence(error))
+        }
+    }
+
     package func append(
         _ record: [UInt8],
         to lane: Lane,
