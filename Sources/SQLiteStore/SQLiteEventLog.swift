@@ -53,7 +53,8 @@ package final class SQLiteEventLog: EventLog {
             writerCacheKiB: 16 * 1_024,
             readerCacheKiB: 2 * 1_024,
             autocheckpointPages: 0,
-            walBytesKept: 2 * limits.checkpointBytes
+            // A cycle writes a little more than what makes it end.
+            walBytesKept: 2 * min(limits.checkpointBytes, 1 << 40)
         )
         let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
         do {

@@ -4,7 +4,7 @@
 import Foundation
 
 /// A folder that exists as long as a test runs.
-struct TemporaryDirectory: ~Copyable {
+final class TemporaryDirectory: Sendable {
     let path: String
 
     init() throws {
