@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastBroadcast
+import CuecastZeroMQ
+
+extension AdvertisementDescription {
+    static func spot(_ id: String = "spot", seconds: Int = 10) -> AdvertisementDescription {
+        AdvertisementDescription(
+            id: id,
+            title: "Title of \(id)",
+            duration: .seconds(seconds),
+            media: [MediaFile(url: "https://cdn.example/\(id).mp3", type: "audio/mpeg")]
+        )
+    }
+}
+
+extension AdBreak {
+    static func sample(_ id: String = "noon", start: Start = .in(.seconds(60))) -> AdBreak {
+        AdBreak(stream: "radio1", id: id, start: start, duration: .seconds(10), advertisements: [.spot()])
+    }
+}
+
+/// A client of a gateway, with little patience for single attempts and much for a whole call.
+func makeClient(
+    _ endpoint: String,
+    timeout: Duration = .seconds(30),
+    attemptTimeout: Duration = .milliseconds(300)
+) -> BroadcastClient {
+    var configuration = BroadcastConfiguration(endpoint: endpoint)
+    configuration.timeout = timeout
+    configuration.attemptTimeout = attemptTimeout
+    configuration.retryDelayFirst = .milliseconds(10)
+    configuration.retryDelayMax = .milliseconds(50)
+    return BroadcastClient(configuration: configuration, transport: BroadcastZeroMQTransport())
+}
+
+/// The error that a call ends with.
+func failure<Value>(_ body: () async throws(BroadcastError) -> Value) async -> BroadcastError? {
+    do throws(BroadcastError) {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}
