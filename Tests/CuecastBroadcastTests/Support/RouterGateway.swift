@@ -61,7 +61,7 @@ actor RouterGateway {
         let thread = try PollingThread(name: "test-gateway")
         let socket = try Socket(.router, in: Context())
         try socket.set(.routerMandatory, to: true)
-        let endpoint = try socket.bind(endpoint)
+        let endpoint = try await Self.bind(socket, endpoint)
         let gateway = RouterGateway(thread: thread, socket: socket, endpoint: endpoint, script: script)
         await gateway.start()
         do {
@@ -73,6 +73,19 @@ actor RouterGateway {
             await gateway.stop()
             await thread.stop()
             throw error
+        }
+    }
+
+    /// Binds, and waits for a gateway that has just ended there: libzmq closes its listener in the background.
+    private static func bind(_ socket: borrowing Socket, _ endpoint: String) async throws -> String {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            do throws(ZeroMQError) {
+                return try socket.bind(endpoint)
+            } catch {
+                guard error.code == .addressInUse, .now < deadline else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(5))
         }
     }
 

@@ -25,14 +25,15 @@ extension AdBreak {
 func makeClient(
     _ endpoint: String,
     timeout: Duration = .seconds(30),
-    attemptTimeout: Duration = .milliseconds(300)
+    attemptTimeout: Duration = .milliseconds(300),
+    transport: any BroadcastTransport = BroadcastZeroMQTransport()
 ) -> BroadcastClient {
     var configuration = BroadcastConfiguration(endpoint: endpoint)
     configuration.timeout = timeout
     configuration.attemptTimeout = attemptTimeout
     configuration.retryDelayFirst = .milliseconds(10)
     configuration.retryDelayMax = .milliseconds(50)
-    return BroadcastClient(configuration: configuration, transport: BroadcastZeroMQTransport())
+    return BroadcastClient(configuration: configuration, transport: transport)
 }
 
 /// The error that a call ends with.
@@ -42,5 +43,27 @@ func failure<Value>(_ body: () async throws(BroadcastError) -> Value) async -> B
         return nil
     } catch {
         return error
+    }
+}
+
+/// The transport of ZeroMQ, whose lost and failed connections a test can wait for.
+struct WatchedTransport: BroadcastTransport {
+    private let inner = BroadcastZeroMQTransport()
+    private let sink: AsyncStream<String>.Continuation
+    /// Why each connection ended.
+    let closed: AsyncStream<String>
+
+    init() {
+        (self.closed, self.sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(16))
+    }
+
+    func connect(
+        to endpoint: String,
+        receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
+    ) -> any BroadcastConnection {
+        self.inner.connect(to: endpoint) { [sink] event in
+            if case .closed(let reason) = event { sink.yield(reason) }
+            receive(event)
+        }
     }
 }
