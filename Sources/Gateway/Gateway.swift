@@ -102,6 +102,8 @@ package struct Gateway: Sendable {
         settings.lease = configuration.lease
         settings.listenersMax = configuration.listenersMax
         settings.requestsPerSessionPerSecondMax = Double(configuration.requestsPerSessionPerSecondMax)
+        settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
+        settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         let requestService = RequestService(
             thread: requestThread,
             listeners: requests,

@@ -79,5 +79,7 @@ struct ResourceService: Service {
         await self.log.close()
         await self.ledger.close()
         for thread in self.threads { await thread.stop() }
+        // Their sockets are closed by now. The last one to go waits until what was answered is sent.
+        for monitor in self.monitors { await monitor.waitForEnd() }
     }
 }

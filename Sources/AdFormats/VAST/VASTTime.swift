@@ -28,7 +28,8 @@ enum VASTTime {
             return nil
         }
         let milliseconds = isPercentage ? Double(durationMilliseconds) * value / 100 : value * 1_000
-        return Int(milliseconds.rounded())
+        // Whatever the form, no more than `HH:MM:SS` can say.
+        return milliseconds.rounded() < 360_000_000 ? Int(milliseconds.rounded()) : nil
     }
 
     /// `.m`, `.mm` or `.mmm` in milliseconds; 0 for nothing.

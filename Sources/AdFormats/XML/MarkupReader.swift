@@ -43,7 +43,7 @@ struct MarkupReader {
     private mutating func readDocument() throws(AdFormatError) -> MarkupElement {
         self.skipSpace()
         if self.isAt("<?xml"), let next = self.byte(at: self.position + 5), Self.isSpace(next) {
-            try self.skip(past: "?>", of: "the XML declaration")
+            try self.readDeclaration()
         }
         var root: MarkupElement?
         while let byte = self.byte(at: self.position) {
@@ -64,6 +64,24 @@ struct MarkupReader {
         }
         guard let root else { throw self.fault("the document has no element") }
         return root
+    }
+
+    /// XML 1.0 section 2.8; what it says about the encoding is known already.
+    private mutating func readDeclaration() throws(AdFormatError) {
+        let start = self.position
+        self.position += "<?xml".utf8.count
+        let parts = try self.readAttributes()
+        let names = parts.map(\.name)
+        let isKnown = [
+            ["version"], ["version", "encoding"], ["version", "standalone"], ["version", "encoding", "standalone"],
+        ]
+        .contains(names)
+        guard isKnown, parts[0].value.hasPrefix("1."), parts[0].value.dropFirst(2).allSatisfy("0123456789".contains),
+            names.last != "standalone" || parts.last?.value == "yes" || parts.last?.value == "no", self.take("?>")
+        else {
+            self.position = start
+            throw self.fault("an XML declaration that is not one")
+        }
     }
 
     /// A comment, a CDATA section or a processing instruction.
@@ -159,7 +177,7 @@ struct MarkupReader {
         while true {
             let hadSpace = self.skipSpace()
             guard let byte = self.byte(at: self.position) else { throw self.fault("a start tag that does not end") }
-            if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") { return attributes }
+            if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { return attributes }
             guard hadSpace else { throw self.fault("no white space before an attribute") }
             guard attributes.count < self.limits.attributesPerElementMax else {
                 throw .tooLarge(limit: "attributesPerElementMax", maximum: self.limits.attributesPerElementMax)

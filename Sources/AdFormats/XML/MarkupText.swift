@@ -41,12 +41,13 @@ enum MarkupText {
         case (0xEF, 0xBB, 0xBF, _): return try self.fromUTF8(document.dropFirst(3))
         default: break
         }
-        switch self.declaredEncoding(of: document)?.uppercased() {
+        let declared = self.declaredEncoding(of: document)
+        switch declared?.uppercased() {
         case nil, "UTF-8", "UTF8", "US-ASCII", "ASCII", "UTF-16", "UTF16", "UTF-16LE", "UTF-16BE":
             return try self.fromUTF8(document[...])
         case "ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "LATIN-1":
             return document.flatMap { $0 < 0x80 ? [$0] : [0xC0 | $0 >> 6, 0x80 | $0 & 0x3F] }
-        case let name?: throw .unsupportedEncoding(name)
+        case let name?: throw .unsupportedEncoding(declared ?? name)
         }
     }
 

@@ -41,13 +41,13 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
 
     private init(
         endpoint: String,
-        runtime: ZeroMQRuntime,
+        resources: ZeroMQRuntime.Resources,
         requests: AsyncStream<[UInt8]>.Continuation,
         receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
     ) {
         self.endpoint = endpoint
-        self.context = runtime.context
-        self.thread = runtime.thread
+        self.context = resources.context
+        self.thread = resources.thread
         self.requests = requests
         self.receive = receive
     }
@@ -58,14 +58,20 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         endpoint: String,
         runtime: ZeroMQRuntime,
         receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
-    ) -> BroadcastZeroMQConnection {
+    ) -> any BroadcastConnection {
+        let resources: ZeroMQRuntime.Resources
+        do throws(ZeroMQError) {
+            resources = try runtime.resources()
+        } catch {
+            return UnmadeConnection(reason: error.description, receive: receive)
+        }
         let (stream, requests) = AsyncStream.makeStream(
             of: [UInt8].self,
             bufferingPolicy: .bufferingOldest(Self.requestsWaitingMax)
         )
         let connection = BroadcastZeroMQConnection(
             endpoint: endpoint,
-            runtime: runtime,
+            resources: resources,
             requests: requests,
             receive: receive
         )
@@ -176,4 +182,16 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         if self.reason == nil { self.reason = reason }
         self.requests.finish()
     }
+}
+
+/// A connection that could not be made at all: the runtime is shut down, or the system has no threads or descriptors left.
+private final class UnmadeConnection: BroadcastConnection {
+    init(reason: String, receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void) {
+        // Not within the call: whoever connects does not have the connection yet.
+        Task { receive(.closed(reason: reason)) }
+    }
+
+    func send(_ request: [UInt8]) {}
+
+    func close() {}
 }

@@ -41,6 +41,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var timerRecheck: Duration = .seconds(1)
+    /// The most requests of broadcasters that wait for the log; more are refused until it has caught up.
+    ///
+    /// For tests, as are the next two.
+    package var entriesWaitingMax = 10_000
+    /// The most acknowledgements that wait for the log; more are refused until it has caught up.
+    package var acknowledgementsWaitingMax = 20_000
+    /// The most deliveries that wait for the log; batches are refused until it has caught up.
+    package var deliveriesWaitingMax = 100_000
 
     package init() {}
 }

@@ -17,13 +17,16 @@ struct AcknowledgementLane {
     private struct Group {
         let members: [Member]
         let deliveries: [AcknowledgementGroup.Delivery]
-        let handedOver: ContinuousClock.Instant
     }
 
     private var pacer = GroupPacer()
     private var gathered: [Member] = []
     private var inFlight: [UInt64: Group] = [:]
     private var counter: UInt64 = 0
+    /// Whether the log failed the last group that it answered about.
+    private var isFailing = false
+    /// Whether a failing log is tried again although nobody waits.
+    private var mayRetry = false
 
     /// Whether nobody waits for anything.
     var isIdle: Bool { self.gathered.isEmpty && self.inFlight.isEmpty }
@@ -35,19 +38,28 @@ struct AcknowledgementLane {
         self.gathered.append(member)
     }
 
+    /// Lets the next `close` try a failing log again.
+    mutating func retry() {
+        self.mayRetry = self.isFailing
+    }
+
     /// The next group to hand to the log, if it is time: what the handler has gathered, with those who wait for it.
+    ///
+    /// A log that fails is tried again for everybody who asks, and else as often as `retry` allows: deliveries that it
+    /// failed come back at once and would keep it busy. Then a group may be empty; it shows whether the log works again.
     mutating func close(
         _ handler: inout ListenerRequestHandler
     ) -> (id: UInt64, group: AcknowledgementGroup)? {
-        let size = max(handler.group.requests.count, handler.group.deliveries.count)
-        guard self.pacer.closes(gathered: size) else { return nil }
+        if self.isFailing, self.gathered.isEmpty {
+            guard self.mayRetry, self.pacer.inFlight == 0 else { return nil }
+        } else {
+            let size = max(handler.group.requests.count, handler.group.deliveries.count)
+            guard self.pacer.closes(gathered: size) else { return nil }
+        }
+        self.mayRetry = false
         let group = handler.takeGroup()
         self.counter += 1
-        self.inFlight[self.counter] = Group(
-            members: self.gathered,
-            deliveries: group.deliveries,
-            handedOver: ContinuousClock.now
-        )
+        self.inFlight[self.counter] = Group(members: self.gathered, deliveries: group.deliveries)
         self.gathered = []
         self.pacer.opened()
         return (self.counter, group)
@@ -59,15 +71,16 @@ struct AcknowledgementLane {
     ///   - id: which group.
     ///   - isDurable: whether the log has it.
     ///   - handler: gets the deliveries of a failed group back: those batches were handed out.
-    /// - Returns: those who get their answer now, and how long the log took.
+    /// - Returns: those who get their answer now.
     mutating func answered(
         _ id: UInt64,
         isDurable: Bool,
         handler: inout ListenerRequestHandler
-    ) -> (members: [Member], took: Duration) {
+    ) -> [Member] {
         self.pacer.completed()
-        guard let group = self.inFlight.removeValue(forKey: id) else { return ([], .zero) }
+        self.isFailing = !isDurable
+        guard let group = self.inFlight.removeValue(forKey: id) else { return [] }
         if !isDurable { handler.putBack(group.deliveries) }
-        return (group.members, ContinuousClock.now - group.handedOver)
+        return group.members
     }
 }

@@ -19,13 +19,24 @@ struct BreakLane {
     struct Member: Sendable {
         let entry: BreakEntry
         let waiting: WaitingBroadcaster?
+        /// How large the request was.
+        let bytes: Int
     }
 
+    /// Why an entry cannot be taken at present: the name of the limit that is reached.
+    typealias ReachedLimit = StaticString
+
+    /// A group is not made larger than this, except by its first entry.
+    static let groupBytesMax = 8 * 1_048_576
+    /// The most bytes of requests that wait for the log; more are refused until it has caught up.
+    static let entryBytesWaitingMax = 64 * 1_048_576
     /// The most entries that wait for the log; more are refused until it has caught up.
-    static let entriesWaitingMax = 10_000
+    let entriesWaitingMax: Int
 
     private var pacer = GroupPacer(groupRequestsMax: BreakGroup.groupEntriesMax)
     private var gathered: [Member] = []
+    /// The bytes of those.
+    private var gatheredBytes = 0
     /// Handed to the log, by a number of our own.
     private var inFlight: [UInt64: [Member]] = [:]
     /// Durable, by offset; the board has not applied them yet.
@@ -33,6 +44,10 @@ struct BreakLane {
     /// Applied by the board, by offset, while the log has not told whose they are.
     private var early: [UInt64: [EntryResult]] = [:]
     private var counter: UInt64 = 0
+
+    init(entriesWaitingMax: Int) {
+        self.entriesWaitingMax = entriesWaitingMax
+    }
 
     /// How many wait for anything.
     var waitingCount: Int {
@@ -43,18 +58,27 @@ struct BreakLane {
     /// Whether nobody waits for anything.
     var isIdle: Bool { self.gathered.isEmpty && self.inFlight.isEmpty && self.durable.isEmpty }
 
-    /// Takes an entry; `false` when too many wait already.
-    mutating func add(_ member: Member) -> Bool {
-        guard self.gathered.count < Self.entriesWaitingMax else { return false }
+    /// Takes an entry, unless too many wait already: then it says which limit is reached.
+    mutating func add(_ member: Member) -> ReachedLimit? {
+        guard self.gathered.count < self.entriesWaitingMax else { return "entriesWaitingMax" }
+        guard self.gatheredBytes + member.bytes <= Self.entryBytesWaitingMax else { return "entryBytesWaitingMax" }
         self.gathered.append(member)
-        return true
+        self.gatheredBytes += member.bytes
+        return nil
     }
 
     /// The next group to hand to the log, if it is time.
     mutating func close() -> (id: UInt64, group: BreakGroup)? {
         guard self.pacer.closes(gathered: self.gathered.count) else { return nil }
-        let members = Array(self.gathered.prefix(BreakGroup.groupEntriesMax))
+        var members: [Member] = []
+        var bytes = 0
+        for member in self.gathered.prefix(BreakGroup.groupEntriesMax) {
+            guard members.isEmpty || bytes + member.bytes <= Self.groupBytesMax else { break }
+            members.append(member)
+            bytes += member.bytes
+        }
         self.gathered.removeFirst(members.count)
+        self.gatheredBytes -= bytes
         self.counter += 1
         self.inFlight[self.counter] = members
         self.pacer.opened()
@@ -65,13 +89,12 @@ struct BreakLane {
     ///
     /// - Returns: the members with their results, if the board was faster.
     mutating func appended(_ id: UInt64, offset: UInt64) -> [(Member, EntryResult)] {
-        self.pacer.completed()
-        guard let members = self.inFlight.removeValue(forKey: id) else { return [] }
+        guard let members = self.takeInFlight(id) else { return [] }
+        defer { self.forgetEarly() }
         guard let results = self.early.removeValue(forKey: offset) else {
             self.durable[offset] = members
             return []
         }
-        if self.inFlight.isEmpty { self.early = [:] }
         return Array(zip(members, results))
     }
 
@@ -79,8 +102,18 @@ struct BreakLane {
     ///
     /// - Returns: the members that get no other answer.
     mutating func failed(_ id: UInt64) -> [Member] {
+        defer { self.forgetEarly() }
+        return self.takeInFlight(id) ?? []
+    }
+
+    private mutating func takeInFlight(_ id: UInt64) -> [Member]? {
         self.pacer.completed()
-        return self.inFlight.removeValue(forKey: id) ?? []
+        return self.inFlight.removeValue(forKey: id)
+    }
+
+    /// Results that are left when no answer of the log is missing belong to nobody here.
+    private mutating func forgetEarly() {
+        if self.inFlight.isEmpty { self.early = [:] }
     }
 
     /// The board has applied the group at this offset.

@@ -31,7 +31,7 @@ package actor FanOutService: Service, NoticeSink {
     private static let receivedPerTouchMax = 4_096
 
     private let thread: PollingThread
-    private let socket: Socket
+    private var socket: Socket?
     private let settings: Settings
     private let clock: any GatewayClock
     private let metrics: MetricRegistry
@@ -42,7 +42,9 @@ package actor FanOutService: Service, NoticeSink {
     private var sent: [StreamID: UInt64]
     private let epoch: UInt64
     private var tickCounter: UInt64 = 0
-    private var nextTick: Timestamp
+    /// Head notices and ticks keep their rhythm when the clock is set: they go by a time of their own.
+    private let begun = ContinuousClock.now
+    private var nextTick = ContinuousClock.now
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -58,7 +60,7 @@ package actor FanOutService: Service, NoticeSink {
         logger: Logger
     ) {
         self.thread = thread
-        self.socket = socket
+        self.socket = consume socket
         self.settings = settings
         self.clock = clock
         self.metrics = metrics
@@ -66,18 +68,24 @@ package actor FanOutService: Service, NoticeSink {
         self.heads = HeadSchedule(interval: settings.headInterval)
         self.epoch = board.epoch
         self.sent = board.sequences
-        self.nextTick = clock.now()
     }
 
     isolated deinit {}  // The socket is closed on its thread.
 
     package func run() async throws {
-        self.thread.attach(self.socket, for: self) { $0.receive() }
+        guard let socket = self.socket.take() else { return }
+        self.thread.attach(socket, for: self) { $0.receive() }
+        self.socket = consume socket
         let tick = self.thread.tick(every: Self.touchInterval, for: self) { $0.touch() }
         // What the board has handed over is sent by then: `publish` returns when it is.
         try? await gracefulShutdown()
         tick.cancel()
-        self.thread.detach(self.socket)
+        self.socket = nil
+    }
+
+    /// The time that head notices go by.
+    private var elapsed: Timestamp {
+        Timestamp(microseconds: (ContinuousClock.now - self.begun).inMicroseconds)
     }
 
     package func publish(_ notices: [StreamNotice]) {
@@ -88,7 +96,7 @@ package actor FanOutService: Service, NoticeSink {
             notice.sent = now
             self.send(NoticeFrame.notice(notice, stream: each.stream).encoded())
             self.sent[each.stream] = notice.position.sequence
-            self.heads.noticed(each.stream, at: now)
+            self.heads.noticed(each.stream, at: self.elapsed)
             self.metrics.count(.noticesSent)
             self.metrics.observe(.noticeSeconds, now - made)
         }
@@ -96,13 +104,13 @@ package actor FanOutService: Service, NoticeSink {
 
     private func touch() {
         self.receive()
-        let now = self.clock.now()
-        for stream in self.heads.due(at: now) {
+        for stream in self.heads.due(at: self.elapsed) {
             let position = Position(epoch: self.epoch, sequence: self.sent[stream] ?? 0)
-            self.send(NoticeFrame.notice(.head(position, sent: now), stream: stream).encoded())
+            self.send(NoticeFrame.notice(.head(position, sent: self.clock.now()), stream: stream).encoded())
             self.metrics.count(.headsSent)
         }
-        guard now >= self.nextTick || self.nextTick > now + self.settings.syncInterval else { return }
+        let now = ContinuousClock.now
+        guard now >= self.nextTick else { return }
         self.nextTick = now + self.settings.syncInterval
         self.tickCounter += 1
         self.send(
@@ -114,7 +122,7 @@ package actor FanOutService: Service, NoticeSink {
         do throws(ZeroMQError) {
             // A publisher never blocks: what a slow listener's queue cannot take is dropped for it alone, and its
             // position tells it so.
-            _ = try self.socket.send(frame)
+            _ = try self.socket?.send(frame)
         } catch {
             self.logger.error("could not publish", metadata: ["error": "\(error)"])
         }
@@ -126,8 +134,8 @@ package actor FanOutService: Service, NoticeSink {
     private func receive() {
         for _ in 0..<Self.receivedPerTouchMax {
             do throws(ZeroMQError) {
-                switch try self.socket.receive(into: &self.frames) {
-                case .nothing: return
+                switch try self.socket?.receive(into: &self.frames) {
+                case .nothing, nil: return
                 case .message: self.subscription(self.frames.bytes(at: 0))
                 case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
                 }
@@ -149,7 +157,7 @@ package actor FanOutService: Service, NoticeSink {
         else { return }
         if first == 0 {
             self.heads.unsubscribed(stream)
-        } else if !self.heads.subscribed(stream, at: self.clock.now()) {
+        } else if !self.heads.subscribed(stream, at: self.elapsed) {
             self.metrics.count(.limitsHit, .limit("streamsMax"))
         }
         self.metrics.set(.subscribedStreams, to: self.heads.count)

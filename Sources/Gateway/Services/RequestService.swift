@@ -20,16 +20,14 @@ package actor RequestService: Service, BoardObserver {
         case applied([EntryResult], offset: UInt64)
     }
 
-    /// The most requests answered in one pass of a socket.
-    private static let requestsPerPassMax = 256
+    /// The most messages taken in one pass over a socket.
+    private static let messagesPerPassMax = 256
     /// The most events that wait; as many as groups can be in flight, many times over.
     private static let eventsMax = 65_536
     /// How often leases are looked at and gauges set.
     private static let housekeepingInterval: Duration = .seconds(1)
 
     private let thread: PollingThread
-    private let listeners: Socket
-    private let broadcasters: Socket
     private let log: any EventLog
     private let holder: BoardHolder
     private let clock: any GatewayClock
@@ -43,16 +41,18 @@ package actor RequestService: Service, BoardObserver {
     private let logger: Logger
     private let readiness: ReadinessBoard
 
+    private var sockets: RequestSockets
     private var handler: ListenerRequestHandler
     private var acknowledgements = AcknowledgementLane()
-    private var breaks = BreakLane()
-    private var frames = FrameBuffer(framesMax: 3)
+    private var breaks: BreakLane
     private var timer: PollingThread.Timer?
     private var timersInFlight = false
-    private var drained: CheckedContinuation<Void, Never>?
 
     private let events: AsyncStream<Event>
     private let eventSink: AsyncStream<Event>.Continuation
+    /// Tells a shutdown, once, that nobody waits any more, or (`false`) that it has waited long enough.
+    private let drained: AsyncStream<Bool>
+    private let drainedSink: AsyncStream<Bool>.Continuation
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -72,8 +72,13 @@ package actor RequestService: Service, BoardObserver {
         logger: Logger
     ) {
         self.thread = thread
-        self.listeners = listeners
-        self.broadcasters = broadcasters
+        self.sockets = RequestSockets(
+            listeners: listeners,
+            broadcasters: broadcasters,
+            metrics: metrics,
+            logger: logger
+        )
+        self.breaks = BreakLane(entriesWaitingMax: configuration.entriesWaitingMax)
         self.handler = handler
         self.log = log
         self.holder = holder
@@ -89,6 +94,7 @@ package actor RequestService: Service, BoardObserver {
             of: Event.self,
             bufferingPolicy: .bufferingOldest(Self.eventsMax)
         )
+        (self.drained, self.drainedSink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
     }
 
     isolated deinit {}  // The sockets are closed on their thread.
@@ -107,8 +113,8 @@ package actor RequestService: Service, BoardObserver {
     }
 
     package func run() async throws {
-        self.thread.attach(self.listeners, for: self) { $0.drainListeners() }
-        self.thread.attach(self.broadcasters, for: self) { $0.drainBroadcasters() }
+        self.sockets.attach(.listeners, to: self.thread, for: self) { $0.drainListeners() }
+        self.sockets.attach(.broadcasters, to: self.thread, for: self) { $0.drainBroadcasters() }
         let housekeeping = self.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
         self.runTimers()
         self.readiness.set(.sockets, isReady: true)
@@ -121,8 +127,7 @@ package actor RequestService: Service, BoardObserver {
         }
         housekeeping.cancel()
         self.timer?.cancel()
-        self.thread.detach(self.listeners)
-        self.thread.detach(self.broadcasters)
+        self.sockets.close()
     }
 
     private func consume() async {
@@ -136,19 +141,29 @@ package actor RequestService: Service, BoardObserver {
                 self.runTimers()
             }
             self.closeGroups()
-            self.wakeIfDrained()
+            self.tellIfDrained()
         }
     }
 
     private func closeGroups() {
         while let (id, group) = self.acknowledgements.close(&self.handler) {
             self.metrics.count(.acknowledgementGroups)
-            self.log.append(group.encoded(), to: .acknowledgements(0)) { result in
-                self.post(.acknowledgementsAppended(id, result))
-            }
+            self.append(group.encoded(), to: .acknowledgements(0)) { .acknowledgementsAppended(id, $0) }
         }
         while let (id, group) = self.breaks.close() {
-            self.log.append(group.encoded(), to: .breaks) { result in self.post(.breaksAppended(id, result)) }
+            self.append(group.encoded(), to: .breaks) { .breaksAppended(id, $0) }
+        }
+    }
+
+    /// Hands a record to the log; the answer comes back as an event.
+    private func append(
+        _ record: [UInt8], to lane: Lane, as event: @escaping @Sendable (Result<UInt64, EventLogError>) -> Event
+    ) {
+        let metrics = self.metrics
+        let handedOver = ContinuousClock.now
+        self.log.append(record, to: lane) { result in
+            metrics.observe(.appendSeconds, ContinuousClock.now - handedOver)
+            self.post(event(result))
         }
     }
 }
@@ -156,28 +171,39 @@ package actor RequestService: Service, BoardObserver {
 // MARK: - Listeners
 
 extension RequestService {
-    private func drainListeners() {
-        // Taken anew for each pass: a notice that is on its way must find its break here.
-        self.handler.board = self.holder.board
-        for _ in 0..<Self.requestsPerPassMax {
-            guard let peer = self.receive(from: .listeners) else { break }
-            let request = self.frames.bytes(at: 2)
-            switch self.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: self.clock.now()) {
-            case .now(let reply): self.send(reply, to: peer, by: .listeners)
-            case .afterGroup(let deferred):
-                self.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
+    /// Takes what a socket has, up to a bound, so that neither the other socket nor the timers wait for long.
+    private func pass(
+        over side: RequestSockets.Side,
+        _ handle: (isolated RequestService, RoutingID, [UInt8]) -> Void
+    ) {
+        for _ in 0..<Self.messagesPerPassMax {
+            switch self.sockets.receive(from: side) {
+            case .nothing: return self.closeGroups()
+            case .refused: continue
+            case .request(let peer): handle(self, peer, self.sockets.body)
             }
         }
         self.closeGroups()
     }
 
+    private func drainListeners() {
+        // Taken anew for each pass: a notice that is on its way must find its break here.
+        self.handler.board = self.holder.board
+        self.pass(over: .listeners) { (service, peer, request) in
+            switch service.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: service.clock.now()) {
+            case .now(let reply): service.sockets.send(reply, to: peer, by: .listeners)
+            case .afterGroup(let deferred):
+                service.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
+            }
+        }
+    }
+
     private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
         let isDurable = self.note(result, of: .acknowledgements(0))
-        let (members, took) = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
-        self.metrics.observe(.appendSeconds, took)
+        let members = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
         let now = self.clock.now()
         for member in members {
-            self.send(
+            self.sockets.send(
                 self.handler.finish(member.deferred, isDurable: isDurable, at: now),
                 to: member.peer,
                 by: .listeners
@@ -191,11 +217,9 @@ extension RequestService {
 extension RequestService {
     private func drainBroadcasters() {
         self.handler.board = self.holder.board
-        for _ in 0..<Self.requestsPerPassMax {
-            guard let peer = self.receive(from: .broadcasters) else { break }
-            self.broadcastRequest(self.frames.bytes(at: 2), from: peer, at: self.clock.now())
+        self.pass(over: .broadcasters) { (service, peer, request) in
+            service.broadcastRequest(request, from: peer, at: service.clock.now())
         }
-        self.closeGroups()
     }
 
     private func broadcastRequest(_ frame: [UInt8], from peer: RoutingID, at now: Timestamp) {
@@ -216,8 +240,8 @@ extension RequestService {
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
         case .append(let entry):
-            guard self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting)) else {
-                self.metrics.count(.limitsHit, .limit("entriesWaitingMax"))
+            if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: frame.count)) {
+                self.metrics.count(.limitsHit, .limit(limit))
                 return self.reply(.refused(.logBehind), to: waiting)
             }
         }
@@ -254,59 +278,13 @@ extension RequestService {
     private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster) {
         if case .refused(let refusal) = body { self.metrics.count(.refusals, .status(refusal.status)) }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
-        self.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
+        self.sockets.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
     }
 }
 
-// MARK: - Sockets
+// MARK: - The log
 
 extension RequestService {
-    private enum Side {
-        case listeners
-        case broadcasters
-    }
-
-    /// The next request of a socket, left in `frames`; messages that are not requests are counted and passed over.
-    private func receive(from side: Side) -> RoutingID? {
-        while true {
-            do throws(ZeroMQError) {
-                let outcome =
-                    switch side {
-                    case .listeners: try self.listeners.receive(into: &self.frames)
-                    case .broadcasters: try self.broadcasters.receive(into: &self.frames)
-                    }
-                switch outcome {
-                case .nothing: return nil
-                case .message where self.frames.isRequest: return self.frames.routingID
-                case .message: self.metrics.count(.framesRefused, .noEnvelope)
-                case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
-                }
-            } catch {
-                self.logger.error("could not receive requests", metadata: ["error": "\(error)"])
-                return nil
-            }
-        }
-    }
-
-    private func send(_ reply: ReplyBytes, to peer: RoutingID, by side: Side) {
-        do throws(ZeroMQError) {
-            let outcome =
-                try reply.withSpans { (head, tail) throws(ZeroMQError) in
-                    switch side {
-                    case .listeners: try self.listeners.sendReply(to: peer, head: head, tail: tail)
-                    case .broadcasters: try self.broadcasters.sendReply(to: peer, head: head, tail: tail)
-                    }
-                }
-            switch outcome {
-            case .sent: break
-            case .wouldBlock: self.metrics.count(.repliesDropped, .peerSlow)
-            case .unreachable: self.metrics.count(.repliesDropped, .peerGone)
-            }
-        } catch {
-            self.logger.error("could not reply", metadata: ["error": "\(error)"])
-        }
-    }
-
     /// Counts and logs what the log said.
     private func note(_ result: Result<UInt64, EventLogError>, of lane: Lane) -> Bool {
         switch result {
@@ -336,10 +314,12 @@ extension RequestService {
         if !self.timersInFlight {
             let leases = self.handler.leases
             let (entries, next) = self.timers.due(on: self.handler.board, at: now) { leases.count(of: $0) }
-            for entry in entries where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil)) {
+            for entry in entries
+            where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) == nil {
                 self.timersInFlight = true
             }
-            if let next { wait = min(wait, max(.zero, next - now)) }
+            // What is due already and did not go is looked at again when the log has answered, or at the next recheck.
+            if let next, next > now { wait = min(wait, next - now) }
             self.closeGroups()
         }
         self.timer = self.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
@@ -349,45 +329,32 @@ extension RequestService {
         self.handler.expireLeases(at: self.clock.now())
         self.metrics.set(.listeners, to: self.handler.leases.count)
         self.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
-        // Deliveries of a failed group wait for another try.
+        self.acknowledgements.retry()
         self.closeGroups()
     }
 
     /// Answers what was accepted; everything new is refused as `DRAINING`.
+    ///
+    /// Ends early when the task is cancelled: then something has failed that the answers would need.
     private func drain() async {
         self.handler.isDraining = true
         self.readiness.set(.sockets, isReady: false)
-        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { service in
-            guard let drained = service.drained else { return }
-            service.drained = nil
-            service.logger.error(
+        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { $0.drainedSink.yield(false) }
+        self.tellIfDrained()
+        // `first` gives `nil` when the task is cancelled.
+        if await self.drained.first(where: { _ in true }) != true {
+            self.logger.error(
                 "stopping before everything was answered",
-                metadata: ["waiting": "\(service.acknowledgements.waitingCount + service.breaks.waitingCount)"]
+                metadata: ["waiting": "\(self.acknowledgements.waitingCount + self.breaks.waitingCount)"]
             )
-            drained.resume()
-        }
-        await withCheckedContinuation { continuation in
-            self.drained = continuation
-            self.wakeIfDrained()
         }
         deadline.cancel()
     }
 
-    private func wakeIfDrained() {
-        guard self.drained != nil, self.acknowledgements.isIdle, self.breaks.isIdle, self.handler.group.isEmpty else {
-            return
-        }
-        self.drained.take()?.resume()
-    }
-}
-
-extension ReplyBytes {
-    /// Lends both parts without copying.
-    fileprivate func withSpans<Result, Failure: Error>(
-        _ body: (RawSpan, RawSpan) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        // Safety: the spans are used inside the call only.
-        try unsafe body(self.head.span.bytes, self.tail.span.bytes)
+    private func tellIfDrained() {
+        guard self.handler.isDraining, self.acknowledgements.isIdle, self.breaks.isIdle, self.handler.group.isEmpty
+        else { return }
+        self.drainedSink.yield(true)
     }
 }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import Gateway
+import ZeroMQ
+
+/// A listener made of a SUB and a DEALER socket and the wire's values, without a client library.
+///
+/// It does only what it is told: it may skip the proof of its subscription, drop notices, or ask twice.
+package final class RawListener: Sendable {
+    package let stream: StreamID
+    package let session: SessionID
+    package let notices: RawPeer
+    package let requests: RawRequests
+    private let endpoints: Gateway.Endpoints
+
+    /// A listener that is connected and subscribed to nothing yet.
+    package init(
+        of stream: StreamID,
+        at endpoints: Gateway.Endpoints,
+        session: SessionID,
+        in network: PeerNetwork
+    ) async throws {
+        self.stream = stream
+        self.session = session
+        self.endpoints = endpoints
+        self.notices = try RawPeer(.sub, in: network)
+        self.requests = try await RawRequests(connectedTo: endpoints.requests, in: network)
+        try await self.notices.connect(endpoints.notices)
+    }
+
+    /// A listener that subscribed its stream and has the proof that the subscription works.
+    package static func subscribed(
+        to stream: StreamID,
+        at endpoints: Gateway.Endpoints,
+        session: SessionID = .random(),
+        in network: PeerNetwork
+    ) async throws -> RawListener {
+        let listener = try await RawListener(of: stream, at: endpoints, session: session, in: network)
+        _ = try await listener.proveSubscription()
+        return listener
+    }
+
+    /// Subscribes the stream, then the ticks, waits for a tick, and leaves the ticks again.
+    package func proveSubscription() async throws -> SyncTick {
+        try await self.notices.subscribe(NoticeFrame.topic(of: self.stream))
+        try await self.notices.subscribe(NoticeFrame.syncTopic)
+        let tick = try await self.notices.next("a tick") { frames -> SyncTick? in
+            guard case .tick(let tick)? = try? NoticeFrame(decoding: frames[0]) else { return nil }
+            return tick
+        }
+        try await self.notices.unsubscribe(NoticeFrame.syncTopic)
+        return tick
+    }
+
+    /// The next notice of the stream that `isWanted`; others stay for later.
+    package func notice(
+        _ what: String = "a notice",
+        within limit: Duration = .seconds(20),
+        where isWanted: @escaping @Sendable (Notice) -> Bool = { $0.kind != .head }
+    ) async throws -> Notice {
+        let own = self.stream
+        return try await self.notices.next(what, within: limit) { frames -> Notice? in
+            guard case .notice(let notice, let stream)? = try? NoticeFrame(decoding: frames[0]), stream == own,
+                isWanted(notice)
+            else { return nil }
+            return notice
+        }
+    }
+
+    /// Asks, and waits for the reply.
+    package func ask(_ kind: ListenerRequest.Kind, within limit: Duration = .seconds(20)) async throws -> ListenerReply
+    {
+        try await self.reply(to: self.send(kind), within: limit)
+    }
+
+    /// Asks without waiting.
+    ///
+    /// - Returns: the request's id, for `reply(to:)`.
+    package func send(_ kind: ListenerRequest.Kind) async throws -> UInt64 {
+        let session = self.session
+        return try await self.requests.send { ListenerRequest(id: $0, session: session, kind: kind).encoded() }
+    }
+
+    /// Waits for the reply to a request.
+    package func reply(to id: UInt64, within limit: Duration = .seconds(20)) async throws -> ListenerReply {
+        try await self.requests.reply(to: id, within: limit) { frame -> ListenerReply? in
+            try? ListenerReply(decoding: frame)
+        }
+    }
+
+    /// Joins with the last position.
+    package func join(
+        last: Position? = nil,
+        instance: UInt64 = 0,
+        delay: ListenerDelay = ListenerDelay()
+    ) async throws -> ListenerReply.Joined {
+        let join = ListenerRequest.Join(stream: self.stream, last: last, instance: instance, delay: delay)
+        let reply = try await self.ask(.join(join))
+        guard case .joined(let joined) = reply.body else { throw PeerError.unexpected("\(reply.body)") }
+        return joined
+    }
+
+    /// Asks for the batch of a break.
+    package func batch(of id: String, delay: ListenerDelay = ListenerDelay()) async throws -> ListenerReply.Batch {
+        let key = BreakKey(stream: self.stream, id: try BreakID(id))
+        let reply = try await self.ask(.getBatch(ListenerRequest.GetBatch(key: key, delay: delay)))
+        switch reply.body {
+        case .batch(let batch): return batch
+        case .refused(let refusal): throw PeerError.refused(refusal.description)
+        default: throw PeerError.unexpected("\(reply.body)")
+        }
+    }
+
+    /// The request that says the same of every advertisement of a batch.
+    package func acknowledgement(
+        of batch: ListenerReply.Batch,
+        of id: String,
+        _ kind: Outcome.Kind = .played,
+        at occurred: Timestamp = SystemClock().now()
+    ) throws -> ListenerRequest.Kind {
+        .acknowledge(
+            ListenerRequest.Acknowledge(
+                key: BreakKey(stream: self.stream, id: try BreakID(id)),
+                delivery: batch.delivery,
+                outcomes: batch.advertisements.map { advertisement in
+                    Outcome(
+                        advertisementID: advertisement.id,
+                        kind: kind,
+                        reason: kind == .ignored ? .user : nil,
+                        heard: kind == .played ? advertisement.duration : .zero,
+                        quartiles: kind == .played ? 4 : 0,
+                        occurred: occurred
+                    )
+                }
+            )
+        )
+    }
+
+    /// Goes away without a word.
+    package func close() async {
+        await self.notices.close()
+        await self.requests.peer.close()
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import Gateway
+package import GatewayCore
+import ServiceLifecycle
+
+extension GatewayConfiguration {
+    /// What tests begin with: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
+    package static var forTests: GatewayConfiguration {
+        var configuration = GatewayConfiguration()
+        configuration.notices = "tcp://127.0.0.1:*"
+        configuration.requests = "tcp://127.0.0.1:*"
+        configuration.broadcast = "tcp://127.0.0.1:*"
+        configuration.http = nil
+        configuration.timerRecheck = .milliseconds(10)
+        configuration.ioThreads = 1
+        return configuration
+    }
+}
+
+/// A gateway that runs, with real sockets, and whoever talks to it.
+package struct RunningGateway: Sendable {
+    package let gateway: Gateway
+    package let logs: LogCapture
+    /// For peers that are to talk to it.
+    package let network: PeerNetwork
+    let group: ServiceGroup
+
+    package var endpoints: Gateway.Endpoints { self.gateway.endpoints }
+    package var metrics: MetricRegistry { self.gateway.metrics }
+    package var board: Board { self.gateway.board.board }
+
+    /// Asks it to stop, as SIGTERM would; returns at once.
+    package func beginShutdown() async {
+        await self.group.triggerGracefulShutdown()
+    }
+
+    /// A listener whose subscription has taken effect.
+    package func listener(
+        of stream: String = "radio1",
+        session: SessionID = .random()
+    ) async throws -> RawListener {
+        try await RawListener.subscribed(to: StreamID(stream), at: self.endpoints, session: session, in: self.network)
+    }
+
+    /// A broadcaster.
+    package func broadcaster() async throws -> RawBroadcaster {
+        try await RawBroadcaster(connectedTo: self.endpoints.broadcast, in: self.network)
+    }
+}
+
+/// Runs a gateway on real sockets for as long as `body` takes, then stops it gracefully.
+///
+/// ```swift
+/// try await withGateway(log: log, ledger: ledger) { running in
+///     let listener = try await running.listener(of: "radio1")
+///     let joined = try await listener.join()
+///     …
+/// }
+/// ```
+///
+/// - Parameters:
+///   - configuration: as an operator would set it.
+///   - log: the event log; the gateway closes it.
+///   - ledger: the ledger; the gateway closes it.
+///   - clock: the gateway's clock.
+///   - body: what to do while it runs.
+/// - Returns: what `body` returns.
+/// - Throws: what ended the gateway before its time, else what `body` throws.
+package func withGateway<Result>(
+    configuration: GatewayConfiguration = .forTests,
+    log: any EventLog,
+    ledger: any Ledger,
+    clock: any GatewayClock = SystemClock(),
+    _ body: (RunningGateway) async throws -> Result
+) async throws -> Result {
+    let logs = LogCapture()
+    let network = try PeerNetwork()
+    do {
+        let gateway = try await Gateway(
+            configuration: configuration,
+            log: log,
+            ledger: ledger,
+            clock: clock,
+            logger: logs.logger
+        )
+        let group = ServiceGroup(services: gateway.services, logger: logs.logger)
+        let running = RunningGateway(gateway: gateway, logs: logs, network: network, group: group)
+        let result = try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Swift.Result<Result, any Error>
+            do {
+                try await until("the gateway is ready") { gateway.readiness.missing.isEmpty }
+                result = .success(try await body(running))
+            } catch {
+                result = .failure(error)
+            }
+            await group.triggerGracefulShutdown()
+            // A gateway that failed is the better explanation than what the test then missed.
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+        await network.stop()
+        return result
+    } catch {
+        await network.stop()
+        throw error
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Why a test did not get what it waited for.
+package enum PeerError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It did not happen in time.
+    case timedOut(String)
+    /// The gateway refused.
+    case refused(String)
+    /// The gateway sent something else.
+    case unexpected(String)
+    /// The peer was closed meanwhile.
+    case closed
+
+    package var description: String {
+        switch self {
+        case .timedOut(let what): "This did not happen in time: \(what)."
+        case .refused(let refusal): "The gateway refused: \(refusal)"
+        case .unexpected(let what): "The gateway sent something else: \(what)."
+        case .closed: "The peer was closed."
+        }
+    }
+}
+
+/// Waits until a condition holds, for what has no event to wait on, such as a metric.
+///
+/// - Parameters:
+///   - what: names the condition when it does not come to hold.
+///   - limit: how long to wait at most.
+///   - condition: is looked at every millisecond.
+/// - Throws: `PeerError.timedOut`, or what the condition throws.
+package func until(
+    _ what: String,
+    within limit: Duration = .seconds(20),
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw PeerError.timedOut(what) }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import Synchronization
+
+/// An event log whose appends can be held back or made to fail, in front of another that keeps the records.
+final class ControlledLog: EventLog {
+    /// What happens to appends to a lane.
+    enum Mode {
+        /// They go to the log behind.
+        case passing
+        /// They wait, not durable, until the lane passes again.
+        case holding
+        /// They go to the log behind, but nobody is told until the lane passes again.
+        case holdingAnswers
+        /// They fail.
+        case failing
+    }
+
+    private struct State {
+        var modes: [Lane: Mode] = [:]
+        var held: [@Sendable () -> Void] = []
+        var appended: [Lane: Int] = [:]
+        var readsFail = false
+        var isReading: [Lane: Int] = [:]
+    }
+
+    private let base: any EventLog
+    private let state = Mutex(State())
+
+    init(_ base: any EventLog = MemoryLog()) {
+        self.base = base
+    }
+
+    var epoch: UInt64 { self.base.epoch }
+
+    /// Sets what happens to appends from now on; those that were held go on when the lane passes.
+    func set(_ lane: Lane, _ mode: Mode) {
+        let released = self.state.withLock { state in
+            state.modes[lane] = mode
+            guard case .passing = mode else { return [] as [@Sendable () -> Void] }
+            defer { state.held = [] }
+            return state.held
+        }
+        for each in released { each() }
+    }
+
+    /// Lets every read that is under way, and every later one, fail.
+    func failReads() {
+        self.state.withLock { $0.readsFail = true }
+    }
+
+    /// How many appends to a lane were asked for, whatever became of them.
+    func appendCount(of lane: Lane) -> Int { self.state.withLock { $0.appended[lane] ?? 0 } }
+
+    func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        let base = self.base
+        let mode = self.state.withLock { state in
+            state.appended[lane, default: 0] += 1
+            let mode = state.modes[lane] ?? .passing
+            if case .holding = mode { state.held.append { base.append(record, to: lane, done: done) } }
+            return mode
+        }
+        switch mode {
+        case .passing: base.append(record, to: lane, done: done)
+        case .holding: break
+        case .holdingAnswers:
+            base.append(record, to: lane) { result in
+                let isHeld = self.state.withLock { state in
+                    guard case .holdingAnswers = state.modes[lane] else { return false }
+                    state.held.append { done(result) }
+                    return true
+                }
+                if !isHeld { done(result) }
+            }
+        case .failing: done(.failure(.failed("the test wants it so")))
+        }
+    }
+
+    func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        while true {
+            if self.state.withLock({ $0.readsFail }) { throw .failed("the test wants it so") }
+            // A short wait at a time, so that a read under way can be made to fail.
+            if try await self.base.head(of: lane) > offset || Task.isCancelled {
+                return try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
+            }
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
+
+    func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
+        try await self.base.save(snapshot, of: lane)
+    }
+
+    func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
+        try await self.base.snapshot(of: lane)
+    }
+
+    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
+        try await self.base.prune(lane, through: offset)
+    }
+
+    func close() async {}
+}
