@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import CuecastZeroMQ
 import Testing
 
 @testable import CuecastBroadcast
@@ -105,6 +106,16 @@ struct RetryTests {
         }
         client.close()
         #expect(await task.value == .closed)
+    }
+
+    @Test func `a runtime that is shut down makes no connection and says so`() async throws {
+        let runtime = ZeroMQRuntime(name: "test-ended")
+        await runtime.shutDown()
+        let transport = BroadcastZeroMQTransport(runtime: runtime)
+        let client = makeClient("tcp://127.0.0.1:1", timeout: .milliseconds(100), transport: transport)
+        let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
+        guard case .unreachable(let reason) = error else { return #expect(Bool(false), "\(error as Any)") }
+        #expect(reason.contains("shut down"))
     }
 
     @Test func `a gateway that comes late is found`() async throws {
