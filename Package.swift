@@ -20,10 +20,12 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -65,38 +67,24 @@ let package = Package(
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
-        library("SQLiteStore", ["GatewayCore", grdb, logging]),
+        library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
-        library("GatewayHTTP", ["GatewayCore", "Gateway", hummingbird, lifecycle, logging]),
-        library(
-            "GatewayTestKit",
-            ["GatewayCore", "Gateway", "CuecastWire", "SQLiteStore", "ZeroMQ", lifecycle, logging]
-        ),
+        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hashTrees, hummingbird, lifecycle, logging]),
+        library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", deque, lifecycle, logging]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", argumentParser, configuration, lifecycle, logging,
+                "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),
         tests("ZeroMQTests", ["ZeroMQ"]),
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
-        tests("CuecastTests", ["Cuecast", "CuecastWire"]),
-        tests("CuecastBroadcastTests", ["CuecastBroadcast", "CuecastWire", "AdFormats"]),
-        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire"]),
-        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", grdb]),
-        tests(
-            "GatewayTests",
-            [
-                "Gateway", "GatewayCore", "GatewayTestKit", "GatewayHTTP", "CuecastWire", "ZeroMQ", configuration,
-                logging,
-            ]
-        ),
-        tests(
-            "EndToEndTests",
-            ["Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "ZeroMQ", "SQLiteStore", "GatewayCore"]
-        ),
+        tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("GatewayTests", ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]),
+        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
+        tests("CuecastZeroMQTests", ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]),
     ]
 )

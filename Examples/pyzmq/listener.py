@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
 """A listener without our library: stock pyzmq and code generated from the .proto files.
 
     protoc -Iproto --python_out=/tmp/generated proto/cuecast/v1/*.proto

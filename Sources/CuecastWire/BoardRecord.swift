@@ -103,28 +103,52 @@ package struct BoardRecord: Hashable, Sendable {
             limit: "snapshot",
             what: "a snapshot of the board"
         )
+        guard wire.offset < BreakGroup.offsetMax else {
+            throw .invalid(field: "offset", rule: "no log has so many groups")
+        }
         self.offset = wire.offset
         self.streams = try wire.streams.map { (stream) throws(WireError) in try StreamRecord(wire: stream) }
+        guard Set(self.streams.map(\.stream)).count == self.streams.count else {
+            throw .invalid(field: "streams", rule: "one stands there twice")
+        }
     }
 
     /// The snapshot's bytes.
+    ///
+    /// Stream by stream: one message of them all could pass the 2 GiB that a protobuf library encodes.
     package func encoded() -> [UInt8] {
-        encode(
-            Cuecast_V1_BoardState.with {
-                $0.offset = self.offset
-                $0.streams = self.streams.map(\.wire)
-            }
-        )
+        var bytes = encode(Cuecast_V1_BoardState.with { $0.offset = self.offset })
+        for stream in self.streams {
+            bytes += encode(Cuecast_V1_BoardState.with { $0.streams = [stream.wire] })
+        }
+        return bytes
     }
 }
 
 extension StreamRecord {
     init(wire: Cuecast_V1_StreamState) throws(WireError) {
         self.stream = try StreamID(wire.stream)
+        guard wire.sequence <= UInt64(Int64.max) else {
+            throw .invalid(field: "sequence", rule: "no stream has so many notices")
+        }
         self.sequence = wire.sequence
         self.recentNotices = try wire.recentNotices.map { (notice) throws(WireError) in try Notice(wire: notice) }
         self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
         self.retired = try wire.retiredBreakIds.map { (id) throws(WireError) in try BreakID(id) }
+        for each in self.breaks where each.publish.request.key.stream != self.stream {
+            throw .invalid(field: "breaks", rule: "\(each.publish.request.key) is not of the stream \(self.stream)")
+        }
+        let ids = self.breaks.map(\.publish.request.key.id) + self.retired
+        guard Set(ids).count == ids.count else {
+            throw .invalid(field: "breaks", rule: "an id stands there twice")
+        }
+        // What is recovered from them is called complete: they must follow each other up to the last.
+        let recent = UInt64(self.recentNotices.count)
+        guard recent <= self.sequence,
+            self.recentNotices.map(\.position.sequence).elementsEqual(self.sequence - recent + 1..<self.sequence + 1)
+        else {
+            throw .invalid(field: "recent_notices", rule: "they are not the last ones without a gap")
+        }
     }
 
     var wire: Cuecast_V1_StreamState {

@@ -98,6 +98,9 @@ package struct BreakGroup: Hashable, Sendable {
     /// The most entries in one group; break numbers leave room for as many.
     package static let groupEntriesMax = 1_024
 
+    /// The last offset that a group can have: the numbers of its breaks still fit into 64 bits.
+    package static let offsetMax = UInt64.max / UInt64(groupEntriesMax)
+
     package var entries: [BreakEntry]
 
     package init(entries: [BreakEntry]) {

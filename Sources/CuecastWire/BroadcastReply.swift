@@ -130,6 +130,7 @@ package struct BroadcastReply: Hashable, Sendable {
             self.body = .break(try BreakInfo(wire: wire.break))
         } else if wire.hasList {
             try requireAtMost(WireLimits.breaksPerPageMax, wire.list.breaks.count, limit: "breaksPerPageMax")
+            try requireAtMost(WireLimits.pageTokenBytesMax, wire.list.after.count, limit: "pageTokenBytesMax")
             self.body = .list(
                 try wire.list.breaks.map { (info) throws(WireError) in try BreakInfo(wire: info) },
                 after: Array(wire.list.after)

@@ -31,9 +31,16 @@ func encode(_ message: some SwiftProtobuf.Message) -> [UInt8] {
 }
 
 /// Text from outside, bounded and without control characters, which would corrupt terminals, logs and CSV files.
-func requireText(_ text: String, field: String, atMost maximum: Int = WireLimits.textBytesMax) throws(WireError) {
-    try requireAtMost(maximum, text.utf8.count, limit: "\(field) bytes")
-    guard text.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x0A || $0 == 0x09 }) else {
+///
+/// Line ends and tabs are allowed.
+func requireText(
+    _ text: String,
+    field: String,
+    atMost maximum: Int = WireLimits.textBytesMax,
+    limit: String = "textBytesMax"
+) throws(WireError) {
+    try requireAtMost(maximum, text.utf8.count, limit: "\(limit) (\(field))")
+    guard !text.unicodeScalars.contains(where: { $0.isControl && $0 != "\n" && $0 != "\t" }) else {
         throw .invalid(field: field, rule: "it has control characters")
     }
 }
@@ -44,16 +51,21 @@ func requireText(_ text: String, field: String, atMost maximum: Int = WireLimits
 /// URLs as they are, because tracking URLs hold macros that no URL parser accepts.
 func requireURL(_ text: String, field: String) throws(WireError) {
     try requireAtMost(WireLimits.urlBytesMax, text.utf8.count, limit: "urlBytesMax (\(field))")
-    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-        throw .invalid(field: field, rule: "it is not an absolute http or https URL")
+    let bytes = text.utf8
+    let schemes = ["https://", "http://"]
+    let scheme = schemes.first { scheme in
+        bytes.count > scheme.utf8.count && zip(bytes, scheme.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
     }
-    let scheme = text[..<colon].lowercased()
-    let rest = text[colon...].utf8
-    guard scheme == "http" || scheme == "https", rest.starts(with: "://".utf8), rest.count > 3,
-        text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+    guard let scheme, !"/?#".utf8.contains(bytes[bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count)]),
+        !text.unicodeScalars.contains(where: { $0.isControl || $0 == " " })
     else {
         throw .invalid(field: field, rule: "it is not an absolute http or https URL")
     }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL or C1 (Unicode 16, section 23.1): terminals act on all of them.
+    var isControl: Bool { self.value < 0x20 || (0x7F...0x9F).contains(self.value) }
 }
 
 /// An enum value of the wire that must be known and chosen.

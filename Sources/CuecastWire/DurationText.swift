@@ -33,3 +33,15 @@ extension Duration {
         "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
     ]
 }
+
+extension Duration {
+    /// Seconds with up to three decimals, for sentences: `2 s`, `0.25 s`.
+    package var inSecondsText: String {
+        let milliseconds = self.inMicroseconds / 1_000
+        let fraction = abs(milliseconds % 1_000)
+        guard fraction > 0 else { return "\(milliseconds / 1_000) s" }
+        var digits = String(fraction + 1_000).dropFirst()
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(milliseconds < 0 && milliseconds > -1_000 ? "-" : "")\(milliseconds / 1_000).\(digits) s"
+    }
+}

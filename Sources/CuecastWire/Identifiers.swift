@@ -78,7 +78,7 @@ package struct AdvertisementID: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(WireError) {
         let bytes = text.utf8
         guard !bytes.isEmpty, bytes.count <= WireLimits.advertisementIDBytesMax,
-            bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+            !text.unicodeScalars.contains(where: \.isControl)
         else {
             throw .invalid(
                 field: "advertisement id",

@@ -245,11 +245,22 @@ extension ListenerRequest.Join {
         self.delay = try ListenerDelay(nowMilliseconds: wire.delayMs, maxMilliseconds: wire.delayMaxMs)
         try requireAtMost(WireLimits.attributesMax, wire.attributes.count, limit: "attributesMax")
         for (key, value) in wire.attributes {
-            try requireText(key, field: "attribute", atMost: WireLimits.attributeBytesMax)
-            try requireText(value, field: "attribute", atMost: WireLimits.attributeBytesMax)
+            for text in [key, value] {
+                try requireText(
+                    text,
+                    field: "attributes",
+                    atMost: WireLimits.attributeBytesMax,
+                    limit: "attributeBytesMax"
+                )
+            }
         }
         self.attributes = wire.attributes
-        try requireText(wire.client, field: "client", atMost: WireLimits.attributeBytesMax)
+        try requireText(
+            wire.client,
+            field: "client",
+            atMost: WireLimits.attributeBytesMax,
+            limit: "attributeBytesMax"
+        )
         self.client = wire.client
     }
 

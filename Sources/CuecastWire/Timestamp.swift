@@ -14,12 +14,13 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 
     /// Saturates instead of trapping: instants come from outside.
     package static func + (left: Self, right: Duration) -> Timestamp {
-        let (sum, overflow) = left.microseconds.addingReportingOverflow(right.inMicroseconds)
-        return Timestamp(microseconds: overflow ? (right < .zero ? .min : .max) : sum)
+        Timestamp(microseconds: Int64(clamping: Int128(left.microseconds) + right.wholeMicroseconds))
     }
 
     /// Saturates instead of trapping: instants come from outside.
-    package static func - (left: Self, right: Duration) -> Timestamp { left + (.zero - right) }
+    package static func - (left: Self, right: Duration) -> Timestamp {
+        Timestamp(microseconds: Int64(clamping: Int128(left.microseconds) - right.wholeMicroseconds))
+    }
 
     /// Saturates instead of trapping: instants come from outside.
     package static func - (left: Self, right: Self) -> Duration {
@@ -29,14 +30,13 @@ package struct Timestamp: Hashable, Sendable, Comparable {
 }
 
 extension Duration {
+    /// Whole microseconds, towards zero.
+    ///
+    /// Not from `components`, which trap where the seconds do not fit into 64 bits.
+    fileprivate var wholeMicroseconds: Int128 { self.attoseconds / 1_000_000_000_000 }
+
     /// Whole microseconds, towards zero, saturating.
-    package var inMicroseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carried) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-        return carried ? (seconds < 0 ? .min : .max) : sum
-    }
+    package var inMicroseconds: Int64 { Int64(clamping: self.wholeMicroseconds) }
 
     /// Whole milliseconds, towards zero, clamped to what the wire's 32 bits hold.
     package var inMilliseconds: UInt32 {
@@ -45,13 +45,14 @@ extension Duration {
 
     /// Seconds with a fraction, for people and for metrics.
     package var inSeconds: Double {
-        let (seconds, attoseconds) = self.components
-        return Double(seconds) + Double(attoseconds) / 1e18
+        Double(self.attoseconds) / 1e18
     }
 }
 
 extension Timestamp: CustomStringConvertible {
     /// RFC 3339 in UTC with microseconds, by the proleptic Gregorian calendar.
+    ///
+    /// RFC 3339 ends at the years 0000 and 9999; beyond them the year has a sign, as ISO 8601 writes it.
     package var description: String {
         let day = 86_400_000_000 as Int64
         var days = self.microseconds / day
@@ -71,9 +72,10 @@ extension Timestamp: CustomStringConvertible {
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
         let seconds = rest / 1_000_000
-        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2) + "T" + padded(seconds / 3_600, 2)
-            + ":" + padded(seconds / 60 % 60, 2) + ":" + padded(seconds % 60, 2) + "." + padded(rest % 1_000_000, 6)
-            + "Z"
+        let sign = year < 0 ? "-" : year > 9_999 ? "+" : ""
+        let date = sign + padded(abs(year), 4) + "-" + padded(month, 2) + "-" + padded(dayOfMonth, 2)
+        let time = padded(seconds / 3_600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":" + padded(seconds % 60, 2)
+        return date + "T" + time + "." + padded(rest % 1_000_000, 6) + "Z"
     }
 }
 

@@ -5,7 +5,9 @@ internal import CZeroMQ
 
 /// What the linked libzmq was built with.
 package enum ZeroMQCapabilities {
-    /// Whether libzmq has a capability, such as `curve`, `ipc` or `draft`. An unknown name is one it does not have.
+    /// Whether libzmq has a capability, such as `curve`, `ipc` or `draft`.
+    ///
+    /// An unknown name is one it does not have.
     package static func has(_ capability: String) -> Bool {
         unsafe zmq_has(capability) == 1
     }

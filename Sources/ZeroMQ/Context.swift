@@ -19,7 +19,9 @@ internal import CZeroMQ
 package final class Context: Sendable {
     private let owner: ContextHandle
 
-    /// The raw handle. Valid as long as `self` lives.
+    /// The raw handle.
+    ///
+    /// Valid as long as `self` lives.
     var handle: UnsafeMutableRawPointer { unsafe self.owner.pointer }
 
     /// A context with its settings made before any socket exists; later changes would not take effect.

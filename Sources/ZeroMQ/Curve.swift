@@ -28,7 +28,9 @@ package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
     package var description: String { self.z85 }
 }
 
-/// A CURVE secret key: 32 bytes. It never shows itself in a log: ask for ``z85`` by name.
+/// A CURVE secret key: 32 bytes.
+///
+/// It never shows itself in a log: ask for ``z85`` by name.
 package struct CurveSecretKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The number of bytes in a key.
     package static let byteCount = 32
@@ -99,13 +101,17 @@ package struct CurveKeyPair: Hashable, Sendable {
 }
 
 extension Socket {
-    /// Makes this socket the server of CURVE handshakes. Call it before binding.
+    /// Makes this socket the server of CURVE handshakes.
+    ///
+    /// Call it before binding.
     package borrowing func secureAsServer(_ keys: CurveKeyPair) throws(ZeroMQError) {
         try self.set(.curveServer, to: true)
         try self.set(.curveSecretKey, to: keys.secretKey)
     }
 
-    /// Makes this socket connect with CURVE, and only to the server that has `serverKey`. Call it before connecting.
+    /// Makes this socket connect with CURVE, and only to the server that has `serverKey`.
+    ///
+    /// Call it before connecting.
     package borrowing func secureAsClient(_ keys: CurveKeyPair, serverKey: CurvePublicKey) throws(ZeroMQError) {
         try self.set(.curveServerKey, to: serverKey)
         try self.set(.curvePublicKey, to: keys.publicKey)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The jobs that wait for a polling thread, and the thread's life. It decides; ``PollingThread`` locks and acts.
+/// The jobs that wait for a polling thread, and the thread's life.
+///
+/// It decides; ``PollingThread`` locks and acts.
 struct JobQueue {
     private enum Phase {
         case running
@@ -39,7 +41,9 @@ struct JobQueue {
         }
     }
 
-    /// Whether the thread must be woken so that it looks here. True once per sleep.
+    /// Whether the thread must be woken so that it looks here.
+    ///
+    /// True once per sleep.
     private mutating func mustWake() -> Bool {
         defer { self.isAsleep = false }
         return self.isAsleep
@@ -61,7 +65,9 @@ struct JobQueue {
         return .wait
     }
 
-    /// Hands over the jobs, the oldest first. Until the next ``beforePoll(jobsLeft:)`` the thread needs no waking.
+    /// Hands over the jobs, the oldest first.
+    ///
+    /// Until the next ``beforePoll(jobsLeft:)`` the thread needs no waking.
     mutating func takeJobs(into batch: inout JobBatch) {
         self.isAsleep = false
         batch.refill(from: &self.jobs)
@@ -110,7 +116,9 @@ struct JobBatch {
 
     var isEmpty: Bool { self.jobs.isEmpty }
 
-    /// Exchanges this batch, which must be empty, with `jobs`. Both keep their room.
+    /// Exchanges this batch, which must be empty, with `jobs`.
+    ///
+    /// Both keep their room.
     mutating func refill(from jobs: inout [UnownedJob]) {
         precondition(self.isEmpty, "jobs would be lost")
         swap(&self.jobs, &jobs)

@@ -6,7 +6,9 @@ internal import Glibc
 
 /// A thread of the operating system: the few calls that this module needs.
 enum OSThread {
-    /// The number of the calling thread. Never 0, and not used again while the thread exists.
+    /// The number of the calling thread.
+    ///
+    /// Never 0, and not used again while the thread exists.
     static var currentID: UInt { pthread_self() }
 
     /// The most bytes of a name that Linux keeps.
@@ -29,9 +31,8 @@ enum OSThread {
         }
     }
 
-    /// Runs `body` on a new thread.
+    /// Runs `body` on a new thread, which `top -H` shows by the first 15 bytes of `name`.
     ///
-    /// - Parameter name: What `top -H` shows, cut to 15 bytes.
     /// - Throws: `resourceUnavailable` when there are too many threads.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(ZeroMQError) -> Handle {
         let shortName = String(decoding: name.utf8.prefix(Self.nameBytesMax), as: UTF8.self)

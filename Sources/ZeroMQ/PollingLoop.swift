@@ -3,11 +3,15 @@
 
 internal import CZeroMQ
 
-/// What a ``PollingThread`` knows of its sockets and timers. Used on that thread only, and so without a lock.
+/// What a ``PollingThread`` knows of its sockets and timers.
+///
+/// Used on that thread only, and so without a lock.
 @safe
 final class PollingLoop {
-    /// The attached sockets, in the order of `items` behind its first. Detached ones stay until the next poll, so that
-    /// a handler may attach and detach while the sockets are gone through.
+    /// The attached sockets, in the order of `items` behind its first.
+    ///
+    /// Detached ones stay until the next poll, so that a handler may attach and detach while the sockets are gone
+    /// through.
     private var registrations: [Registration] = []
     /// What is polled: first the wake-up, then the sockets.
     private var items: [zmq_pollitem_t]
@@ -17,7 +21,9 @@ final class PollingLoop {
     private var due: [PollingThread.Timer] = []
     private var timerNumber: UInt64 = 0
 
-    /// Whether the thread has ended its polling. From then on what is attached or scheduled is ignored.
+    /// Whether the thread has ended its polling.
+    ///
+    /// From then on what is attached or scheduled is ignored.
     private(set) var hasEnded = false
 
     /// An attached socket.
@@ -134,7 +140,7 @@ final class PollingLoop {
         swap(&due, &self.due)
         self.timers.takeDue(at: now, into: &due)
         for timer in due {
-            guard timer.fire(at: now) else { continue }
+            guard timer.fire() else { continue }
             self.insert(timer)
         }
         due.removeAll(keepingCapacity: true)
@@ -143,7 +149,9 @@ final class PollingLoop {
 
     // MARK: - End
 
-    /// Forgets all sockets and timers. What their handlers kept alive is released here, on the thread.
+    /// Forgets all sockets and timers.
+    ///
+    /// What their handlers kept alive is released here, on the thread.
     func end() {
         self.hasEnded = true
         let registrations = self.registrations

@@ -33,7 +33,9 @@ extension PollingThread {
         }
     }
 
-    /// Ends the polling of `socket`. Does nothing when it is not attached. Closing a socket detaches it too.
+    /// Ends the polling of `socket`.
+    ///
+    /// Does nothing when it is not attached. Closing a socket detaches it too.
     package func detach(_ socket: borrowing Socket) {
         _ = self.loop("detach(_:)")
         socket.core.registration?.detach()

@@ -2,7 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 extension PollingThread {
-    /// A call at a later time on a polling thread. Used on that thread only.
+    /// A call at a later time on a polling thread.
+    ///
+    /// Used on that thread only.
     package final class Timer {
         private let thread: PollingThread
         private let period: Duration?
@@ -32,7 +34,9 @@ extension PollingThread {
             self.action = action
         }
 
-        /// Makes sure that it does not run any more, and releases its handler. May be called at any time.
+        /// Makes sure that it does not run any more, and releases its handler.
+        ///
+        /// May be called at any time.
         package func cancel() {
             let loop = self.thread.loop("cancel()")
             // `take`, because a handler's release may come back here.
@@ -47,17 +51,19 @@ extension PollingThread {
         /// Runs the handler unless it was cancelled.
         ///
         /// - Returns: Whether it is to be queued again.
-        func fire(at now: ContinuousClock.Instant) -> Bool {
+        func fire() -> Bool {
             guard let action = self.action else { return false }
             guard let period else {
                 self.action = nil
                 action()
                 return false
             }
-            let next = self.deadline.advanced(by: period)
-            self.deadline = next > now ? next : now.advanced(by: period)
             action()
-            return !self.isCancelled
+            guard !self.isCancelled else { return false }
+            // After the action, so that one that takes longer than a period leaves time for others.
+            let (next, now) = (self.deadline.advanced(by: period), ContinuousClock.now)
+            self.deadline = next > now ? next : now.advanced(by: period)
+            return true
         }
 
         /// Drops the handler because the thread has ended.
@@ -67,7 +73,9 @@ extension PollingThread {
         }
     }
 
-    /// Calls `action` on this thread once `deadline` has come. Call it on this thread.
+    /// Calls `action` on this thread once `deadline` has come.
+    ///
+    /// Call it on this thread.
     ///
     /// - Returns: The timer, to cancel it; it may be dropped.
     @discardableResult
@@ -87,7 +95,9 @@ extension PollingThread {
         }
     }
 
-    /// Calls `action` on this thread after each `period`, for the first time one period from now. Call it on this thread.
+    /// Calls `action` on this thread after each `period`, for the first time one period from now.
+    ///
+    /// Call it on this thread.
     ///
     /// Ticks that the thread is too busy for are left out, not made up for.
     ///

@@ -79,13 +79,19 @@ package final class PollingThread: SerialExecutor, Sendable {
         self.threadID.load(ordering: .relaxed) == OSThread.currentID
     }
 
-    /// How often the thread has come out of its poll. For metrics.
+    /// How often the thread has come out of its poll.
+    ///
+    /// For metrics.
     package var wakeUps: Int { self.wakeUpCount.load(ordering: .relaxed) }
 
-    /// How often another thread had to wake this one. Jobs that arrive while it is awake cost no system call.
+    /// How often another thread had to wake this one.
+    ///
+    /// Jobs that arrive while it is awake cost no system call.
     package var wakeUpSignals: Int { self.signalCount.load(ordering: .relaxed) }
 
-    /// The sockets and timers, on the thread. Elsewhere the process ends.
+    /// The sockets and timers, on the thread.
+    ///
+    /// Elsewhere the process ends.
     func loop(_ operation: StaticString) -> PollingLoop {
         guard self.isCurrent else { self.misused(operation) }
         return self.confined.loop

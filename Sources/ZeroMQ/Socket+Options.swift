@@ -33,7 +33,9 @@ extension Socket {
         return try option.decode(Array(bytes.prefix(count)))
     }
 
-    /// Receives the messages that begin with `topic`, on a `sub` or `xsub` socket. An empty topic is every message.
+    /// Receives the messages that begin with `topic`, on a `sub` or `xsub` socket.
+    ///
+    /// An empty topic is every message.
     ///
     /// The publisher learns of it some time later, and nothing says when: see what it must send for that to show.
     ///

@@ -4,7 +4,9 @@
 internal import CZeroMQ
 
 extension Socket {
-    /// The next frame, or `nil` when none is waiting. Never blocks.
+    /// The next frame, or `nil` when none is waiting.
+    ///
+    /// Never blocks.
     ///
     /// - Throws: `wrongState` when a `req` socket has nothing asked, `notSupported` on a socket that only sends.
     package borrowing func receive() throws(ZeroMQError) -> Message? {
@@ -17,7 +19,9 @@ extension Socket {
         return message
     }
 
-    /// Receives all frames of the next message into `frames`, which is reused without allocating. Never blocks.
+    /// Receives all frames of the next message into `frames`, which is reused without allocating.
+    ///
+    /// Never blocks.
     ///
     /// - Throws: as ``receive()``.
     package borrowing func receive(into frames: inout FrameBuffer) throws(ZeroMQError) -> MultipartOutcome {
@@ -27,8 +31,9 @@ extension Socket {
         }
     }
 
-    /// Blocks the calling thread until something can be received, for at most `limit`. For tools and tests: services
-    /// attach their sockets to a ``PollingThread``.
+    /// Blocks the calling thread until something can be received, for at most `limit`.
+    ///
+    /// For tools and tests: services attach their sockets to a ``PollingThread``.
     ///
     /// - Returns: Whether something can be received.
     package borrowing func waitUntilReadable(for limit: Duration) throws(ZeroMQError) -> Bool {

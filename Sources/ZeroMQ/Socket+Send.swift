@@ -17,10 +17,13 @@ package enum SendOutcome: Hashable, Sendable {
 }
 
 extension Socket {
-    /// Sends one frame, copying `bytes`. Never blocks.
+    /// Sends one frame, copying `bytes`.
     ///
-    /// - Parameter more: Whether further frames of the same message follow. Once the first frame of a message is
-    ///   sent, send the others too, whatever their outcome: a message is sent when its last frame is.
+    /// Never blocks.
+    ///
+    /// With `more`, further frames of the same message follow. Once the first frame of a message is sent, send the
+    /// others too, whatever their outcome: a message is sent when its last frame is.
+    ///
     /// - Throws: `wrongState` when a `req` or `rep` socket is not at this turn, `notSupported` on a socket that only
     ///   receives.
     package borrowing func send(_ bytes: RawSpan, more: Bool = false) throws(ZeroMQError) -> SendOutcome {
@@ -34,7 +37,9 @@ extension Socket {
         }
     }
 
-    /// Sends one frame, copying `bytes`. See ``send(_:more:)-(RawSpan,_)``.
+    /// Sends one frame, copying `bytes`.
+    ///
+    /// See ``send(_:more:)-(RawSpan,_)``.
     package borrowing func send(_ bytes: [UInt8], more: Bool = false) throws(ZeroMQError) -> SendOutcome {
         try unsafe self.send(bytes.span.bytes, more: more)
     }
@@ -70,9 +75,18 @@ extension Socket {
         return try self.sendRest(of: Message(head: head, tail: tail))
     }
 
+    /// As ``sendReply(to:head:tail:)-(_,RawSpan,_)``, from arrays.
+    package borrowing func sendReply(
+        to peer: RoutingID,
+        head: [UInt8],
+        tail: [UInt8] = []
+    ) throws(ZeroMQError) -> SendOutcome {
+        try unsafe self.sendReply(to: peer, head: head.span.bytes, tail: tail.span.bytes)
+    }
+
     /// Answers a request that a router received with a body made beforehand.
     ///
-    /// See ``sendReply(to:head:tail:)``. The body is gone even when it could not be sent.
+    /// See ``sendReply(to:head:tail:)-(_,RawSpan,_)``. The body is gone even when it could not be sent.
     package borrowing func sendReply(
         to peer: RoutingID,
         _ body: consuming Message
@@ -87,6 +101,13 @@ extension Socket {
     /// It goes out whole or not at all: `wouldBlock` means that no part of it was sent.
     package borrowing func sendRequest(_ body: RawSpan) throws(ZeroMQError) -> SendOutcome {
         try self.sendRest(of: Message(body))
+    }
+
+    /// Sends a request as a `req` socket would, from a `dealer` socket.
+    ///
+    /// See ``sendRequest(_:)-(RawSpan)``.
+    package borrowing func sendRequest(_ body: [UInt8]) throws(ZeroMQError) -> SendOutcome {
+        try unsafe self.sendRequest(body.span.bytes)
     }
 
     /// Sends the empty frame and the body.

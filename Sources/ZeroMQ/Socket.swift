@@ -44,7 +44,9 @@ package struct Socket: ~Copyable {
         self.core.close()
     }
 
-    /// Closes the socket. The same as dropping it, for where that should be seen.
+    /// Closes the socket.
+    ///
+    /// The same as dropping it, for where that should be seen.
     ///
     /// What is queued is still sent, for at most `linger`.
     package consuming func close() {}
@@ -97,7 +99,9 @@ final class SocketCore {
     /// The thread that polls the socket, while one does.
     var registration: PollingLoop.Registration?
 
-    /// The number of that thread, 0 while none does. A plain number makes the check of every send and receive cheap.
+    /// The number of that thread, 0 while none does.
+    ///
+    /// A plain number makes the check of every send and receive cheap.
     var boundThreadID: UInt = 0
 
     init(handle: UnsafeMutableRawPointer, context: Context) {
@@ -127,8 +131,10 @@ final class SocketCore {
         self.isMonitored = true
     }
 
-    /// Makes `monitorStopped` the last event. Without it, closing would still report to a reader that may be gone, and
-    /// libzmq blocks its I/O thread until somebody reads.
+    /// Makes `monitorStopped` the last event.
+    ///
+    /// Without it, closing would still report to a reader that may be gone, and libzmq blocks its I/O thread until
+    /// somebody reads.
     func stopMonitor() {
         guard self.isMonitored, !self.isClosed else { return }
         self.isMonitored = false

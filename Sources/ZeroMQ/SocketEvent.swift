@@ -8,7 +8,9 @@ package struct SocketEvent: Hashable, Sendable {
     /// What happened.
     package let change: Change
 
-    /// The endpoint that it happened to. For accepted connections the local one.
+    /// The endpoint that it happened to.
+    ///
+    /// For accepted connections the local one.
     package let address: String
 
     package init(_ change: Change, address: String) {
@@ -74,7 +76,9 @@ extension SocketEvent.ProtocolFailure: CustomStringConvertible {
 }
 
 extension SocketEvent {
-    /// The kinds of events that a monitor asks for. Each costs work on the I/O thread: ask for those that are needed.
+    /// The kinds of events that a monitor asks for.
+    ///
+    /// Each costs work on the I/O thread: ask for those that are needed.
     package struct Kinds: OptionSet, Hashable, Sendable {
         package let rawValue: Int32
 
@@ -117,7 +121,9 @@ extension SocketEvent {
     }
 
     /// The event of a first frame of 6 bytes (a 16-bit number and a 32-bit value in this machine's order) and of a
-    /// second frame, the address. `nil` for anything else.
+    /// second frame, the address.
+    ///
+    /// `nil` for anything else.
     init?(number frame: RawSpan, address: String) {
         guard frame.byteCount == 6 else { return nil }
         let (number, bits) = unsafe frame.withUnsafeBytes { bytes in

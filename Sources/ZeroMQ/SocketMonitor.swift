@@ -67,10 +67,8 @@ private let monitorNumber = Atomic<UInt64>(0)
 extension Socket {
     /// Reports events of this socket's connections to `handler`, on a thread of the monitor's own.
     ///
-    /// - Parameters:
-    ///   - kinds: The events to report.
-    ///   - threadName: What `top -H` shows, cut to 15 bytes.
-    ///   - handler: Called on the monitor's thread.
+    /// `top -H` shows that thread by the first 15 bytes of its name.
+    ///
     /// - Throws: `tooManyFileDescriptors` or `resourceUnavailable` when a limit on sockets, descriptors or threads is
     ///   reached.
     @discardableResult
@@ -94,7 +92,9 @@ extension Socket {
         }
     }
 
-    /// Reports events of this socket's connections to `handler`, on the polling thread. Call it on that thread.
+    /// Reports events of this socket's connections to `handler`, on the polling thread.
+    ///
+    /// Call it on that thread.
     ///
     /// One thread can read the monitors of many sockets. The handler is kept until the monitoring ends.
     ///
@@ -126,8 +126,9 @@ extension Socket {
         }
     }
 
-    /// Ends the monitoring. Events that happened before are still reported, then `monitorStopped`. Does nothing when
-    /// there is no monitor.
+    /// Ends the monitoring.
+    ///
+    /// Events that happened before are still reported, then `monitorStopped`. Does nothing when there is no monitor.
     package borrowing func stopMonitor() {
         self.core.checkThread("stopMonitor()")
         self.core.stopMonitor()
@@ -142,11 +143,11 @@ extension Socket {
         // No limit, and before connecting: a full queue would block the I/O thread.
         try events.set(.receiveHighWaterMark, to: 0)
         try self.core.startMonitor(endpoint: endpoint, events: kinds.union(.monitorStopped).rawValue)
+        // Nothing but a lack of memory can refuse this, and there is no way back: a monitor without a reader blocks.
         do throws(ZeroMQError) {
             try events.connect(endpoint)
         } catch {
-            self.core.stopMonitor()
-            throw error
+            fatalError("the events of a socket monitor cannot be reached: \(error)")
         }
         return events
     }

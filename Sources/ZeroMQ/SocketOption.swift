@@ -151,9 +151,15 @@ extension SocketOption where Value == Duration {
 }
 
 extension SocketOption where Value == Duration? {
-    static func optionalTime(_ number: CInt, _ name: String, _ unit: TimeUnit = .milliseconds) -> Self {
+    /// A time that may be unset, and may be set back to that if libzmq lets it.
+    static func optionalTime(
+        _ number: CInt,
+        _ name: String,
+        _ unit: TimeUnit = .milliseconds,
+        canBeUnset: Bool = true
+    ) -> Self {
         Self(number, name, bytesMax: 4) { value in
-            guard let value else { return unset.nativeBytes }
+            guard let value else { return canBeUnset ? unset.nativeBytes : nil }
             return unit.count(value, limit: longest)?.nativeBytes
         } decode: { bytes in
             Int32(nativeBytes: bytes).map { $0 == unset ? nil : unit.duration($0) }
@@ -174,9 +180,10 @@ extension SocketOption where Value == String {
 }
 
 extension SocketOption where Value == [UInt8] {
-    static func bytes(_ number: CInt, _ name: String, count: ClosedRange<Int>) -> Self {
+    /// The name of a peer; a first byte of zero marks the names that routers assign.
+    static func routingID(_ number: CInt, _ name: String, count: ClosedRange<Int>) -> Self {
         Self(number, name, bytesMax: count.upperBound) { value in
-            count.contains(value.count) ? value : nil
+            count.contains(value.count) && value.first != 0 ? value : nil
         } decode: { bytes in
             bytes
         }

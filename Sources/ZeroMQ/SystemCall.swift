@@ -29,7 +29,9 @@ enum SystemCall {
         }
     }
 
-    /// The result of `body`, for calls that never block. Should one say so all the same, that is thrown.
+    /// The result of `body`, for calls that never block.
+    ///
+    /// Should one say so all the same, that is thrown.
     @discardableResult
     @inline(__always)
     static func perform(

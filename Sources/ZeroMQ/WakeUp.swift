@@ -4,7 +4,9 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// A counter of the operating system that a poll can wait on. Linux only.
+/// A counter of the operating system that a poll can wait on.
+///
+/// Linux only.
 struct WakeUp: ~Copyable, Sendable {
     let descriptor: CInt
 

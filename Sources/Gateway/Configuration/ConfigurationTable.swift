@@ -19,6 +19,9 @@ package enum ConfigurationTable {
         /// What a configuration has.
         let get: @Sendable (GatewayConfiguration) -> String
 
+        /// What a configuration has, as one would write it.
+        package func text(of configuration: GatewayConfiguration) -> String { self.get(configuration) }
+
         /// The default, as one would write it.
         package var defaultText: String { self.get(GatewayConfiguration()) }
 

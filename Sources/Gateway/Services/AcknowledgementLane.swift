@@ -17,7 +17,6 @@ struct AcknowledgementLane {
     private struct Group {
         let members: [Member]
         let deliveries: [AcknowledgementGroup.Delivery]
-        let handedOver: ContinuousClock.Instant
     }
 
     private var pacer = GroupPacer()
@@ -60,11 +59,7 @@ struct AcknowledgementLane {
         self.mayRetry = false
         let group = handler.takeGroup()
         self.counter += 1
-        self.inFlight[self.counter] = Group(
-            members: self.gathered,
-            deliveries: group.deliveries,
-            handedOver: ContinuousClock.now
-        )
+        self.inFlight[self.counter] = Group(members: self.gathered, deliveries: group.deliveries)
         self.gathered = []
         self.pacer.opened()
         return (self.counter, group)
@@ -76,16 +71,16 @@ struct AcknowledgementLane {
     ///   - id: which group.
     ///   - isDurable: whether the log has it.
     ///   - handler: gets the deliveries of a failed group back: those batches were handed out.
-    /// - Returns: those who get their answer now, and how long the log took.
+    /// - Returns: those who get their answer now.
     mutating func answered(
         _ id: UInt64,
         isDurable: Bool,
         handler: inout ListenerRequestHandler
-    ) -> (members: [Member], took: Duration) {
+    ) -> [Member] {
         self.pacer.completed()
         self.isFailing = !isDurable
-        guard let group = self.inFlight.removeValue(forKey: id) else { return ([], .zero) }
+        guard let group = self.inFlight.removeValue(forKey: id) else { return [] }
         if !isDurable { handler.putBack(group.deliveries) }
-        return (group.members, ContinuousClock.now - group.handedOver)
+        return group.members
     }
 }

@@ -148,12 +148,22 @@ package actor RequestService: Service, BoardObserver {
     private func closeGroups() {
         while let (id, group) = self.acknowledgements.close(&self.handler) {
             self.metrics.count(.acknowledgementGroups)
-            self.log.append(group.encoded(), to: .acknowledgements(0)) { result in
-                self.post(.acknowledgementsAppended(id, result))
-            }
+            self.append(group.encoded(), to: .acknowledgements(0)) { .acknowledgementsAppended(id, $0) }
         }
         while let (id, group) = self.breaks.close() {
-            self.log.append(group.encoded(), to: .breaks) { result in self.post(.breaksAppended(id, result)) }
+            self.append(group.encoded(), to: .breaks) { .breaksAppended(id, $0) }
+        }
+    }
+
+    /// Hands a record to the log; the answer comes back as an event.
+    private func append(
+        _ record: [UInt8], to lane: Lane, as event: @escaping @Sendable (Result<UInt64, EventLogError>) -> Event
+    ) {
+        let metrics = self.metrics
+        let handedOver = ContinuousClock.now
+        self.log.append(record, to: lane) { result in
+            metrics.observe(.appendSeconds, ContinuousClock.now - handedOver)
+            self.post(event(result))
         }
     }
 }
@@ -190,8 +200,7 @@ extension RequestService {
 
     private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
         let isDurable = self.note(result, of: .acknowledgements(0))
-        let (members, took) = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
-        self.metrics.observe(.appendSeconds, took)
+        let members = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
         let now = self.clock.now()
         for member in members {
             self.sockets.send(

@@ -24,6 +24,8 @@ package struct Board: Hashable, Sendable {
     /// The offset of the last group applied.
     package private(set) var offset: UInt64 = 0
     package private(set) var streams: TreeDictionary<StreamID, StreamBoard> = [:]
+    /// The streams with breaks that need a timer's record; follows from `streams`.
+    package private(set) var waiting: TreeSet<StreamID> = []
 
     package init(epoch: UInt64) {
         self.epoch = epoch
@@ -33,12 +35,17 @@ package struct Board: Hashable, Sendable {
     package init(epoch: UInt64, _ record: BoardRecord) {
         self.epoch = epoch
         self.offset = record.offset
-        self.streams = TreeDictionary(uniqueKeysWithValues: record.streams.map { ($0.stream, StreamBoard($0)) })
+        for each in record.streams { self.put(StreamBoard(each, epoch: epoch)) }
+    }
+
+    private mutating func put(_ stream: StreamBoard) {
+        self.streams[stream.stream] = stream
+        if stream.waiting.isEmpty { self.waiting.remove(stream.stream) } else { self.waiting.insert(stream.stream) }
     }
 
     /// For the snapshot: in an order that does not depend on hashing.
     package var record: BoardRecord {
-        BoardRecord(offset: self.offset, streams: self.streams.values.map(\.record).sorted { $0.stream < $1.stream })
+        BoardRecord(offset: self.offset, streams: self.sortedStreams.map(\.record))
     }
 
     /// Every break that is kept.
@@ -50,6 +57,15 @@ package struct Board: Hashable, Sendable {
     package var sequences: [StreamID: UInt64] {
         Dictionary(uniqueKeysWithValues: self.streams.values.map { ($0.stream, $0.sequence) })
     }
+
+    /// What is known of a stream; `nil` where nothing was ever published for it.
+    package func stream(_ id: StreamID) -> StreamBoard? { self.streams[id] }
+
+    /// How many streams there are.
+    package var streamCount: Int { self.streams.count }
+
+    /// The streams in the order of their ids.
+    package var sortedStreams: [StreamBoard] { self.streams.values.sorted { $0.stream < $1.stream } }
 
     package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
 
@@ -98,7 +114,7 @@ package struct Board: Hashable, Sendable {
         if case .publish = entry.kind { stream.retire(at: entry.at) }
         let result = stream.apply(entry, number: number, epoch: self.epoch)
         if case .refused = result, self.streams[key.stream] == nil { return result }
-        self.streams[key.stream] = stream
+        self.put(stream)
         return result
     }
 }

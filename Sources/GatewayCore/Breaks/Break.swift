@@ -38,6 +38,27 @@ package struct Break: Hashable, Sendable {
         self.end ?? self.record.publish.holdUntil ?? self.record.published
     }
 
+    /// The most that it lasts as it stands, in whole milliseconds as the wire has it; `nil`: until it is ended.
+    package var lasting: Duration? {
+        guard let ended = self.record.ended, let start = self.record.start else { return self.record.duration }
+        return .milliseconds((ended - start).inMilliseconds)
+    }
+
+    /// When it needs a timer's record: that it is announced, or that its hold is over; `nil`: never, as it stands.
+    package var timer: Timestamp? {
+        if self.record.phase == .scheduled { return self.record.announce }
+        return self.waitsForPunch ? self.record.publish.holdUntil : nil
+    }
+
+    /// With only the essentials of its advertisements, for when no listener can ask for them any more.
+    var condensed: Break {
+        var record = self.record
+        record.condensed = true
+        record.advertisements = record.advertisements.map(\.condensed)
+        record.publish.request.advertisements = record.publish.request.advertisements.map(\.condensed)
+        return Break(record)
+    }
+
     /// The part of the programme that no other break of the stream may have.
     package var interval: Range<Timestamp>? {
         guard !self.preStream, self.record.closed == nil, let start = self.record.start, let end = self.end,
@@ -107,18 +128,12 @@ package struct Break: Hashable, Sendable {
 
     /// A notice about it as it stands.
     func notice(_ kind: Notice.Kind, position: Position, at now: Timestamp) -> Notice {
-        let duration: Duration?
-        if let ended = self.record.ended, let start = self.record.start {
-            duration = ended - start
-        } else {
-            duration = self.record.duration
-        }
-        return Notice(
+        Notice(
             position: position,
             kind: kind,
             breakID: self.key.id,
             start: self.record.start,
-            duration: duration,
+            duration: self.lasting,
             window: self.record.window,
             expires: self.over,
             advertisementCount: self.record.advertisements.count,
@@ -146,28 +161,30 @@ extension Break {
     /// last one is cut at the end. Where the break is exact nothing is cut: the listener gets the most advertisements
     /// from the end of the list that fit into the rest.
     package func playable(at playhead: Timestamp) -> Playable {
-        let advertisements = self.record.advertisements
-        guard let end = self.end else { return .from(0) }
-        guard playhead < end else { return .nothing }
-        guard let start = self.record.start, playhead > start else { return self.exact ? self.fitting(.max) : .from(0) }
-        if self.exact { return self.fitting((end - playhead).inMicroseconds) }
+        if let end = self.end, playhead >= end { return .nothing }
+        guard let start = self.record.start, let end = self.end else {
+            // Cued or pre-stream: what follows from the start is not known, or does not count.
+            let longest = self.record.duration ?? (self.preStream ? nil : self.record.publish.safetyDuration)
+            return self.exact ? self.fitting(into: longest) : .from(0)
+        }
+        if self.exact { return self.fitting(into: end - max(start, playhead)) }
+        guard playhead > start else { return .from(0) }
         var slotEnd = start
-        for (ordinal, advertisement) in advertisements.enumerated() {
+        for (ordinal, advertisement) in self.record.advertisements.enumerated() {
             slotEnd = slotEnd + advertisement.duration
             if playhead < slotEnd { return .from(ordinal) }
         }
         return .nothing
     }
 
-    /// The longest tail of the list that lasts at most so long (and at most as long as the break).
-    private func fitting(_ restMicroseconds: Int64) -> Playable {
-        var rest = restMicroseconds
-        if let start = self.record.start, let end = self.end { rest = min(rest, (end - start).inMicroseconds) }
+    /// The longest tail of the list that lasts at most so long; `nil`: all of it.
+    private func fitting(into longest: Duration?) -> Playable {
+        guard let longest else { return .from(0) }
+        var rest = longest.inMicroseconds
         var first = self.record.advertisements.count
-        while first > 0 {
-            rest -= self.record.advertisements[first - 1].duration.inMicroseconds
-            if rest < 0 { break }
+        while first > 0, rest >= self.record.advertisements[first - 1].duration.inMicroseconds {
             first -= 1
+            rest -= self.record.advertisements[first].duration.inMicroseconds
         }
         return first == self.record.advertisements.count ? .nothing : .from(first)
     }

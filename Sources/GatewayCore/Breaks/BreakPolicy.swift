@@ -40,10 +40,16 @@ package struct BreakPolicy: Hashable, Sendable {
     ///   - opens: when the notice goes out.
     ///   - start: when the break starts; `nil` for cued and pre-stream breaks.
     ///   - listeners: how many are expected to ask.
+    ///   - hold: how long a cued break is held, or a pre-stream break open; `nil`: as the policy says.
     /// - Returns: the window; empty (`from == by`) when the listeners are so few that it does not matter.
-    package func window(opens: Timestamp, start: Timestamp?, listeners: Int) -> RequestWindow {
+    package func window(
+        opens: Timestamp,
+        start: Timestamp?,
+        listeners: Int,
+        hold: Duration? = nil
+    ) -> RequestWindow {
         let needed = Duration.seconds(Double(listeners) / max(1, self.batchRequestsPerSecond))
-        guard let start else { return RequestWindow(from: opens, by: opens + min(needed, self.hold / 2)) }
+        guard let start else { return RequestWindow(from: opens, by: opens + min(needed, (hold ?? self.hold) / 2)) }
         let lead = start - opens
         guard lead > .zero else { return RequestWindow(from: opens, by: opens + min(needed, self.windowLateMax)) }
         // Half the lead at least is for asking, however short it is.

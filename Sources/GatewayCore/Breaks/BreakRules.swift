@@ -75,10 +75,12 @@ extension StreamBoard {
         do throws(Refusal) {
             let step = try step(self, &each)
             guard case .nothing = step else {
-                self.breaks[key.id] = each
-                guard case .tell(let kind) = step else { return .changed(each, nil) }
-                let notice = self.announce(kind, of: key.id, epoch: epoch, at: now)
-                return .changed(self.breaks[key.id] ?? each, notice)
+                guard case .tell(let kind) = step else {
+                    self.put(each)
+                    return .changed(each, nil)
+                }
+                let notice = self.announce(kind, of: &each, epoch: epoch, at: now)
+                return .changed(each, notice)
             }
             return .unchanged(each)
         } catch {
@@ -108,7 +110,7 @@ extension StreamBoard {
                 Refusal(.conflict, "The id \(id) belonged to a break that is no longer kept; it stays reserved.")
             )
         }
-        guard self.breaks.values.count(where: { !$0.isOver(at: now) }) < BoardLimits.openBreaksPerStreamMax else {
+        guard self.currentBreaks.count(where: { !$0.isOver(at: now) }) < BoardLimits.openBreaksPerStreamMax else {
             return .refused(
                 Refusal(
                     .limitReached,
@@ -120,14 +122,14 @@ extension StreamBoard {
             BreakRecord(number: number, published: now, broadcaster: broadcaster, publish: publish)
         )
         if let refusal = self.overlap(of: each) { return .refused(refusal) }
+        self.makeRoom(at: now)
         guard publish.announce <= now else {
-            self.breaks[id] = each
+            self.put(each)
             return .changed(each, nil)
         }
         each.record.phase = .announced
-        self.breaks[id] = each
-        let notice = self.announce(.available, of: id, epoch: epoch, at: now)
-        return .changed(self.breaks[id] ?? each, notice)
+        let notice = self.announce(.available, of: &each, epoch: epoch, at: now)
+        return .changed(each, notice)
     }
 
     private func overlap(of each: Break) -> Refusal? {
@@ -146,7 +148,7 @@ extension StreamBoard {
         start: Timestamp,
         at now: Timestamp
     ) throws(Refusal) -> Step {
-        let said = punch.start ?? .after(.zero)
+        let said = punch.asSaid
         if let punchedAs = each.record.punchedAs, punchedAs == said, !each.isOver(at: now) { return .nothing }
         guard each.waitsForPunch else {
             throw Refusal(
@@ -181,7 +183,7 @@ extension StreamBoard {
             each.record.advertisements = advertisements
             each.encoded = EncodedAdvertisements(advertisements)
         }
-        if let start = update.start {
+        if let start = update.start, start != before.start {
             guard !each.preStream else {
                 throw Refusal(.invalid, "The break \(id) is pre-stream: it has no start.")
             }
@@ -203,8 +205,8 @@ extension StreamBoard {
             each.record.ended = nil
         }
         guard each.record != before else { return .nothing }
-        if started, each.isOver(at: now) {
-            throw Refusal(.wrongState, "With that duration the break \(id) would be over already: end it.")
+        if let end = each.end, end <= now {
+            throw Refusal(.wrongState, "With that the break \(id) would be over already: end or cancel it.")
         }
         if let refusal = self.overlap(of: each) { throw refusal }
         guard each.record.phase == .scheduled else { return .tell(.updated) }
@@ -219,7 +221,7 @@ extension StreamBoard {
         at now: Timestamp
     ) throws(Refusal) -> Step {
         let id = each.key.id
-        let at = end.at ?? now
+        let at = end.at ?? max(now, each.record.published)
         let endMode = end.endMode ?? each.record.endMode
         guard each.record.closed == nil, each.record.phase == .announced else {
             throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot be ended.")
@@ -233,6 +235,9 @@ extension StreamBoard {
         }
         if let start = each.record.start, at <= start {
             throw Refusal(.wrongState, "The break \(id) starts at \(start): cancel it instead.")
+        }
+        guard at >= each.record.published else {
+            throw Refusal(.invalid, "The break \(id) was published at \(each.record.published): it cannot end before.")
         }
         guard now < planned else { throw Refusal(.wrongState, "The break \(id) is over already.") }
         guard at <= planned else {
@@ -273,6 +278,11 @@ extension StreamBoard {
         each.record.closed = now
         return .tell(.cancelled)
     }
+}
+
+extension BroadcastRequest.Punch {
+    /// The start by which a repeat is known; a punch that names none is not told from one "at once".
+    var asSaid: BreakStart { self.start ?? .after(.zero) }
 }
 
 extension Break {

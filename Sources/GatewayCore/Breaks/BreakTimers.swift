@@ -27,26 +27,23 @@ package struct BreakTimers: Sendable {
         at now: Timestamp,
         listeners: (StreamID) -> Int
     ) -> (entries: [BreakEntry], next: Timestamp?) {
-        var entries: [BreakEntry] = []
+        var due: [(instant: Timestamp, break: Break)] = []
         var next: Timestamp?
-        for stream in board.streams.values {
-            for each in stream.breaks.values {
-                guard let instant = Self.instant(of: each) else { continue }
-                guard instant <= now else {
+        for stream in board.waiting.lazy.compactMap({ board.streams[$0] }) {
+            for each in stream.waiting.lazy.compactMap({ stream.breaks[$0] }) {
+                guard let instant = each.timer else { continue }
+                if instant <= now {
+                    due.append((instant, each))
+                } else {
                     next = min(next ?? instant, instant)
-                    continue
                 }
-                guard entries.count < BreakGroup.groupEntriesMax else { return (entries, now) }
-                entries.append(self.entry(for: each, at: now, listeners: listeners(stream.stream)))
             }
         }
-        return (entries, next)
-    }
-
-    /// When a break needs a timer's record; `nil`: never, as it stands.
-    private static func instant(of each: Break) -> Timestamp? {
-        if each.record.phase == .scheduled { return each.record.announce }
-        return each.waitsForPunch ? each.record.publish.holdUntil : nil
+        // In an order that does not depend on hashing; what waits longest goes first.
+        due.sort { ($0.instant, $0.break.number) < ($1.instant, $1.break.number) }
+        let entries = due.prefix(BreakGroup.groupEntriesMax)
+            .map { self.entry(for: $0.break, at: now, listeners: listeners($0.break.key.stream)) }
+        return (entries, due.count > entries.count ? now : next)
     }
 
     private func entry(for each: Break, at now: Timestamp, listeners: Int) -> BreakEntry {

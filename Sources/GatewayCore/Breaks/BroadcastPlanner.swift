@@ -45,8 +45,7 @@ package struct BroadcastPlanner: Sendable {
             case .publish(let publish):
                 kind = .publish(try self.entry(for: publish, on: board, at: now, listeners: listeners))
             case .punch(let punch):
-                let start = try self.resolve(punch.start ?? .after(self.policy.punchLead), at: now, leadTimeMin: .zero)
-                kind = .punch(punch, start: start)
+                kind = .punch(punch, start: try self.start(of: punch, on: board, at: now))
             case .update(let update):
                 kind = .update(try self.entry(for: update, on: board, at: now, listeners: listeners))
             case .end(let end): kind = .end(end)
@@ -81,10 +80,23 @@ package struct BroadcastPlanner: Sendable {
             request: publish,
             start: start,
             announce: announce,
-            window: self.policy.window(opens: announce, start: start, listeners: listeners),
+            window: self.policy.window(opens: announce, start: start, listeners: listeners, hold: publish.hold),
             holdUntil: start == nil ? now + (publish.hold ?? self.policy.hold) : nil,
-            safetyDuration: self.policy.safetyDuration
+            // As the log keeps it: whoever reads it must come to the same end.
+            safetyDuration: .milliseconds(self.policy.safetyDuration.inMilliseconds)
         )
+    }
+
+    private func start(
+        of punch: BroadcastRequest.Punch,
+        on board: Board,
+        at now: Timestamp
+    ) throws(Refusal) -> Timestamp {
+        // A repeat is the same punch whatever the clock says by now.
+        if let start = board[punch.key]?.record.start, board[punch.key]?.record.punchedAs == punch.asSaid {
+            return start
+        }
+        return try self.resolve(punch.start ?? .after(self.policy.punchLead), at: now, leadTimeMin: .zero)
     }
 
     private func entry(
@@ -94,6 +106,10 @@ package struct BroadcastPlanner: Sendable {
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Update {
         guard let said = update.start else { return BreakEntry.Update(request: update) }
+        if case .at(let instant) = said, board[update.key]?.record.start == instant {
+            // It starts then already, whether that is over by now or not.
+            return BreakEntry.Update(request: update, start: instant)
+        }
         let start = try self.resolve(said, at: now, leadTimeMin: self.policy.leadTimeMin)
         let announce = max(now, start - self.policy.announceAhead)
         return BreakEntry.Update(
@@ -136,21 +152,40 @@ package struct BroadcastPlanner: Sendable {
     private static func page(_ list: BroadcastRequest.List, of board: Board, at now: Timestamp) -> BroadcastReply.Body {
         let after = PageMark(bytes: list.after)
         var infos: [BreakInfo] = []
-        for stream in board.streams.values.sorted(by: { $0.stream < $1.stream }) {
-            if let only = list.stream, only != stream.stream { continue }
+        var bytes = 0
+        var last: PageMark?
+        let streams = list.stream.map { board.stream($0).map { [$0] } ?? [] } ?? board.sortedStreams
+        for stream in streams {
             if let after, stream.stream < after.stream { continue }
-            for each in stream.breaks.values.sorted(by: { $0.number < $1.number }) {
-                if let only = list.id, only != each.key.id { continue }
-                if let after, stream.stream == after.stream, each.number <= after.number { continue }
-                guard infos.count < WireLimits.breaksPerPageMax else {
-                    let last = infos[infos.count - 1].key
-                    let mark = board[last].map { PageMark(stream: last.stream, number: $0.number) }
-                    return .list(infos, after: mark?.bytes ?? [])
+            let floor = after.flatMap { $0.stream == stream.stream ? $0.number : nil }
+            for id in Self.ids(of: stream, only: list.id, after: floor) {
+                guard let each = stream[id] else { continue }
+                let info = each.info(at: now)
+                bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax
+                guard infos.count < WireLimits.breaksPerPageMax, bytes <= Self.pageBytesMax else {
+                    return .list(infos, after: last?.bytes ?? [])
                 }
-                infos.append(each.info(at: now))
+                infos.append(info)
+                last = PageMark(stream: stream.stream, number: each.number)
             }
         }
         return .list(infos, after: [])
+    }
+
+    /// More than a break takes in a list, but for the title of its first advertisement.
+    private static let infoBytesMax = 512
+    /// A page is at most so large, so that its reply is not too large for whoever reads it.
+    private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
+
+    private static func ids(of stream: StreamBoard, only: BreakID?, after floor: BreakNumber?) -> [BreakID] {
+        if let only {
+            guard let each = stream[only], floor.map({ $0 < each.number }) ?? true else { return [] }
+            return [only]
+        }
+        return stream.breaks.lazy.map { (id: $0.key, number: $0.value.number) }
+            .filter { each in floor.map { $0 < each.number } ?? true }
+            .sorted { $0.number < $1.number }
+            .map(\.id)
     }
 }
 
@@ -174,16 +209,4 @@ private struct PageMark {
     }
 
     var bytes: [UInt8] { Array("\(self.stream) \(self.number)".utf8) }
-}
-
-extension Duration {
-    /// Seconds with up to three decimals, for sentences: `2 s`, `0.25 s`.
-    package var inSecondsText: String {
-        let milliseconds = self.inMicroseconds / 1_000
-        let fraction = abs(milliseconds % 1_000)
-        guard fraction > 0 else { return "\(milliseconds / 1_000) s" }
-        var digits = String(fraction + 1_000).dropFirst()
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(milliseconds < 0 && milliseconds > -1_000 ? "-" : "")\(milliseconds / 1_000).\(digits) s"
-    }
 }

@@ -8,22 +8,39 @@ package import HashTreeCollections
 package struct StreamBoard: Hashable, Sendable {
     package let stream: StreamID
     /// The sequence of the last notice; 0 before the first.
-    package internal(set) var sequence: UInt64 = 0
+    package private(set) var sequence: UInt64 = 0
     /// The last notices, in order, without gaps, up to `sequence`.
-    package internal(set) var recent: [Notice] = []
-    package internal(set) var breaks: TreeDictionary<BreakID, Break> = [:]
+    package private(set) var recent: [Notice] = []
+    package private(set) var breaks: TreeDictionary<BreakID, Break> = [:]
     /// The ids of breaks that are no longer kept: they stay reserved.
-    package internal(set) var retired: TreeSet<BreakID> = []
+    package private(set) var retired: TreeSet<BreakID> = []
+
+    // Three ways to find breaks without looking at the thousands that are kept for acknowledgements only. All of them
+    // follow from `breaks`.
+    /// The breaks that need a timer's record.
+    package private(set) var waiting: TreeSet<BreakID> = []
+    /// The breaks that a listener may still ask for: all that are not condensed.
+    private var current: TreeSet<BreakID> = []
+    /// The condensed breaks by the hour in which they were over.
+    private var condensed: TreeDictionary<Int64, TreeSet<BreakID>> = [:]
 
     package init(stream: StreamID) {
         self.stream = stream
     }
 
-    package init(_ record: StreamRecord) {
+    /// A stream as a snapshot kept it.
+    ///
+    /// The snapshot may be of an earlier epoch of the same log: what it holds is counted as if it had been read from
+    /// the log now.
+    package init(_ record: StreamRecord, epoch: UInt64) {
         self.stream = record.stream
         self.sequence = record.sequence
-        self.recent = record.recentNotices
-        self.breaks = TreeDictionary(uniqueKeysWithValues: record.breaks.map { ($0.publish.request.key.id, Break($0)) })
+        self.recent = record.recentNotices.map { $0.moved(to: epoch) }
+        for each in record.breaks {
+            var each = each
+            each.lastNotice = each.lastNotice?.moved(to: epoch)
+            self.put(Break(each))
+        }
         self.retired = TreeSet(record.retired)
     }
 
@@ -33,18 +50,52 @@ package struct StreamBoard: Hashable, Sendable {
             stream: self.stream,
             sequence: self.sequence,
             recentNotices: self.recent,
-            breaks: self.breaks.values.map(\.record).sorted { $0.number < $1.number },
+            breaks: self.sortedBreaks.map(\.record),
             retired: self.retired.sorted()
         )
     }
 
+    package subscript(id: BreakID) -> Break? { self.breaks[id] }
+
+    /// How many breaks are kept.
+    package var breakCount: Int { self.breaks.count }
+
+    /// The breaks that are kept, in the order in which they were published.
+    package var sortedBreaks: [Break] { self.breaks.values.sorted { $0.number < $1.number } }
+
+    /// The breaks that a listener may still ask for; in no order.
+    var currentBreaks: some Sequence<Break> { self.current.lazy.compactMap { self.breaks[$0] } }
+
+    /// Keeps a break as it is now.
+    mutating func put(_ each: Break) {
+        let id = each.key.id
+        self.drop(id)
+        self.breaks[id] = each
+        if each.timer != nil { self.waiting.insert(id) }
+        if each.record.condensed {
+            self.condensed[Self.hour(of: each.over), default: []].insert(id)
+        } else {
+            self.current.insert(id)
+        }
+    }
+
+    private mutating func drop(_ id: BreakID) {
+        guard let each = self.breaks.removeValue(forKey: id) else { return }
+        self.waiting.remove(id)
+        self.current.remove(id)
+        let hour = Self.hour(of: each.over)
+        self.condensed[hour]?.remove(id)
+        if self.condensed[hour]?.isEmpty == true { self.condensed[hour] = nil }
+    }
+
+    private static func hour(of instant: Timestamp) -> Int64 { instant.microseconds / 3_600_000_000 }
+
     /// Takes the next sequence for a notice about a break, and remembers both.
-    mutating func announce(_ kind: Notice.Kind, of id: BreakID, epoch: UInt64, at now: Timestamp) -> Notice? {
-        guard var each = self.breaks[id] else { return nil }
+    mutating func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
         self.sequence += 1
         let notice = each.notice(kind, position: Position(epoch: epoch, sequence: self.sequence), at: now)
         each.record.lastNotice = notice
-        self.breaks[id] = each
+        self.put(each)
         self.recent.append(notice)
         if self.recent.count > BoardLimits.recoveryNoticesMax {
             self.recent.removeFirst(self.recent.count - BoardLimits.recoveryNoticesMax)
@@ -54,72 +105,53 @@ package struct StreamBoard: Hashable, Sendable {
 
     /// The break that has part of an interval already.
     func overlapping(_ interval: Range<Timestamp>, except id: BreakID) -> Break? {
-        self.breaks.values
+        self.currentBreaks
             .filter { $0.key.id != id && ($0.interval?.overlaps(interval) ?? false) }
             .min { $0.number < $1.number }
     }
+}
 
-    /// Lets go of what nobody can ask for any more; by the time of records, so that every reader does the same.
+// Letting go of what nobody can ask for any more; by the time of records, so that every reader does the same.
+extension StreamBoard {
+    /// Keeps only the essentials of breaks that no listener can ask for, and only the ids of those that nobody can
+    /// acknowledge.
     mutating func retire(at now: Timestamp) {
-        for (id, each) in self.breaks where each.isOver(at: now) {
-            if each.over + BoardLimits.acknowledgeWithin < now {
-                self.breaks[id] = nil
-                self.retired.insert(id)
-            } else if !each.record.condensed, each.over + BoardLimits.batchesWithin < now {
-                var condensed = each
-                condensed.record.condensed = true
-                condensed.record.advertisements = condensed.record.advertisements.map(\.condensed)
-                condensed.record.publish.request.advertisements =
-                    condensed.record.publish.request.advertisements.map(\.condensed)
-                condensed.encoded = nil
-                self.breaks[id] = condensed
+        for each in Array(self.currentBreaks)
+        where each.isOver(at: now) && each.over + BoardLimits.batchesWithin < now {
+            self.put(each.condensed)
+        }
+        let limit = now - BoardLimits.acknowledgeWithin
+        for (hour, ids) in self.condensed where hour <= Self.hour(of: limit) {
+            for id in ids { if let each = self.breaks[id], each.over < limit { self.retire(id) } }
+        }
+    }
+
+    /// Lets go of the breaks that have been over for longest, where there is no room for one more.
+    mutating func makeRoom(at now: Timestamp) {
+        var surplus = self.breaks.count + 1 - BoardLimits.keptBreaksPerStreamMax
+        guard surplus > 0 else { return }
+        for hour in self.condensed.keys.sorted() + [nil] {
+            let candidates =
+                hour.map { hour in (self.condensed[hour] ?? []).compactMap { self.breaks[$0] } }
+                ?? self.currentBreaks.filter { $0.isOver(at: now) }
+            for each in candidates.sorted(by: { ($0.over, $0.number) < ($1.over, $1.number) }).prefix(surplus) {
+                self.retire(each.key.id)
+                surplus -= 1
             }
+            guard surplus > 0 else { return }
         }
-        guard self.breaks.count > BoardLimits.keptBreaksPerStreamMax else { return }
-        let oldest = self.breaks.values.filter { $0.isOver(at: now) }.sorted { $0.number < $1.number }
-        for each in oldest.prefix(self.breaks.count - BoardLimits.keptBreaksPerStreamMax) {
-            self.breaks[each.key.id] = nil
-            self.retired.insert(each.key.id)
-        }
+    }
+
+    private mutating func retire(_ id: BreakID) {
+        self.drop(id)
+        self.retired.insert(id)
     }
 }
 
-/// What a listener that joins has missed.
-package enum Recovery: Hashable, Sendable {
-    /// Nothing.
-    case current
-    /// These notices, in order: all of them.
-    case missed([Notice])
-    /// It cannot be told: these are the breaks that are open, each as it stands.
-    case snapshot([Notice])
-}
-
-extension StreamBoard {
-    /// What a listener has missed whose last position is `last`.
-    ///
-    /// - Parameters:
-    ///   - last: the last position that the listener applied; `nil` at first.
-    ///   - epoch: the epoch of the event log.
-    ///   - now: the gateway's clock.
-    ///   - delayMax: how far behind live the listener may hear the stream: breaks stay open that much longer.
-    /// - Returns: the whole truth, or a snapshot. A recovery that is not complete is never called recovered.
-    package func recovery(from last: Position?, epoch: UInt64, at now: Timestamp, delayMax: Duration) -> Recovery {
-        if let last, last.epoch == epoch {
-            if last.sequence == self.sequence { return .current }
-            let missing = Int(clamping: Int64(clamping: self.sequence) - Int64(clamping: last.sequence))
-            if missing > 0, missing <= self.recent.count { return .missed(Array(self.recent.suffix(missing))) }
-        }
-        let open = self.breaks.values.filter { each in
-            each.record.phase == .announced && each.over + delayMax > now && !each.record.condensed
-        }
-        let notices = open.compactMap { each -> Notice? in
-            guard let last = each.record.lastNotice else { return nil }
-            var notice = each.notice(.available, position: last.position, at: last.sent)
-            notice.window = each.record.window
-            return notice
-        }
-        return .snapshot(
-            notices.sorted { $0.position.sequence < $1.position.sequence }.suffix(WireLimits.noticesPerJoinMax)
-        )
+extension Notice {
+    fileprivate func moved(to epoch: UInt64) -> Notice {
+        var notice = self
+        notice.position = Position(epoch: epoch, sequence: self.position.sequence)
+        return notice
     }
 }

@@ -7,7 +7,9 @@ package import CuecastWire
 package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The records do not follow the applied offset: applying them would lose or repeat something.
     case outOfOrder(lane: Lane, applied: UInt64, found: UInt64)
+    /// It is closed, or closing.
     case closed
+    /// The store failed, and nothing has changed, as far as it knows; the call may be repeated.
     case failed(String)
 
     package var description: String {
@@ -34,7 +36,10 @@ package protocol Ledger: Sendable {
     func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError)
 
     /// Writes what the board knows of breaks (whole, by number), with the offset of the lane `breaks` up to which it is
-    /// true, in one transaction. May be repeated.
+    /// true, in one transaction.
+    ///
+    /// May be repeated; what is known of a break up to a later offset stays, and breaks whose totals were forgotten stay
+    /// forgotten.
     func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError)
 
     /// Makes everything applied so far survive a loss of power.
@@ -51,7 +56,9 @@ package protocol Ledger: Sendable {
     func audit() async throws(LedgerError) -> [String]
 
     /// Forgets who did what in breaks that ended before an instant (their totals stay), and the totals of those that
-    /// ended before another.
+    /// ended before another and of which nothing else is left.
+    ///
+    /// Deliveries and outcomes that come later for such a break count no more: whether they are the first cannot be known.
     ///
     /// - Returns: the numbers of the breaks whose rows went.
     func prune(

@@ -78,8 +78,9 @@ package protocol EventLog: Sendable {
     /// Appends a record and returns its offset once it is durable.
     ///
     /// Several appends may be under way; those to one lane get ascending offsets in the order in which they were
-    /// called. `done` is called once, on a thread of the store: it hands the result on and returns at once. A failure
-    /// means that nothing may be confirmed.
+    /// called. `done` is called once, on a thread of the store and never from within `append`: it hands the result on and
+    /// returns at once. A failure means that nothing may be confirmed; the record may be durable all the same. After a
+    /// failure of the store itself it may refuse every later append, until it is opened again.
     func append(
         _ record: [UInt8],
         to lane: Lane,
@@ -94,7 +95,8 @@ package protocol EventLog: Sendable {
     ///   - recordsMax: the most records to return.
     ///   - bytesMax: returns no further record once this many bytes are collected.
     /// - Returns: an empty array only when the log is closed, or the task cancelled, and there is nothing left.
-    /// - Throws: `pruned` when the next record is no longer kept.
+    /// - Throws: `pruned` when the next record is no longer kept; `closed` when the log is closed and what is left cannot
+    ///   be read any more.
     func read(
         _ lane: Lane,
         after offset: UInt64,
@@ -105,7 +107,9 @@ package protocol EventLog: Sendable {
     /// The offset of the newest durable record of a lane; 0 where there is none.
     func head(of lane: Lane) async throws(EventLogError) -> UInt64
 
-    /// Keeps what a lane amounts to up to an offset; replaces an older snapshot.
+    /// Keeps what a lane amounts to up to an offset, unless a snapshot at a later offset is kept already.
+    ///
+    /// Refused with `failed` where the offset is ahead of the lane's head.
     func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError)
 
     /// The newest snapshot of a lane.

@@ -186,6 +186,8 @@ package final class MetricRegistry: Sendable {
     /// Adds an observation to a histogram.
     package func observe(_ metric: Metric, _ duration: Duration) {
         guard let histogram = self.histograms[metric] else { return }
+        // A clock that was set back must not take anything from the sum.
+        let duration = max(duration, .zero)
         let seconds = duration.inSeconds
         let bucket = Self.bucketBounds.firstIndex { seconds <= $0 } ?? Self.bucketBounds.count
         histogram.cells[bucket].value.wrappingAdd(1, ordering: .relaxed)
@@ -216,11 +218,23 @@ package final class MetricRegistry: Sendable {
             let values = cells.filter { $0.key.metric == metric }.sorted { $0.key.label.text < $1.key.label.text }
             if values.isEmpty, metric.label == nil { text += "\(metric.rawValue) 0\n" }
             for (key, value) in values {
-                let label = metric.label.map { "{\($0)=\"\(key.label.text)\"}" } ?? ""
+                let label = metric.label.map { "{\($0)=\"\(Self.escaped(key.label.text))\"}" } ?? ""
                 text += "\(metric.rawValue)\(label) \(value)\n"
             }
         }
         return text
+    }
+
+    /// The value of a label (Prometheus, "Text-based format", "Comments, help text, and type information").
+    private static func escaped(_ value: String) -> String {
+        value.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     private static func exposition(of metric: Metric, _ cells: [Int]) -> String {

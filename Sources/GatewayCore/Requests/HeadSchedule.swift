@@ -6,6 +6,8 @@ import HeapModule
 
 /// When each stream's position is repeated: 1 s and 3 s after a notice, then at every interval.
 ///
+/// No wait is longer than the interval: listeners are told it, and take a longer silence for a lost connection.
+///
 /// Without repeats a listener that missed the last notice would not know until the next. Only streams that somebody
 /// subscribes to are in it.
 package struct HeadSchedule: Sendable {
@@ -32,13 +34,21 @@ package struct HeadSchedule: Sendable {
     private var heap: Heap<Entry> = []
     private var counter: UInt64 = 0
 
+    /// A schedule without streams.
+    ///
+    /// - Parameters:
+    ///   - interval: how often a position is repeated when nothing else happens; at least 1 ms.
+    ///   - streamsMax: the most streams.
     package init(interval: Duration, streamsMax: Int = BoardLimits.streamsMax) {
-        self.interval = interval
+        self.interval = max(interval, .milliseconds(1))
         self.streamsMax = streamsMax
     }
 
     /// How many streams get repeats.
     package var count: Int { self.generations.count }
+
+    /// How many entries are remembered; bounded by the number of streams, however many notices go out.
+    package var entryCount: Int { self.heap.count }
 
     /// Somebody subscribes to a stream.
     ///
@@ -61,7 +71,7 @@ package struct HeadSchedule: Sendable {
     /// A notice of a stream went out.
     package mutating func noticed(_ stream: StreamID, at now: Timestamp) {
         guard self.generations[stream] != nil else { return }
-        self.push(stream, due: now + Self.firstRepeats[0], repeats: 0)
+        self.push(stream, due: now + min(Self.firstRepeats[0], self.interval), repeats: 0)
     }
 
     /// The streams whose position is to be repeated now.
@@ -75,7 +85,7 @@ package struct HeadSchedule: Sendable {
             let wait =
                 repeats < Self.firstRepeats.count
                 ? Self.firstRepeats[repeats] - Self.firstRepeats[repeats - 1] : self.interval
-            self.push(entry.stream, due: now + wait, repeats: repeats)
+            self.push(entry.stream, due: now + min(wait, self.interval), repeats: repeats)
         }
         return streams
     }

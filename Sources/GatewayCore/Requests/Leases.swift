@@ -2,11 +2,11 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import DequeModule
+import HeapModule
 
 /// Who is listening: sessions that asked for something within the lease.
 ///
-/// Bounded in number. Renewing costs one look-up: a queue of expected ends is looked at again only when one is reached.
+/// Bounded in number. Renewing costs one look-up: a heap of expected ends is looked at again only when one is reached.
 package struct Leases: Sendable {
     private struct Lease {
         var stream: StreamID
@@ -16,17 +16,24 @@ package struct Leases: Sendable {
         var refilled: Timestamp
     }
 
+    private struct End: Comparable {
+        let session: SessionID
+        let at: Timestamp
+
+        static func < (left: Self, right: Self) -> Bool { left.at < right.at }
+    }
+
     /// How long a session counts as listening after its last request.
     package let length: Duration
     /// The most sessions.
     package let listenersMax: Int
     /// The most requests of one session in a second, on average; 0: no limit.
     ///
-    /// Twice as many may come at once.
+    /// Twice as many may come at once, and always one.
     package let requestsPerSecondMax: Double
 
     private var leases: [SessionID: Lease] = [:]
-    private var ends: Deque<(session: SessionID, at: Timestamp)> = []
+    private var ends: Heap<End> = []
     private var counts: [StreamID: Int] = [:]
 
     package init(length: Duration, listenersMax: Int, requestsPerSecondMax: Double) {
@@ -34,6 +41,9 @@ package struct Leases: Sendable {
         self.listenersMax = listenersMax
         self.requestsPerSecondMax = requestsPerSecondMax
     }
+
+    /// How many ends are remembered; bounded by the number of sessions, whatever comes and goes.
+    package var endCount: Int { self.ends.count }
 
     /// How many sessions listen.
     package var count: Int { self.leases.count }
@@ -67,11 +77,14 @@ package struct Leases: Sendable {
         self.leases[session] = Lease(
             stream: stream,
             expires: now + self.length,
-            allowance: 2 * self.requestsPerSecondMax,
+            allowance: self.burst,
             refilled: now
         )
-        self.ends.append((session, now + self.length))
-        if self.ends.count > 2 * self.leases.count + 1_024 { self.compact() }
+        self.ends.insert(End(session: session, at: now + self.length))
+        // Sessions that left have an entry behind until its time; under churn they would pile up.
+        if self.ends.count > 2 * self.leases.count + 1_024 {
+            self.ends = Heap(self.leases.map { End(session: $0.key, at: $0.value.expires) })
+        }
         self.add(1, to: stream)
         return true
     }
@@ -88,7 +101,7 @@ package struct Leases: Sendable {
         defer { self.leases[session] = lease }
         guard self.requestsPerSecondMax > 0 else { return true }
         let elapsed = max(0, (now - lease.refilled).inSeconds)
-        lease.allowance = min(2 * self.requestsPerSecondMax, lease.allowance + elapsed * self.requestsPerSecondMax)
+        lease.allowance = min(self.burst, lease.allowance + elapsed * self.requestsPerSecondMax)
         lease.refilled = now
         guard lease.allowance >= 1 else { return false }
         lease.allowance -= 1
@@ -103,23 +116,19 @@ package struct Leases: Sendable {
 
     /// Ends the leases that nobody renewed.
     package mutating func expire(at now: Timestamp) {
-        while let next = self.ends.first, next.at <= now {
-            self.ends.removeFirst()
+        while let next = self.ends.min, next.at <= now {
+            self.ends.removeMin()
             guard let lease = self.leases[next.session] else { continue }
             if lease.expires <= now {
                 self.end(next.session)
             } else {
-                self.ends.append((next.session, lease.expires))
+                self.ends.insert(End(session: next.session, at: lease.expires))
             }
         }
     }
 
-    /// Sessions that came and left again leave an entry behind until its time; under churn they would pile up.
-    private mutating func compact() {
-        self.ends = Deque(
-            self.leases.map { (session: $0.key, at: $0.value.expires) }.sorted { $0.at < $1.at }
-        )
-    }
+    /// How many requests a session may make at once.
+    private var burst: Double { max(1, 2 * self.requestsPerSecondMax) }
 
     private mutating func add(_ change: Int, to stream: StreamID) {
         let count = (self.counts[stream] ?? 0) + change

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import HashTreeCollections
 
 /// Decides about the requests of listeners: join, batch, acknowledge, time, leave.
 package struct ListenerRequestHandler: RequestHandler, Sendable {
@@ -83,6 +82,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
         guard self.leases.allows(decoded.session, at: now) else {
+            self.metrics.count(.limitsHit, .limit("requestsPerSessionPerSecondMax"))
             return self.refuse(
                 Refusal(
                     .rateLimited,
@@ -151,7 +151,7 @@ extension ListenerRequestHandler {
         at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
         try self.renew(request.session, stream: join.stream, at: now)
-        let stream = self.board.streams[join.stream] ?? StreamBoard(stream: join.stream)
+        let stream = self.board.stream(join.stream) ?? StreamBoard(stream: join.stream)
         let kind: ListenerReply.Joined.Kind
         let notices: [Notice]
         switch stream.recovery(
@@ -213,8 +213,7 @@ extension ListenerRequestHandler {
         let head = ListenerReply.Batch(
             delivery: DeliveryToken(session: request.session, breakNumber: each.number).bytes,
             start: each.record.start,
-            duration: each.record.ended.flatMap { ended in each.record.start.map { ended - $0 } }
-                ?? each.record.duration,
+            duration: each.lasting,
             skipped: first,
             endMode: each.record.endMode,
             exact: each.exact,

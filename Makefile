@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
+# Names for what the scripts do. All of them build with the same flags into the same folder (scripts/lib.sh), so that
+# nothing is built twice. After a plain `swift build`, which has other flags, our own modules are built anew.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build release test demo lint format check-imports generate crash fuzz soak bench clean
+
+with_flags := . scripts/lib.sh; choose_swift_flags;
+
+help: ## lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: ## installs the Debian packages that are missing; does nothing when everything is there
+	@scripts/setup.sh
+
+build: ## builds the command `cuecast` for development, as .build/debug/cuecast
+	@scripts/setup.sh build
+	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast
+
+release: ## builds the command `cuecast` optimised, as .build/release/cuecast
+	@scripts/setup.sh build
+	@. scripts/lib.sh; swift build --scratch-path "$$scratch" -c release --product cuecast
+
+test: ## every check and test: what continuous integration runs
+	@scripts/check.sh
+
+demo: build ## shows the main job end to end in a temporary folder
+	@$(with_flags) \
+	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" scripts/demo.sh
+
+lint: ## the quick checks: format, licence headers, Safety lines, imports
+	@scripts/format.sh lint
+	@scripts/check-sources
+	@scripts/check-imports
+
+format: ## formats our Swift files in place
+	@scripts/format.sh
+
+check-imports: ## checks that every target imports only what the architecture allows
+	@scripts/check-imports
+
+generate: ## generates the Swift code of the wire contract from proto/
+	@scripts/setup.sh
+	@scripts/generate-proto.sh
+
+crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
+	@scripts/setup.sh
+	@scripts/crash.sh
+
+fuzz: ## runs the property tests with new seeds for 10 minutes
+	@scripts/setup.sh
+	@scripts/fuzz.sh
+
+soak: ## repeats tests, fuzz and crash tests for an hour, until one fails
+	@scripts/setup.sh
+	@scripts/soak.sh
+
+bench: ## measures; gates nothing
+	@scripts/setup.sh
+	@scripts/bench.sh
+
+clean: ## removes everything that was built
+	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-without-zeromq"

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The bounds of a document from outside, and of what is taken from it.
+///
+/// The defaults fit what the gateway accepts for a break, so that whatever was read can also be published. What happens
+/// past a limit is said with each. `docs/vast.md` lists them for people; a test keeps that page and this type equal.
+public struct AdFormatLimits: Hashable, Sendable {
+    /// The largest document, in bytes as received (1 MiB); a larger one is refused.
+    public var documentBytesMax = 1_048_576
+    /// The deepest nesting of elements, counting the root as 1; a deeper document is refused.
+    public var depthMax = 64
+    /// The most elements in a document; a document with more is refused.
+    public var elementsMax = 32_768
+    /// The most attributes on one element; a document with more is refused.
+    public var attributesPerElementMax = 64
+    /// The most ads in a document, whether or not they can be played; a document with more is refused.
+    public var adsMax = 64
+    /// The most media files of one ad; further ones are left out, since any one of them plays the ad.
+    public var mediaFilesPerAdMax = 32
+    /// The most trackers of one ad (``AdContent/trackers``); an ad with more is skipped, since dropping some would
+    /// falsify its counts.
+    public var trackersPerAdMax = 128
+    /// The longest title, description or other text of an ad, in bytes of UTF-8; longer text is shortened.
+    public var textBytesMax = 2_048
+    /// The longest URL, in bytes of UTF-8; a longer one is left out.
+    public var urlBytesMax = 4_096
+    /// The longest identifier, MIME type, codec or event name, in bytes of UTF-8; a longer one counts as absent.
+    public var identifierBytesMax = 128
+
+    /// The default limits.
+    public init() {}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Reads VAST documents, versions 2.0 to 4.3 and later 4.x alike.
+///
+/// ```swift
+/// let batch = try VAST.read(Data(contentsOf: file))
+/// for ad in batch.ads { print(ad.id, ad.title, ad.durationMilliseconds) }
+/// for skipped in batch.skipped { print(skipped) }
+/// ```
+///
+/// Reading fetches nothing and knows no time: the same bytes always give the same result.
+public enum VAST {
+    /// The namespace that version 4.1 and later may declare.
+    static let namespace = "http://www.iab.com/VAST"
+
+    /// The ads of a document, in the order in which they are to play.
+    ///
+    /// Ads with a `sequence` make a pod and play in its order; one that cannot be played is replaced by the next
+    /// stand-alone ad that can. Without a pod, the first stand-alone ad that can be played is the batch, or all of them
+    /// with ``VASTReadingOptions/allStandAlone`` (VAST 4.3 section 3.3.1).
+    ///
+    /// - Parameters:
+    ///   - document: The bytes of the document, in UTF-8, UTF-16 or ISO-8859-1.
+    ///   - options: What to take and how much.
+    /// - Returns: A batch with at least one ad.
+    /// - Throws: ``AdFormatError`` where the document cannot be read or has no ad that can be played.
+    public static func read(
+        _ document: some Sequence<UInt8>,
+        options: VASTReadingOptions = VASTReadingOptions()
+    ) throws(AdFormatError) -> AdBatch {
+        let bytesMax = min(max(options.limits.documentBytesMax, 0), .max - 1)
+        let bytes = Array(document.prefix(bytesMax + 1))
+        guard bytes.count <= bytesMax else { throw .tooLarge(limit: "documentBytesMax", maximum: bytesMax) }
+        let root = try MarkupReader.read(bytes, limits: options.limits)
+        let version = try Self.version(of: root)
+        let ads = root.children(named: "Ad")
+        guard ads.count <= options.limits.adsMax else {
+            throw .tooLarge(limit: "adsMax", maximum: options.limits.adsMax)
+        }
+        var gleaner = VASTGleaner(limits: options.limits)
+        let errorURLs = gleaner.urls(of: root.children(named: "Error"))
+        guard !ads.isEmpty else { throw .noAds(errorURLs: errorURLs) }
+        let candidates = VASTCandidate.read(ads, options: options)
+        var batch = VASTOrder.batch(of: candidates, allStandAlone: options.allStandAlone)
+        guard !batch.ads.isEmpty else { throw .nothingPlayable(batch.skipped) }
+        batch.errorURLs = errorURLs
+        batch.leftOut = gleaner.leftOut
+        batch.formatVersion = version
+        return batch
+    }
+
+    /// The version that the outermost element claims, if it is one that can be read; nil if it claims none.
+    private static func version(of root: MarkupElement) throws(AdFormatError) -> String? {
+        // VAST 1.0 and 1.1 had another outermost element.
+        guard root.name != "VideoAdServingTemplate" else { throw .unsupportedVersion("1.x") }
+        guard root.name == "VAST" else { throw .notVAST(root: root.name) }
+        guard let version = root.attribute("version") else { return nil }
+        let numbers = version.split(separator: ".", omittingEmptySubsequences: false).map { UInt16($0) }
+        guard let major = numbers.first ?? nil, (2...4).contains(major), !numbers.contains(nil) else {
+            throw .unsupportedVersion(version)
+        }
+        return version
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What makes a linear creative playable: its media and its duration.
+struct VASTLinear {
+    /// The `Linear` element.
+    let element: MarkupElement
+    /// The media that can be played without running code; at least one.
+    let mediaFiles: [AdMediaFile]
+    /// How long it plays, in milliseconds; at least 1.
+    let durationMilliseconds: Int
+
+    /// Reads a `Linear` element, or says why it cannot be played.
+    init(
+        _ element: MarkupElement,
+        creative: MarkupElement,
+        options: VASTReadingOptions,
+        gleaner: inout VASTGleaner
+    ) throws(SkipReason) {
+        self.element = element
+        self.mediaFiles = try Self.mediaFiles(of: element, creative: creative, gleaner: &gleaner)
+        self.durationMilliseconds = try Self.duration(of: element, options: options)
+    }
+
+    private static func duration(of linear: MarkupElement, options: VASTReadingOptions) throws(SkipReason) -> Int {
+        let text = linear.child("Duration")?.text.trimmed ?? ""
+        guard !text.isEmpty else { throw .noDuration }
+        guard let duration = VASTTime.milliseconds(text), duration > 0 else { throw .unusableDuration(text) }
+        guard duration <= options.durationMillisecondsMax else {
+            throw .tooLong(milliseconds: duration, maximum: options.durationMillisecondsMax)
+        }
+        return duration
+    }
+
+    // MARK: Media
+
+    private static func mediaFiles(
+        of linear: MarkupElement,
+        creative: MarkupElement,
+        gleaner: inout VASTGleaner
+    ) throws(SkipReason) -> [AdMediaFile] {
+        let before = gleaner.leftOut.count
+        var files: [AdMediaFile] = []
+        // Mezzanine, InteractiveCreativeFile and ClosedCaptionFiles are there too and are not for playing.
+        let elements = linear.children(named: "MediaFiles").flatMap { $0.children(named: "MediaFile") }
+        for element in elements {
+            guard let file = self.mediaFile(element, creative: creative, gleaner: &gleaner) else { continue }
+            guard files.count < gleaner.limits.mediaFilesPerAdMax else {
+                let maximum = gleaner.limits.mediaFilesPerAdMax
+                gleaner.leave(element, because: .pastLimit(name: "mediaFilesPerAdMax", maximum: maximum))
+                continue
+            }
+            files.append(file)
+        }
+        guard files.isEmpty else { return files }
+        let leftOut = Array(gleaner.leftOut[before...])
+        let frameworks = leftOut.compactMap { self.framework($0.reason) }
+        guard !elements.isEmpty else {
+            let interactive = linear.child("MediaFiles")?.child("InteractiveCreativeFile")
+            throw interactive.map { .needsFramework($0.attribute("apiFramework") ?? "SIMID") } ?? .noMediaFile
+        }
+        if let name = frameworks.first, frameworks.count == leftOut.count { throw .needsFramework(name) }
+        throw .noUsableMediaFile(leftOut)
+    }
+
+    private static func framework(_ reason: LeftOut.Reason) -> String? {
+        switch reason {
+        case .needsFramework(let name): name
+        case .executable(let type): type
+        default: nil
+        }
+    }
+
+    private static func mediaFile(
+        _ element: MarkupElement,
+        creative: MarkupElement,
+        gleaner: inout VASTGleaner
+    ) -> AdMediaFile? {
+        let type = gleaner.identifier(element, "type") ?? ""
+        if let framework = element.attribute("apiFramework") ?? creative.attribute("apiFramework") {
+            gleaner.leave(element, because: .needsFramework(framework))
+            return nil
+        }
+        if self.isExecutable(type) {
+            gleaner.leave(element, because: .executable(type: type))
+            return nil
+        }
+        guard let url = gleaner.url(of: element) else { return nil }
+        var file = AdMediaFile(url: url, type: type, delivery: self.delivery(element.attribute("delivery"), type: type))
+        file.id = gleaner.identifier(element, "id")
+        file.codec = gleaner.identifier(element, "codec")
+        file.bitrate = element.number("bitrate")
+        file.bitrateMin = element.number("minBitrate")
+        file.bitrateMax = element.number("maxBitrate")
+        file.width = element.number("width")
+        file.height = element.number("height")
+        return file
+    }
+
+    /// Whether a file of a MIME type is a program: scripts, pages and Flash, with which VPAID came before it was named.
+    private static func isExecutable(_ type: String) -> Bool {
+        let type = type.lowercased()
+        return type.contains("javascript") || type.contains("ecmascript") || type.contains("html")
+            || type.contains("shockwave")
+    }
+
+    private static func delivery(_ text: String?, type: String) -> AdMediaFile.Delivery {
+        if let delivery = text.flatMap({ AdMediaFile.Delivery(rawValue: $0.lowercased()) }) { return delivery }
+        let type = type.lowercased()
+        return type.contains("mpegurl") || type.contains("dash+xml") ? .streaming : .progressive
+    }
+}

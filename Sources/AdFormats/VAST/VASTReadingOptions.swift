@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What to take from a VAST document, and how much.
+public struct VASTReadingOptions: Hashable, Sendable {
+    /// Whether to take all stand-alone ads of a document without a pod, in document order.
+    ///
+    /// If not, only the first that can be played is taken. A document with a pod is not affected.
+    public var allStandAlone: Bool
+    /// The longest ad to take, in milliseconds (default 1 h); a longer one is skipped.
+    public var durationMillisecondsMax: Int
+    /// The bounds of the document and of what is taken from it.
+    public var limits: AdFormatLimits
+
+    /// Options; all have defaults.
+    public init(
+        allStandAlone: Bool = false,
+        durationMillisecondsMax: Int = 3_600_000,
+        limits: AdFormatLimits = AdFormatLimits()
+    ) {
+        self.allStandAlone = allStandAlone
+        self.durationMillisecondsMax = durationMillisecondsMax
+        self.limits = limits
+    }
+}

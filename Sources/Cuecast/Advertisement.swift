@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// One advertisement: what to play and what to show.
+///
+/// Playing and showing it is the app's work. Nothing of it ever changes.
+public final class Advertisement: Sendable, Identifiable {
+    /// The same advertisement in one encoding.
+    public struct MediaFile: Hashable, Sendable {
+        /// Where it is, http or https.
+        public let url: String
+        /// MIME type, for instance `audio/mpeg`.
+        public let type: String
+        /// Kilobits per second; `nil`: not known.
+        public let bitrate: Int?
+        /// Width in pixels, for video; `nil`: not known.
+        public let width: Int?
+        /// Height in pixels, for video; `nil`: not known.
+        public let height: Int?
+        /// The codec as RFC 4281 names it; `nil`: not known.
+        public let codec: String?
+        /// Whether it is a stream, and not a file to download.
+        public let isStreaming: Bool
+    }
+
+    /// The picture that is shown while the advertisement plays.
+    public struct Banner: Hashable, Sendable {
+        /// Where the picture is, http or https.
+        public let imageURL: String
+        /// What opens when the listener acts on it; `nil`: nothing.
+        public let targetURL: String?
+        /// Width in pixels; `nil`: not known.
+        public let width: Int?
+        /// Height in pixels; `nil`: not known.
+        public let height: Int?
+        /// What to read out instead; `nil`: nothing given.
+        public let alternativeText: String?
+        /// MIME type; `nil`: not known.
+        public let type: String?
+    }
+
+    /// A URL that is called when something happens, where the app has turned tracking on.
+    public struct Tracker: Hashable, Sendable {
+        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`.
+        public let event: String
+        /// What to call; it may hold VAST macros.
+        public let url: String
+        /// For `progress`: how far into the advertisement.
+        public let offset: Duration?
+    }
+
+    /// Where the advertisement stands in its break.
+    public struct PodPosition: Hashable, Sendable {
+        /// 1 for the first advertisement of the break.
+        public let index: Int
+        /// How many advertisements the break has for this listener, with those whose time was over.
+        public let count: Int
+    }
+
+    /// A number that is the same for the same `adID` everywhere: a hash of 63 bits.
+    public let id: Int
+    /// The broadcaster's key of the advertisement, unique in its break.
+    public let adID: String
+    /// The break that it belongs to.
+    public let breakID: String
+    /// Its name; may be empty.
+    public let title: String
+    /// Who advertises; may be empty.
+    public let advertiser: String
+    /// Text to show; may be empty.
+    public let advertisementDescription: String
+    /// The media file to play: the first audio file, or the first one where there is no audio.
+    public let audioFileUrl: String
+    /// How long it plays, in seconds, rounded up.
+    public let duration: Int
+    /// How long it plays.
+    public let exactDuration: Duration
+    /// From when on the listener may skip it; `nil`: never.
+    public let skipOffset: Duration?
+    /// The same advertisement in several encodings; at least one.
+    public let mediaFiles: [MediaFile]
+    /// What opens when the listener acts on the banner.
+    public let bannerTargetUrl: String?
+    /// The banner's square picture.
+    public let bannerFileUrl: String?
+    /// The banner with all that is known of it.
+    public let banner: Banner?
+    /// What opens when the listener acts on the advertisement.
+    public let clickThroughURL: String?
+    /// Where it stands in its break.
+    public let podPosition: PodPosition
+    /// What to call when something happens, where the app has turned tracking on.
+    public let trackers: [Tracker]
+
+    let key: AdvertisementKey
+    /// The batch's delivery token, which acknowledgements echo.
+    let delivery: [UInt8]
+
+    init(_ content: AdvertisementContent, breakID: BreakID, delivery: [UInt8], position: PodPosition) {
+        self.key = AdvertisementKey(breakID: breakID, id: content.id)
+        self.delivery = delivery
+        self.adID = content.id.description
+        self.id = Int(truncatingIfNeeded: StableHash.hash([Array(content.id.description.utf8)]) & UInt64(Int.max))
+        self.breakID = breakID.description
+        self.title = content.title
+        self.advertiser = content.advertiser
+        self.advertisementDescription = content.text
+        self.mediaFiles = content.media.map(MediaFile.init)
+        // The wire refuses an advertisement without media.
+        self.audioFileUrl =
+            (content.media.first { $0.type.lowercased().hasPrefix("audio/") } ?? content.media.first)?.url ?? ""
+        self.exactDuration = content.duration
+        let (seconds, attoseconds) = content.duration.components
+        self.duration = Int(seconds) + (attoseconds > 0 ? 1 : 0)
+        self.skipOffset = content.skipOffset
+        self.clickThroughURL = content.clickThroughURL.nonEmpty
+        self.banner = content.banner.map(Banner.init)
+        self.bannerFileUrl = content.banner?.imageURL
+        self.bannerTargetUrl = content.banner.flatMap { $0.targetURL.nonEmpty ?? content.clickThroughURL.nonEmpty }
+        self.podPosition = position
+        self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
+    }
+}
+
+/// The name under which older apps know ``Advertisement``.
+public typealias MycrocastAdvertisement = Advertisement
+
+extension Advertisement: Hashable, CustomStringConvertible {
+    /// Whether both are the same advertisement of the same break.
+    public static func == (left: Advertisement, right: Advertisement) -> Bool { left.key == right.key }
+
+    /// Hashes the break and the advertisement's key.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.key) }
+
+    /// The break and the advertisement's key.
+    public var description: String { "\(self.breakID)/\(self.adID)" }
+}
+
+/// The name of one advertisement in its stream.
+struct AdvertisementKey: Hashable, Sendable {
+    let breakID: BreakID
+    let id: AdvertisementID
+}
+
+extension Advertisement.MediaFile {
+    init(_ file: AdvertisementContent.MediaFile) {
+        self.url = file.url
+        self.type = file.type
+        self.bitrate = file.bitrateKilobitsPerSecond.nonZero
+        self.width = file.width.nonZero
+        self.height = file.height.nonZero
+        self.codec = file.codec.nonEmpty
+        self.isStreaming = file.streaming
+    }
+}
+
+extension Advertisement.Banner {
+    init(_ banner: AdvertisementContent.Banner) {
+        self.imageURL = banner.imageURL
+        self.targetURL = banner.targetURL.nonEmpty
+        self.width = banner.width.nonZero
+        self.height = banner.height.nonZero
+        self.alternativeText = banner.alternativeText.nonEmpty
+        self.type = banner.type.nonEmpty
+    }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { self.isEmpty ? nil : self }
+}
+
+extension UInt32 {
+    fileprivate var nonZero: Int? { self == 0 ? nil : Int(self) }
+}

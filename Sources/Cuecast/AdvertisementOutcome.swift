@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// What became of one advertisement: the one thing that is told to the gateway about it.
+public struct AdvertisementOutcome: Hashable, Sendable {
+    /// The kinds of outcome.
+    @nonexhaustive
+    public enum Result: Hashable, Sendable {
+        /// It was heard, for `heard`.
+        case played
+        /// It was not heard.
+        case ignored(IgnoreReason)
+        /// It could not be played; the VAST error code (VAST 4.3 section 2.3.6.3).
+        case failed(vastError: Int)
+    }
+
+    /// How sure it is.
+    public enum Evidence: Hashable, Sendable {
+        /// The app said so.
+        case reported
+        /// The client concluded it from the time that passed.
+        case inferred
+    }
+
+    /// The advertisement.
+    public let advertisement: Advertisement
+    /// What became of it.
+    public let result: Result
+    /// How sure that is.
+    public let evidence: Evidence
+    /// How much of it was heard, pauses not counted.
+    public let heard: Duration
+    /// How many quarters of it were passed, 0 to 4.
+    public let quartiles: Int
+    /// Whether it was muted at some time.
+    public let muted: Bool
+}
+
+/// Why an advertisement was not heard.
+@nonexhaustive
+public enum IgnoreReason: Hashable, Sendable, CaseIterable {
+    /// The app dropped it.
+    case user
+    /// Its time was over before it could be handed out.
+    case expired
+    /// Another advertisement was playing in its time.
+    case overlap
+    /// The listener had muted the player.
+    case muted
+    /// The broadcaster cancelled the break.
+    case cancelled
+    /// The broadcaster ended the break before its time.
+    case endedEarly
+    /// The listener moved ahead in the programme, past its time.
+    case skippedOver
+    /// The break was prepared, but never started.
+    case notStarted
+}
+
+extension IgnoreReason {
+    var wire: Outcome.Reason {
+        switch self {
+        case .user: .user
+        case .expired: .expired
+        case .overlap: .overlap
+        case .muted: .muted
+        case .cancelled: .cancelled
+        case .endedEarly: .endedEarly
+        case .skippedOver: .skippedOver
+        case .notStarted: .notStarted
+        }
+    }
+}
+
+extension AdvertisementOutcome {
+    /// An advertisement that was never handed out.
+    static func ignored(_ advertisement: Advertisement, _ reason: IgnoreReason) -> AdvertisementOutcome {
+        AdvertisementOutcome(
+            advertisement: advertisement,
+            result: .ignored(reason),
+            evidence: reason == .user ? .reported : .inferred,
+            heard: .zero,
+            quartiles: 0,
+            muted: false
+        )
+    }
+
+    func wire(occurred: Timestamp) -> Outcome {
+        var outcome = Outcome(
+            advertisementID: self.advertisement.key.id,
+            kind: .played,
+            evidence: self.evidence == .reported ? .reported : .inferred,
+            heard: self.heard,
+            quartiles: UInt32(clamping: self.quartiles),
+            muted: self.muted,
+            occurred: occurred
+        )
+        switch self.result {
+        case .played: break
+        case .ignored(let reason):
+            outcome.kind = .ignored
+            outcome.reason = reason.wire
+        case .failed(let code):
+            outcome.kind = .failed
+            outcome.vastError = UInt32(clamping: code)
+        }
+        return outcome
+    }
+}
+
+/// What the app tells about an advertisement that it plays.
+@nonexhaustive
+public enum AdvertisementReport: Hashable, Sendable {
+    /// It is heard now.
+    case started
+    /// The end of a quarter was passed: 1 to 4. Earlier ones count as passed too.
+    case quartile(Int)
+    /// It was played to its end.
+    case completed
+    /// It could not be played: a VAST error code, 100 to 999 (VAST 4.3 section 2.3.6.3). 900 where none fits.
+    case failed(vastError: Int)
+    /// The listener skipped the rest of it.
+    case skipped
+    /// The listener muted it.
+    case muted
+    /// The listener unmuted it.
+    case unmuted
+    /// It does not go on for now.
+    case paused
+    /// It goes on.
+    case resumed
+}
+
+/// Why a report was not taken.
+@nonexhaustive
+public enum ReportRefusal: Hashable, Sendable {
+    /// The advertisement's outcome stands already.
+    case alreadyClosed
+    /// The advertisement is not one that was handed out in this session.
+    case notHandedOut
+    /// The same was reported before, or a later quarter was.
+    case repeated
+    /// It does not fit: resumed without a pause, a quarter other than 1 to 4, an error code out of range.
+    case invalid
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// One outcome that the gateway has not confirmed yet, with all that telling it takes, also in a later session.
+struct OutboxRecord: Hashable, Sendable {
+    /// Counts the records of one outbox.
+    var number: UInt64
+    var session: SessionID
+    /// The ticket of that session.
+    var ticket: [UInt8]
+    var key: BreakKey
+    /// As the batch carried it.
+    var delivery: [UInt8]
+    var outcome: Outcome
+}
+
+/// Tells outcomes until the gateway confirms them: in groups per session and break, each again after a growing wait.
+struct AcknowledgementQueue: Sendable {
+    /// The most groups that are told at the same time.
+    static let groupsInFlightMax = 8
+
+    /// What one request can tell.
+    struct GroupKey: Hashable, Sendable {
+        let session: SessionID
+        let key: BreakKey
+        let delivery: [UInt8]
+    }
+
+    /// Records that are not told any more without being confirmed.
+    struct GivenUp: Hashable, Sendable {
+        var records: [OutboxRecord]
+        var reason: String
+    }
+
+    private struct Group: Sendable {
+        /// By number.
+        var records: [OutboxRecord]
+        /// How many of them, from the first on, are told now; 0: none.
+        var inFlight = 0
+        /// How many are told at once: one after a whole group was refused, to find out which is at fault.
+        var atOnce = WireLimits.outcomesPerRequestMax
+        var notBefore: LocalInstant?
+        var retries: Backoff
+    }
+
+    private var groups: [GroupKey: Group] = [:]
+    private var lastNumber: UInt64 = 0
+    private let recordsMax: Int
+    private let retries: Backoff
+    private(set) var count = 0
+
+    init(recordsMax: Int, retries: Backoff, kept: [OutboxRecord]) {
+        self.recordsMax = recordsMax
+        self.retries = retries
+        for record in kept.sorted(by: { $0.number < $1.number }) { self.insert(record) }
+    }
+
+    /// Adds an outcome.
+    ///
+    /// - Returns: Its record, and what had to make room for it.
+    mutating func add(
+        _ outcome: Outcome,
+        session: SessionID,
+        ticket: [UInt8],
+        key: BreakKey,
+        delivery: [UInt8]
+    ) -> (record: OutboxRecord, givenUp: GivenUp?) {
+        let givenUp = self.count >= self.recordsMax ? self.giveUpOldest() : nil
+        let record = OutboxRecord(
+            number: self.lastNumber + 1,
+            session: session,
+            ticket: ticket,
+            key: key,
+            delivery: delivery,
+            outcome: outcome
+        )
+        self.insert(record)
+        return (record, givenUp)
+    }
+
+    private mutating func insert(_ record: OutboxRecord) {
+        let id = GroupKey(session: record.session, key: record.key, delivery: record.delivery)
+        self.lastNumber = max(self.lastNumber, record.number)
+        self.count += 1
+        self.groups[id, default: Group(records: [], retries: self.retries)].records.append(record)
+    }
+
+    private mutating func giveUpOldest() -> GivenUp? {
+        let candidates = self.groups.compactMap { id, group in
+            group.records.count > group.inFlight ? (id, group.records[group.inFlight]) : nil
+        }
+        guard let (id, record) = candidates.min(by: { $0.1.number < $1.1.number }) else { return nil }
+        self.remove([record], from: id)
+        return GivenUp(records: [record], reason: "more than \(self.recordsMax) outcomes are not confirmed")
+    }
+
+    /// What is to be told now, oldest first; each answer comes back by its group.
+    mutating func due(now: LocalInstant, room: Int) -> [(id: GroupKey, records: [OutboxRecord])] {
+        let free = min(room, Self.groupsInFlightMax - self.groups.values.count { $0.inFlight > 0 })
+        guard free > 0 else { return [] }
+        let ready = self.groups.filter { $0.value.inFlight == 0 && ($0.value.notBefore ?? now) <= now }
+            .sorted { ($0.value.records.first?.number ?? 0) < ($1.value.records.first?.number ?? 0) }
+        return ready.prefix(free)
+            .map { id, group in
+                let records = Array(group.records.prefix(group.atOnce))
+                self.groups[id]?.inFlight = records.count
+                return (id, records)
+            }
+    }
+
+    /// When `due` has something to do, given room for requests.
+    func nextDeadline(now: LocalInstant) -> LocalInstant? {
+        guard self.groups.values.count(where: { $0.inFlight > 0 }) < Self.groupsInFlightMax else { return nil }
+        return self.groups.values.lazy.filter { $0.inFlight == 0 }.map { $0.notBefore ?? now }.min()
+    }
+
+    /// The gateway recorded `recorded` outcomes of the group durably.
+    mutating func confirmed(
+        _ id: GroupKey,
+        recorded: Int,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> (confirmed: [OutboxRecord], givenUp: GivenUp?) {
+        guard let group = self.groups[id], group.inFlight > 0 else { return ([], nil) }
+        let told = Array(group.records.prefix(group.inFlight))
+        guard recorded >= told.count else {
+            return ([], self.refused(id, reason: "the gateway did not record it", now: now, jitter: &jitter))
+        }
+        self.groups[id]?.inFlight = 0
+        self.groups[id]?.notBefore = nil
+        self.groups[id]?.retries.reset()
+        self.remove(told, from: id)
+        return (told, nil)
+    }
+
+    /// The gateway answered the group with something else than a confirmation.
+    mutating func refused(
+        _ id: GroupKey,
+        _ refusal: Refusal,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> GivenUp? {
+        guard refusal.status.canRetry else {
+            return self.refused(id, reason: refusal.description, now: now, jitter: &jitter)
+        }
+        self.again(id, atLeast: refusal.retryAfter, now: now, jitter: &jitter)
+        return nil
+    }
+
+    /// For good: then a group is told one by one, so that only what is at fault is given up.
+    private mutating func refused(
+        _ id: GroupKey,
+        reason: String,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> GivenUp? {
+        guard let group = self.groups[id], group.inFlight > 0 else { return nil }
+        if group.inFlight > 1 {
+            self.groups[id]?.atOnce = 1
+            self.groups[id]?.inFlight = 0
+            return nil
+        }
+        let told = Array(group.records.prefix(1))
+        self.groups[id]?.inFlight = 0
+        self.remove(told, from: id)
+        return GivenUp(records: told, reason: reason)
+    }
+
+    /// No reply came in time: tell it again.
+    mutating func unanswered(_ id: GroupKey, now: LocalInstant, jitter: inout JitterSource) {
+        self.again(id, atLeast: .zero, now: now, jitter: &jitter)
+    }
+
+    /// The connection is gone: tell it again on the next one.
+    mutating func abandoned(_ id: GroupKey) {
+        self.groups[id]?.inFlight = 0
+    }
+
+    /// The last chance of this session: what waits is told without waiting.
+    mutating func hurry() {
+        for id in self.groups.keys { self.groups[id]?.notBefore = nil }
+    }
+
+    private mutating func again(
+        _ id: GroupKey,
+        atLeast: Duration,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) {
+        guard var group = self.groups[id], group.inFlight > 0 else { return }
+        group.inFlight = 0
+        group.notBefore = now + group.retries.next(using: &jitter, atLeast: atLeast)
+        self.groups[id] = group
+    }
+
+    private mutating func remove(_ records: [OutboxRecord], from id: GroupKey) {
+        let numbers = Set(records.map(\.number))
+        self.groups[id]?.records.removeAll { numbers.contains($0.number) }
+        self.count -= records.count
+        if self.groups[id]?.records.isEmpty == true { self.groups[id] = nil }
+    }
+}

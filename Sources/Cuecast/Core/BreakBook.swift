@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// The breaks of the stream as this listener knows them, each from its first notice to its end.
+///
+/// ```
+/// waiting → requested → held → queued        any of them → closed
+///    ↑__________|  (no reply, asked to come again)
+/// ```
+/// A break gets its batch once and is queued once per session: `queued` and `closed` never go back.
+struct BreakBook: Sendable {
+    /// The most breaks that are followed at a time; further ones are left out, with an event.
+    static let followedMax = 256
+    /// How many closed breaks are remembered, so that none is given twice.
+    static let rememberedMax = 1_024
+    /// How much longer than to its end a queued break is followed, so that late notices still find it.
+    static let followedAfterEnd = Duration.seconds(60)
+
+    struct Batch: Hashable, Sendable {
+        var advertisements: [Advertisement]
+        /// When the first of them begins, where that is not the start of the break: those before it were left out.
+        var contentStart: Timestamp?
+    }
+
+    enum Phase: Hashable, Sendable {
+        /// The batch is to be asked for, when its time has come and not before `retryAt`.
+        case waiting(retryAt: LocalInstant?)
+        case requested
+        /// The batch is here; the listener does not hear the break yet.
+        case held(Batch)
+        /// The batch was given to the queue.
+        case queued
+    }
+
+    struct Entry: Sendable {
+        /// The latest notice of the break.
+        var notice: Notice
+        var phase = Phase.waiting(retryAt: nil)
+        var retries: Backoff
+    }
+
+    /// What follows for others from what happened to a break.
+    enum Effect: Hashable, Sendable {
+        /// The break is new, or its times have changed.
+        case announced(Notice)
+        /// Ask for the batch.
+        case request(BreakID)
+        /// The batch is here.
+        case ready(Notice, [Advertisement])
+        /// Queue these; they begin at `contentStart` in the programme.
+        case queue(Notice, [Advertisement], contentStart: Timestamp?)
+        /// These are not played, for a reason that is told to the gateway.
+        case ignored([Advertisement], IgnoreReason)
+        /// Advertisements that were not queued yet are withdrawn.
+        case withdrawn(BreakID, AdvertisementWithdrawal.Reason, [Advertisement])
+        /// A queued break is cancelled.
+        case queuedCancelled(BreakID, AdvertisementWithdrawal.Reason)
+        /// The end of a queued break has changed.
+        case queuedEnds(BreakID, at: Timestamp, early: Bool)
+        /// Nothing of the break will be played by this listener.
+        case missed(Notice, reason: String)
+    }
+
+    private(set) var entries: [BreakID: Entry] = [:]
+    /// Breaks that are over for this listener.
+    ///
+    /// The reason is what a batch that is still on its way is ignored for.
+    private var closed: [BreakID: IgnoreReason] = [:]
+    private var closedInOrder: [BreakID] = []
+    private let retries: Backoff
+
+    init(retries: Backoff) {
+        self.retries = retries
+    }
+
+    /// Whether a break that plays before the stream has not come to the queue yet, nor been given up.
+    var awaitsPreStream: Bool {
+        self.entries.values.contains { $0.notice.preStream && $0.phase != .queued }
+    }
+
+    /// The advertisements that are here, but not queued.
+    var held: [Advertisement] {
+        self.inOrder.flatMap { entry -> [Advertisement] in
+            guard case .held(let batch) = entry.value.phase else { return [] }
+            return batch.advertisements
+        }
+    }
+
+    // MARK: Notices
+
+    /// Takes one notice in.
+    ///
+    /// `takesPreStream` says that the stream has not begun yet for this listener.
+    mutating func apply(_ notice: Notice, takesPreStream: Bool, at moment: Moment) -> [Effect] {
+        guard let id = notice.breakID, self.closed[id] == nil else { return [] }
+        guard var entry = self.entries[id] else {
+            return self.open(id, notice, takesPreStream: takesPreStream, at: moment)
+        }
+        let known = entry.notice
+        // An answer to a join repeats what may have been applied before.
+        if known.position.epoch == notice.position.epoch, notice.position.sequence <= known.position.sequence {
+            return []
+        }
+        entry.notice = notice
+        entry.notice.start = notice.start ?? known.start
+        self.entries[id] = entry
+        switch notice.kind {
+        case .cancelled: return self.cancel(id, notice.cancelReason == .notStarted ? .notStarted : .cancelled)
+        case .ended where entry.notice.start == nil: return self.cancel(id, .endedEarly)
+        case .available, .updated, .ended, .head: break
+        }
+        switch entry.phase {
+        case .waiting, .requested:
+            return Self.sameTimes(known, entry.notice) ? [] : [.announced(entry.notice)]
+        case .held(let batch):
+            guard notice.kind == .ended else {
+                return Self.sameTimes(known, entry.notice) ? [] : [.announced(entry.notice)]
+            }
+            return self.endHeld(id, batch, at: moment)
+        case .queued:
+            let before = known.end
+            guard let end = entry.notice.end, end != before else { return [] }
+            let early = notice.kind == .ended || before.map { end < $0 } ?? true
+            return [.queuedEnds(id, at: end, early: early)]
+        }
+    }
+
+    /// A snapshot holds every open break: those that it leaves out are over.
+    mutating func snapshot(holds present: Set<BreakID>, at moment: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
+            // What ends in this moment is left out too, and was not cancelled.
+            let isOver = entry.notice.playLimit.local(at: moment) <= moment.now + .seconds(1)
+            if !isOver { effects += self.cancel(id, .cancelled) }
+        }
+        return effects
+    }
+
+    private mutating func open(
+        _ id: BreakID,
+        _ notice: Notice,
+        takesPreStream: Bool,
+        at moment: Moment
+    ) -> [Effect] {
+        let isOver = notice.kind == .cancelled || (notice.kind == .ended && notice.start == nil)
+        guard !isOver, !notice.preStream || takesPreStream else {
+            self.remember(id, .cancelled)
+            return []
+        }
+        guard self.entries.count < Self.followedMax else {
+            return [.missed(notice, reason: "more than \(Self.followedMax) breaks are open")]
+        }
+        self.entries[id] = Entry(notice: notice, retries: self.retries)
+        return [.announced(notice)]
+    }
+
+    private mutating func cancel(_ id: BreakID, _ reason: AdvertisementWithdrawal.Reason) -> [Effect] {
+        guard let entry = self.entries[id] else { return [] }
+        self.close(id, reason.ignoreReason)
+        return switch entry.phase {
+        case .waiting, .requested: [.withdrawn(id, reason, [])]
+        case .held(let batch):
+            [.ignored(batch.advertisements, reason.ignoreReason), .withdrawn(id, reason, batch.advertisements)]
+        case .queued: [.queuedCancelled(id, reason)]
+        }
+    }
+
+    /// A break that was not heard yet ends early: what no longer fits is dropped now.
+    private mutating func endHeld(_ id: BreakID, _ batch: Batch, at moment: Moment) -> [Effect] {
+        guard let entry = self.entries[id], let start = entry.notice.start, let end = entry.notice.end else {
+            return []
+        }
+        let begin = max(batch.contentStart ?? start, min(moment.playhead, end))
+        let fitting = Trimmed.fitting(
+            batch.advertisements,
+            from: begin,
+            before: end,
+            endMode: entry.notice.endMode
+        )
+        let dropped = Array(batch.advertisements.dropFirst(fitting))
+        var effects: [Effect] = [.announced(entry.notice)]
+        if fitting == 0 {
+            self.close(id, .endedEarly)
+            effects = []
+        } else {
+            let kept = Array(batch.advertisements.prefix(fitting))
+            self.entries[id]?.phase = .held(Batch(advertisements: kept, contentStart: batch.contentStart))
+        }
+        guard !dropped.isEmpty else { return effects }
+        return effects + [.ignored(dropped, .endedEarly), .withdrawn(id, .endedEarly, dropped)]
+    }
+
+    private static func sameTimes(_ left: Notice, _ right: Notice) -> Bool {
+        left.start == right.start && left.duration == right.duration
+    }
+
+    // MARK: Batches
+
+    /// The gateway gave the batch.
+    mutating func batchArrived(_ id: BreakID, _ batch: ListenerReply.Batch, at moment: Moment) -> [Effect] {
+        let count = batch.skipped + batch.advertisements.count
+        let advertisements = batch.advertisements.enumerated()
+            .map { index, content in
+                Advertisement(
+                    content,
+                    breakID: id,
+                    delivery: batch.delivery,
+                    position: .init(index: batch.skipped + index + 1, count: count)
+                )
+            }
+        guard var entry = self.entries[id] else {
+            // It was cancelled while the batch was on its way: what was delivered needs an outcome.
+            return self.closed[id].map { [.ignored(advertisements, $0)] } ?? []
+        }
+        guard entry.phase == .requested else { return [] }
+        var contentStart: Timestamp?
+        if batch.skipped > 0, let start = entry.notice.start { contentStart = max(start, moment.playhead) }
+        entry.phase = .held(Batch(advertisements: advertisements, contentStart: contentStart))
+        self.entries[id] = entry
+        return [.ready(entry.notice, advertisements)]
+    }
+
+    /// The gateway gave no batch.
+    mutating func batchRefused(
+        _ id: BreakID,
+        _ refusal: Refusal,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> [Effect] {
+        guard let entry = self.entries[id], entry.phase == .requested else { return [] }
+        if refusal.status.canRetry {
+            self.retry(id, atLeast: refusal.retryAfter, now: now, jitter: &jitter)
+            return []
+        }
+        self.close(id, .expired)
+        return [.missed(entry.notice, reason: refusal.description)]
+    }
+
+    /// No reply came in time: ask again.
+    mutating func batchUnanswered(_ id: BreakID, now: LocalInstant, jitter: inout JitterSource) {
+        guard self.entries[id]?.phase == .requested else { return }
+        self.retry(id, atLeast: .zero, now: now, jitter: &jitter)
+    }
+
+    /// The connection is gone: ask again on the next one.
+    mutating func batchAbandoned(_ id: BreakID) {
+        guard self.entries[id]?.phase == .requested else { return }
+        self.entries[id]?.phase = .waiting(retryAt: nil)
+    }
+
+    private mutating func retry(_ id: BreakID, atLeast: Duration, now: LocalInstant, jitter: inout JitterSource) {
+        guard var entry = self.entries[id] else { return }
+        entry.phase = .waiting(retryAt: now + entry.retries.next(using: &jitter, atLeast: atLeast))
+        self.entries[id] = entry
+    }
+
+    // MARK: Time
+
+    /// Does what its time has come for.
+    ///
+    /// At most `room` requests are made; advertisements whose time is over are dropped with the reason `late`.
+    mutating func due(
+        at moment: Moment,
+        session: SessionID,
+        room: Int,
+        late: IgnoreReason = .expired
+    ) -> [Effect] {
+        var effects: [Effect] = []
+        var room = room
+        for (id, entry) in self.inOrder {
+            switch entry.phase {
+            case .waiting(let retryAt):
+                if self.fetchLimit(of: entry).isReached(at: moment) {
+                    self.close(id, late)
+                    effects.append(
+                        .missed(entry.notice, reason: "its time was over before its advertisements could be asked for")
+                    )
+                } else if room > 0, self.requestTime(id, entry, retryAt, session, moment) <= moment.now {
+                    room -= 1
+                    self.entries[id]?.phase = .requested
+                    effects.append(.request(id))
+                }
+            case .requested: break
+            case .held(let batch): effects += self.dueHeld(id, entry, batch, at: moment, late: late)
+            case .queued:
+                let forget = entry.notice.playLimit.local(at: moment) + Self.followedAfterEnd
+                if forget <= moment.now { self.close(id, .expired) }
+            }
+        }
+        return effects
+    }
+
+    private mutating func dueHeld(
+        _ id: BreakID,
+        _ entry: Entry,
+        _ batch: Batch,
+        at moment: Moment,
+        late: IgnoreReason
+    ) -> [Effect] {
+        let all = batch.advertisements
+        guard let start = entry.notice.start, !entry.notice.preStream else {
+            if entry.notice.playLimit.isReached(at: moment) {
+                let reason = entry.notice.preStream ? late : .notStarted
+                self.close(id, reason)
+                guard !entry.notice.preStream else {
+                    return [
+                        .ignored(all, reason), .missed(entry.notice, reason: "its time was over before it was here"),
+                    ]
+                }
+                return [.ignored(all, .notStarted), .withdrawn(id, .notStarted, all)]
+            }
+            guard entry.notice.preStream else { return [] }
+            self.entries[id]?.phase = .queued
+            return [.queue(entry.notice, all, contentStart: nil)]
+        }
+        guard moment.playhead >= start else { return [] }
+        let trimmed = Trimmed(
+            all,
+            start: batch.contentStart ?? start,
+            end: entry.notice.end ?? entry.notice.expires,
+            exact: entry.notice.exact,
+            playhead: moment.playhead
+        )
+        var effects: [Effect] = trimmed.dropped.isEmpty ? [] : [.ignored(trimmed.dropped, late)]
+        if trimmed.kept.isEmpty {
+            self.close(id, late)
+            effects.append(.missed(entry.notice, reason: "its time was over before it was here"))
+        } else {
+            self.entries[id]?.phase = .queued
+            // What remains begins now where it begins late: nothing is played from its middle.
+            let contentStart = trimmed.dropped.isEmpty ? batch.contentStart ?? start : moment.playhead
+            effects.append(.queue(entry.notice, trimmed.kept, contentStart: contentStart))
+        }
+        return effects
+    }
+
+    /// When `due` has something to do; `nil`: when something else happens.
+    func nextDeadline(at moment: Moment, session: SessionID, room: Int) -> LocalInstant? {
+        var next: LocalInstant?
+        for (id, entry) in self.entries {
+            switch entry.phase {
+            case .waiting(let retryAt):
+                next = earlier(next, self.fetchLimit(of: entry).local(at: moment))
+                if room > 0 { next = earlier(next, self.requestTime(id, entry, retryAt, session, moment)) }
+            case .requested, .queued: break
+            case .held:
+                guard let start = entry.notice.start, !entry.notice.preStream else {
+                    next = earlier(next, entry.notice.playLimit.local(at: moment))
+                    continue
+                }
+                next = earlier(next, moment.local(playhead: start))
+            }
+        }
+        return next
+    }
+
+    /// In the window, at this listener's slot; at once where that is over.
+    ///
+    /// Before the stream there is no time to spread.
+    private func requestTime(
+        _ id: BreakID,
+        _ entry: Entry,
+        _ retryAt: LocalInstant?,
+        _ session: SessionID,
+        _ moment: Moment
+    ) -> LocalInstant {
+        var time = LocalInstant.start
+        if let window = entry.notice.window, !entry.notice.preStream {
+            time = moment.local(gateway: RequestSlot.instant(in: window, session: session, break: id))
+        }
+        return max(time, retryAt ?? time)
+    }
+
+    /// From when on a batch is of no use.
+    private func fetchLimit(of entry: Entry) -> PlayLimit {
+        switch entry.notice.playLimit {
+        case .playhead(let end): .playhead(min(end, entry.notice.expires))
+        case .gateway: entry.notice.playLimit
+        }
+    }
+
+    private var inOrder: [(key: BreakID, value: Entry)] {
+        self.entries.sorted {
+            ($0.value.notice.start?.microseconds ?? .min, $0.key) < (
+                $1.value.notice.start?.microseconds ?? .min, $1.key
+            )
+        }
+    }
+
+    private mutating func close(_ id: BreakID, _ reason: IgnoreReason) {
+        self.entries[id] = nil
+        self.remember(id, reason)
+    }
+
+    private mutating func remember(_ id: BreakID, _ reason: IgnoreReason) {
+        guard self.closed.updateValue(reason, forKey: id) == nil else { return }
+        self.closedInOrder.append(id)
+        if self.closedInOrder.count > Self.rememberedMax {
+            self.closed[self.closedInOrder.removeFirst()] = nil
+        }
+    }
+}
+
+extension Notice {
+    /// The end of the break in the programme; `nil`: open.
+    var end: Timestamp? {
+        guard let start = self.start, let duration = self.duration else { return nil }
+        return start + duration
+    }
+
+    /// Until when advertisements of the break may be handed out.
+    var playLimit: PlayLimit {
+        if self.preStream || self.start == nil { return .gateway(self.expires) }
+        return .playhead(self.end ?? self.expires)
+    }
+}
+
+extension AdvertisementWithdrawal.Reason {
+    var ignoreReason: IgnoreReason {
+        switch self {
+        case .cancelled: .cancelled
+        case .endedEarly: .endedEarly
+        case .notStarted: .notStarted
+        }
+    }
+}

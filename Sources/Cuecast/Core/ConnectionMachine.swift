@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// Connects, proves the subscription, joins, and starts over after every loss.
+///
+/// ZeroMQ loses what is sent before a subscription has taken effect, and gives no sign when it has. The proof: subscribe
+/// the stream, then `~sync`, on one connection; a tick of `~sync` shows that both are in effect. Only then is it safe to
+/// ask what was missed.
+///
+/// ```
+/// idle → connecting → proving → (token) → joining → joined ⇄ rejoining
+///            ↑___________ waiting ___________|___________|
+/// ```
+struct ConnectionMachine: Sendable {
+    /// How often in a row a join may name another instance than the tick before everything is connected anew.
+    static let instanceMismatchesMax = 2
+    /// How often in a row requests may stay without a reply before everything is connected anew.
+    static let unansweredRequestsMax = 3
+    /// How long a connection must have been good for the next loss to count as the first.
+    static let steadyAfter = Duration.seconds(10)
+
+    enum State: Hashable, Sendable {
+        case idle
+        case connecting(deadline: LocalInstant)
+        /// Both subscriptions are made; a tick is awaited.
+        case proving(deadline: LocalInstant)
+        /// The app is asked for a token.
+        case authorizing(instance: UInt64, deadline: LocalInstant)
+        /// The join is to be sent at `sendAt`, or has been sent where that is `nil`.
+        case joining(instance: UInt64, sendAt: LocalInstant?)
+        case joined(instance: UInt64)
+        /// As `joining`, but this connection has joined before: other requests may go on.
+        case rejoining(instance: UInt64, sendAt: LocalInstant?)
+        case waiting(until: LocalInstant, reason: String)
+        case refused(reason: String)
+        case stopped
+    }
+
+    enum Action: Hashable, Sendable {
+        /// Make connection number `attempt`.
+        case connect(attempt: Int)
+        /// Give up the current connection.
+        case disconnect
+        case subscribe([UInt8])
+        case unsubscribe([UInt8])
+        case askForToken
+        /// Send a join that names this instance; answer with `joinSent`.
+        case join(instance: UInt64)
+    }
+
+    private let topic: [UInt8]
+    private let usesToken: Bool
+    private let timings: ListenerTimings
+    private var reconnects: Backoff
+    private var joins: Backoff
+    private var mismatches = 0
+    private var unanswered = 0
+    private var joinedSince: LocalInstant?
+    private var lastJoined: LocalInstant?
+    /// The number of the connection that counts; what comes from others is late and ignored.
+    private(set) var attempt = 0
+    private(set) var state = State.idle
+
+    init(stream: StreamID, usesToken: Bool, timings: ListenerTimings) {
+        self.topic = NoticeFrame.topic(of: stream)
+        self.usesToken = usesToken
+        self.timings = timings
+        self.reconnects = Backoff(timings)
+        self.joins = Backoff(timings)
+    }
+
+    /// Whether requests other than joins may be sent: this connection has joined once.
+    var canRequest: Bool {
+        switch self.state {
+        case .joined, .rejoining: true
+        default: false
+        }
+    }
+
+    var isConnected: Bool {
+        switch self.state {
+        case .proving, .authorizing, .joining, .joined, .rejoining: true
+        default: false
+        }
+    }
+
+    /// When `due(now:jitter:)` has something to do.
+    var nextDeadline: LocalInstant? {
+        switch self.state {
+        case .connecting(let deadline), .proving(let deadline), .authorizing(_, let deadline): deadline
+        case .joining(_, let sendAt), .rejoining(_, let sendAt): sendAt
+        case .waiting(let until, _): until
+        case .idle, .joined, .refused, .stopped: nil
+        }
+    }
+
+    mutating func start(now: LocalInstant) -> [Action] {
+        guard self.state == .idle else { return [] }
+        return self.connect(now: now)
+    }
+
+    /// The connection ends for good.
+    mutating func stop() -> [Action] {
+        defer { self.state = .stopped }
+        switch self.state {
+        case .idle, .waiting, .refused, .stopped: return []
+        default: return [.disconnect]
+        }
+    }
+
+    mutating func connected(now: LocalInstant) -> [Action] {
+        guard case .connecting = self.state else { return [] }
+        self.state = .proving(deadline: now + self.timings.subscriptionTimeout)
+        // The order is the proof: see above.
+        return [.subscribe(self.topic), .subscribe(NoticeFrame.syncTopic)]
+    }
+
+    mutating func disconnected(reason: String, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
+        switch self.state {
+        case .idle, .waiting, .refused, .stopped: []
+        default: self.lose(reason: reason, now: now, jitter: &jitter)
+        }
+    }
+
+    mutating func tick(instance: UInt64, now: LocalInstant) -> [Action] {
+        guard case .proving = self.state else { return [] }
+        let unsubscribe = Action.unsubscribe(NoticeFrame.syncTopic)
+        if self.usesToken {
+            self.state = .authorizing(instance: instance, deadline: now + self.timings.requestTimeout * 2)
+            return [unsubscribe, .askForToken]
+        }
+        self.state = .joining(instance: instance, sendAt: nil)
+        return [unsubscribe, .join(instance: instance)]
+    }
+
+    /// The app gave a token, or could not.
+    mutating func token(isGiven: Bool, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
+        guard case .authorizing(let instance, _) = self.state else { return [] }
+        guard isGiven else {
+            return self.lose(reason: "the app gave no token", now: now, jitter: &jitter)
+        }
+        self.state = .joining(instance: instance, sendAt: nil)
+        return [.join(instance: instance)]
+    }
+
+    /// The gateway answered the join.
+    ///
+    /// - Returns: Whether the answer counts. It does not where it comes from another run of the gateway than the tick:
+    ///   then the subscription is proven anew.
+    mutating func joined(
+        instance: UInt64,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> (counts: Bool, actions: [Action]) {
+        self.unanswered = 0
+        switch self.state {
+        case .joining(let proven, nil), .rejoining(let proven, nil):
+            guard instance == proven else {
+                self.mismatches += 1
+                guard self.mismatches < Self.instanceMismatchesMax else {
+                    self.mismatches = 0
+                    let reason = "notices and answers come from different runs of the gateway"
+                    return (false, self.lose(reason: reason, now: now, jitter: &jitter))
+                }
+                self.state = .proving(deadline: now + self.timings.subscriptionTimeout)
+                return (false, [.subscribe(NoticeFrame.syncTopic)])
+            }
+            self.mismatches = 0
+            self.lastJoined = now
+            self.joinedSince = self.joinedSince ?? now
+            self.state = .joined(instance: instance)
+            return (true, [])
+        default: return (false, [])
+        }
+    }
+
+    /// The position was lost: join again, soon at first, ever later when it does not help.
+    mutating func rejoin(now: LocalInstant, jitter: inout JitterSource) {
+        guard case .joined(let instance) = self.state else { return }
+        // Not at every join: a gateway whose answers never help would be asked four times a second for ever.
+        if let last = self.lastJoined, now - last >= Self.steadyAfter { self.joins.reset() }
+        self.state = .rejoining(instance: instance, sendAt: now + self.joins.next(using: &jitter))
+    }
+
+    /// What was missing arrived before a join for it was sent.
+    mutating func rejoinNotNeeded() {
+        guard case .rejoining(let instance, .some) = self.state else { return }
+        self.state = .joined(instance: instance)
+    }
+
+    /// The join got no reply in time, or one that asks to come again.
+    mutating func joinFailed(atLeast: Duration = .zero, now: LocalInstant, jitter: inout JitterSource) {
+        let sendAt = now + self.joins.next(using: &jitter, atLeast: atLeast)
+        switch self.state {
+        case .joining(let instance, _): self.state = .joining(instance: instance, sendAt: sendAt)
+        case .rejoining(let instance, _): self.state = .rejoining(instance: instance, sendAt: sendAt)
+        default: break
+        }
+    }
+
+    /// The gateway will not have this listener.
+    mutating func refuse(reason: String) -> [Action] {
+        guard self.isConnected else { return [] }
+        self.state = .refused(reason: reason)
+        return [.disconnect]
+    }
+
+    /// A request got no reply in time.
+    ///
+    /// Several in a row mean that the connection is of no use.
+    mutating func requestUnanswered(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
+        self.unanswered += 1
+        guard self.isConnected, self.unanswered >= Self.unansweredRequestsMax else { return [] }
+        return self.lose(reason: "requests stay without a reply", now: now, jitter: &jitter)
+    }
+
+    mutating func replyArrived() {
+        self.unanswered = 0
+    }
+
+    /// Gives up the connection, for a reason that this side found.
+    mutating func lose(
+        reason: String,
+        atLeast: Duration = .zero,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> [Action] {
+        if let since = self.joinedSince, now - since >= Self.steadyAfter { self.reconnects.reset() }
+        self.joinedSince = nil
+        self.unanswered = 0
+        self.joins.reset()
+        self.state = .waiting(until: now + self.reconnects.next(using: &jitter, atLeast: atLeast), reason: reason)
+        return [.disconnect]
+    }
+
+    /// Does what its time has come for.
+    mutating func due(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
+        guard let deadline = self.nextDeadline, deadline <= now else { return [] }
+        switch self.state {
+        case .connecting: return self.lose(reason: "no connection was made in time", now: now, jitter: &jitter)
+        case .proving:
+            return self.lose(reason: "the subscription did not take effect in time", now: now, jitter: &jitter)
+        case .authorizing: return self.lose(reason: "the app gave no token in time", now: now, jitter: &jitter)
+        case .joining(let instance, _):
+            self.state = .joining(instance: instance, sendAt: nil)
+            return [.join(instance: instance)]
+        case .rejoining(let instance, _):
+            self.state = .rejoining(instance: instance, sendAt: nil)
+            return [.join(instance: instance)]
+        case .waiting: return self.connect(now: now)
+        case .idle, .joined, .refused, .stopped: return []
+        }
+    }
+
+    private mutating func connect(now: LocalInstant) -> [Action] {
+        self.attempt += 1
+        self.state = .connecting(deadline: now + self.timings.connectTimeout)
+        return [.connect(attempt: self.attempt)]
+    }
+}
+
+extension ConnectionMachine.State {
+    var published: ConnectionState {
+        switch self {
+        case .idle: .idle
+        case .connecting: .connecting
+        case .proving: .subscribing
+        case .authorizing, .joining, .rejoining: .joining
+        case .joined: .listening
+        case .waiting(_, let reason): .waiting(reason: reason)
+        case .refused(let reason): .refused(reason: reason)
+        case .stopped: .stopped
+        }
+    }
+}

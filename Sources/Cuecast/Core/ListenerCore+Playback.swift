@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+// What the app asks for and reports, and what breaks lead to.
+extension ListenerCore {
+    /// The next advertisement, where there is one and the current one is over.
+    mutating func nextAdvertisement(now: LocalInstant) -> Advertisement? {
+        guard self.isRunning, let moment = self.moment(at: now) else { return nil }
+        let (advertisement, effects) = self.queue.next(at: moment)
+        self.apply(effects, at: now)
+        if let advertisement { self.emit(.handedOut(advertisement)) }
+        self.settleTime(now: now)
+        return advertisement
+    }
+
+    /// Drops everything that is queued.
+    mutating func ignoreAll(now: LocalInstant) {
+        guard self.isRunning else { return }
+        self.apply(self.queue.ignoreAll(), at: now)
+        self.settleTime(now: now)
+    }
+
+    mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) {
+        guard self.isRunning else {
+            self.emit(.reportRefused(report, advertisement, .notHandedOut))
+            return
+        }
+        self.apply(self.queue.report(report, advertisement, now: now), at: now)
+        self.settleTime(now: now)
+    }
+
+    mutating func bannerClicked(_ advertisement: Advertisement) {
+        self.emit(.bannerClicked(advertisement))
+    }
+
+    // MARK: Effects
+
+    mutating func apply(_ effects: [BreakBook.Effect], at now: LocalInstant) {
+        guard let moment = self.moment(at: now) else { return }
+        for effect in effects {
+            switch effect {
+            case .announced(let notice): self.emit(.announced(self.describe(notice, at: moment)))
+            case .request(let id):
+                let key = BreakKey(stream: self.settings.stream, id: id)
+                let batch = ListenerRequest.GetBatch(key: key, delay: self.settings.delay)
+                self.request(.batch(id), .getBatch(batch), now: now)
+            case .ready(let notice, let advertisements):
+                self.emit(.ready(self.describe(notice, at: moment), advertisements))
+            case .queue(let notice, let advertisements, let contentStart):
+                self.queueBatch(notice, advertisements, contentStart: contentStart, at: moment)
+            case .ignored(let advertisements, let reason):
+                for each in advertisements { self.record(.ignored(each, reason), at: moment) }
+            case .withdrawn(let id, let reason, let advertisements):
+                // Observers were not told of these, so they are not told that they are gone.
+                self.emit(
+                    .withdrawn(
+                        AdvertisementWithdrawal(
+                            breakID: id.description,
+                            reason: reason,
+                            advertisements: advertisements,
+                            current: nil,
+                            stopAt: nil
+                        )
+                    )
+                )
+            case .queuedCancelled(let id, let reason):
+                self.apply(self.queue.cancel(id, reason, at: moment), at: now)
+            case .queuedEnds(let id, let end, let early):
+                self.apply(self.queue.ends(id, at: end, early: early, moment: moment), at: now)
+            case .missed(let notice, let reason):
+                self.emit(.missed(self.describe(notice, at: moment), reason: reason))
+                self.log(.info, "Nothing of break \(notice.breakID?.description ?? "") is played: \(reason)")
+            }
+        }
+    }
+
+    private mutating func queueBatch(
+        _ notice: Notice,
+        _ advertisements: [Advertisement],
+        contentStart: Timestamp?,
+        at moment: Moment
+    ) {
+        guard let id = notice.breakID else { return }
+        self.queue.queue(
+            PlayQueue.Batch(
+                breakID: id,
+                advertisements: advertisements,
+                limit: notice.playLimit,
+                exact: notice.exact,
+                endMode: notice.endMode,
+                contentStart: contentStart
+            ),
+            now: moment.now
+        )
+        self.emit(.available(self.describe(notice, at: moment), advertisements))
+        self.act(.tellAvailable)
+    }
+
+    mutating func apply(_ effects: [PlayQueue.Effect], at now: LocalInstant) {
+        for effect in effects {
+            switch effect {
+            case .outcome(let outcome):
+                // There are no advertisements before the gateway's clock is known.
+                if let moment = self.moment(at: now) { self.record(outcome, at: moment) }
+            case .unknown(let advertisement): self.emit(.outcomeUnknown(advertisement))
+            case .handOutRefused(let current): self.emit(.handOutRefused(current: current))
+            case .reported(let report, let advertisement): self.emit(.reported(report, advertisement))
+            case .reportRefused(let report, let advertisement, let refusal):
+                self.emit(.reportRefused(report, advertisement, refusal))
+            case .released: self.act(.tellStillAvailable)
+            case .withdrawn(let id, let reason, let dropped, let current, let stopAt):
+                let withdrawal = AdvertisementWithdrawal(
+                    breakID: id.description,
+                    reason: reason,
+                    advertisements: dropped,
+                    current: current,
+                    stopAt: stopAt.map(self.instant)
+                )
+                self.emit(.withdrawn(withdrawal))
+                self.act(.tellWithdrawn(withdrawal))
+            }
+        }
+    }
+
+    private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {
+        self.emit(.outcome(outcome))
+        let (record, givenUp) = self.acknowledgements.add(
+            outcome.wire(occurred: moment.gateway),
+            session: self.session,
+            ticket: self.ticket,
+            key: BreakKey(stream: self.settings.stream, id: outcome.advertisement.key.breakID),
+            delivery: outcome.advertisement.delivery
+        )
+        self.act(.keep(record))
+        self.giveUp(givenUp)
+    }
+
+    private func describe(_ notice: Notice, at moment: Moment) -> AdvertisementBreak {
+        AdvertisementBreak(
+            id: notice.breakID?.description ?? "",
+            startsAt: notice.start.map { self.instant(moment.local(playhead: $0)) },
+            duration: notice.duration,
+            advertisementCount: notice.advertisementCount,
+            isPreStream: notice.preStream
+        )
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// Every decision of a listening session.
+///
+/// It has no clock and does no I/O: events and instants go in, actions come out.
+///
+/// Call one of its methods, then perform what `takeActions()` gives, in order, and call `wake(now:)` at `nextWake`.
+struct ListenerCore: Sendable {
+    enum Action: Sendable {
+        /// Make connection number `attempt`; what it says comes back with that number.
+        case connect(attempt: Int)
+        /// Give up the current connection.
+        case disconnect
+        case subscribe([UInt8])
+        case unsubscribe([UInt8])
+        case send([UInt8])
+        /// Ask the app for a token; answer with `tokenGiven` and this number.
+        case askForToken(attempt: Int)
+        case event(ListenerEvent)
+        /// Tell every observer that advertisements are queued.
+        case tellAvailable
+        /// Tell every observer again, if the queue still waits for the app when it is told.
+        case tellStillAvailable
+        case tellWithdrawn(AdvertisementWithdrawal)
+        case keep(OutboxRecord)
+        case discard([UInt64])
+        /// What plays before the stream is queued, or there is nothing, or it took too long.
+        case preStreamSettled
+        case log(LogLine)
+        /// The session is over; nothing follows.
+        case stopped
+    }
+
+    /// What is worth a line in the log.
+    struct LogLine: Hashable, Sendable {
+        enum Level: Hashable, Sendable {
+            case debug
+            case info
+            case warning
+            case error
+        }
+
+        let level: Level
+        let message: String
+    }
+
+    enum Lifecycle: Hashable, Sendable {
+        case created
+        case running
+        /// What is still to be told is told until `deadline`.
+        case stopping(deadline: LocalInstant, leaveSent: Bool)
+        case stopped
+    }
+
+    let session: SessionID
+    /// The instant that local instants count from.
+    let origin: ContinuousClock.Instant
+    var settings: ListenerSettings
+    var lifecycle = Lifecycle.created
+    var connection: ConnectionMachine
+    var follower = PositionFollower()
+    var requests = RequestTable()
+    var clock = ClockEstimator()
+    var book: BreakBook
+    var queue: PlayQueue
+    var acknowledgements: AcknowledgementQueue
+    var jitter: JitterSource
+    var ticket: [UInt8] = []
+    var token = ""
+    /// Whether the first join has not been answered yet: only then are breaks taken that play before the stream.
+    var takesPreStream = true
+    var preStreamDeadline: LocalInstant?
+    var clockSamples: ClockSampling
+    private var publishedState = ConnectionState.idle
+    private var noticesDropped = 0
+    private var actions: [Action] = []
+
+    init(
+        settings: ListenerSettings,
+        session: SessionID,
+        origin: ContinuousClock.Instant,
+        kept: [OutboxRecord] = [],
+        seed: UInt64
+    ) {
+        let retries = Backoff(settings.timings)
+        self.settings = settings
+        self.session = session
+        self.origin = origin
+        self.connection = ConnectionMachine(
+            stream: settings.stream,
+            usesToken: settings.usesToken,
+            timings: settings.timings
+        )
+        self.book = BreakBook(retries: retries)
+        self.queue = PlayQueue(mode: settings.handOut, timings: settings.timings)
+        self.acknowledgements = AcknowledgementQueue(
+            recordsMax: settings.outcomesKeptMax,
+            retries: retries,
+            kept: kept
+        )
+        self.clockSamples = ClockSampling(timings: settings.timings)
+        self.jitter = JitterSource(seed: seed)
+    }
+
+    /// What to do now, in order.
+    mutating func takeActions() -> [Action] {
+        defer { self.actions = [] }
+        return self.actions
+    }
+
+    mutating func act(_ action: Action) {
+        self.actions.append(action)
+    }
+
+    mutating func emit(_ event: ListenerEvent) {
+        self.actions.append(.event(event))
+    }
+
+    mutating func log(_ level: LogLine.Level, _ message: String) {
+        self.actions.append(.log(LogLine(level: level, message: message)))
+    }
+
+    var isRunning: Bool { self.lifecycle == .running }
+
+    var connectionState: ConnectionState { self.publishedState }
+
+    func instant(_ local: LocalInstant) -> ContinuousClock.Instant { self.origin + local.sinceStart }
+
+    /// The three clocks now; `nil` before the gateway answered for the first time.
+    func moment(at now: LocalInstant) -> Moment? {
+        self.clock.gatewayTime(at: now).map { Moment(now: now, gateway: $0, delay: self.settings.delay.now) }
+    }
+
+    // MARK: Life
+
+    mutating func start(now: LocalInstant) {
+        guard self.lifecycle == .created else { return }
+        self.lifecycle = .running
+        self.preStreamDeadline = now + self.settings.timings.preStreamWait
+        self.perform(self.connection.start(now: now), now: now)
+        self.settleTime(now: now)
+    }
+
+    /// Begins to stop: what is known of open advertisements is recorded, and told for as long as `stopWait`.
+    mutating func stop(now: LocalInstant) {
+        switch self.lifecycle {
+        case .created:
+            self.act(.preStreamSettled)
+            self.finish()
+            return
+        case .stopping, .stopped: return
+        case .running: break
+        }
+        self.apply(self.queue.settle(now: now), at: now)
+        for advertisement in self.book.held { self.emit(.outcomeUnknown(advertisement)) }
+        self.settlePreStream()
+        self.acknowledgements.hurry()
+        self.lifecycle = .stopping(deadline: now + self.settings.timings.stopWait, leaveSent: false)
+        self.settleTime(now: now)
+    }
+
+    /// Does what its time has come for.
+    mutating func wake(now: LocalInstant) {
+        self.settleTime(now: now)
+    }
+
+    private mutating func finish() {
+        self.lifecycle = .stopped
+        self.perform(self.connection.stop(), now: .start)
+        self.publishState()
+        self.act(.stopped)
+    }
+
+    /// When `wake(now:)` is to be called; `nil`: not before something else happens.
+    func nextWake(now: LocalInstant) -> LocalInstant? {
+        var next = earlier(self.connection.nextDeadline, self.requests.nextDeadline)
+        switch self.lifecycle {
+        case .created, .stopped: return nil
+        case .stopping(let deadline, _): return min(deadline, next ?? deadline)
+        case .running: break
+        }
+        next = earlier(next, self.preStreamDeadline)
+        next = earlier(next, self.follower.silenceDeadline)
+        if let moment = self.moment(at: now) {
+            let room = self.requestRoom
+            next = earlier(next, self.book.nextDeadline(at: moment, session: self.session, room: room))
+            next = earlier(next, self.queue.nextDeadline(at: moment))
+        }
+        if self.connection.canRequest, self.requestRoom > 0 {
+            next = earlier(next, self.acknowledgements.nextDeadline(now: now))
+            next = earlier(next, self.clockSamples.nextDeadline)
+        }
+        return next
+    }
+
+    /// Runs after every event: whatever is due at `now` is done, and the state is published where it has changed.
+    mutating func settleTime(now: LocalInstant) {
+        guard self.lifecycle != .created, self.lifecycle != .stopped else { return }
+        self.expireRequests(now: now)
+        self.perform(self.connection.due(now: now, jitter: &self.jitter), now: now)
+        if let silence = self.follower.silenceDeadline, silence <= now {
+            self.lose("the gateway is silent", now: now)
+        }
+        if self.isRunning {
+            if let moment = self.moment(at: now) {
+                let session = self.session
+                self.apply(self.book.due(at: moment, session: session, room: self.requestRoom), at: now)
+                self.apply(self.queue.due(at: moment), at: now)
+            }
+            self.checkPreStream(now: now)
+        }
+        self.sendAcknowledgements(now: now)
+        self.sampleClock(now: now)
+        self.checkStopping(now: now)
+        self.publishState()
+    }
+
+    private mutating func checkPreStream(now: LocalInstant) {
+        guard let deadline = self.preStreamDeadline else { return }
+        if deadline <= now || (!self.takesPreStream && !self.book.awaitsPreStream) { self.settlePreStream() }
+        if case .refused = self.connection.state { self.settlePreStream() }
+    }
+
+    private mutating func settlePreStream() {
+        guard self.preStreamDeadline != nil else { return }
+        self.preStreamDeadline = nil
+        self.act(.preStreamSettled)
+    }
+
+    private mutating func checkStopping(now: LocalInstant) {
+        guard case .stopping(let deadline, let leaveSent) = self.lifecycle else { return }
+        let isIdle = self.acknowledgements.count == 0 && !self.requests.isOpen(.leave)
+        if deadline <= now || !self.connection.canRequest || (leaveSent && isIdle) {
+            self.finish()
+        } else if !leaveSent, isIdle {
+            self.lifecycle = .stopping(deadline: deadline, leaveSent: true)
+            self.request(.leave, .leave(self.settings.stream), now: now)
+        }
+    }
+
+    private mutating func publishState() {
+        var state = self.connection.state.published
+        if case .stopping = self.lifecycle { state = .stopping }
+        guard state != self.publishedState else { return }
+        self.publishedState = state
+        self.emit(.connectionChanged(state))
+        switch state {
+        case .listening: self.log(.info, "Listening")
+        case .waiting(let reason): self.log(.info, "Connection lost, trying again: \(reason)")
+        case .refused(let reason): self.log(.error, "The gateway refuses this listener: \(reason)")
+        default: self.log(.debug, "Connection: \(state)")
+        }
+    }
+
+    mutating func tellDroppedNotices() {
+        guard self.follower.dropped > self.noticesDropped else { return }
+        self.emit(.noticesDropped(self.follower.dropped - self.noticesDropped))
+        self.noticesDropped = self.follower.dropped
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// The advertisements whose time has come, and the one that plays.
+///
+/// A push never starts playback: what is queued waits until the app asks. One at a time is handed out; the next follows
+/// when the current one has a terminal report, or when so much time has passed that it was played. What is concluded
+/// from time alone is marked as inferred, and where nothing can be concluded the outcome is unknown and not told.
+struct PlayQueue: Sendable {
+    /// How many closed advertisements are remembered, to tell late reports from wrong ones.
+    static let rememberedMax = 256
+    /// The most advertisements that the app may hold without a report in manual mode; of more, the oldest is given up.
+    static let openMax = 256
+
+    /// How much the advertisements of a break may pass its end together where none may be cut short: the app needs a
+    /// moment between one and the next.
+    static let exactTolerance = Duration.seconds(2)
+
+    /// What is left of one break's batch.
+    struct Batch: Hashable, Sendable {
+        let breakID: BreakID
+        var advertisements: [Advertisement]
+        var limit: PlayLimit
+        let exact: Bool
+        let endMode: EndMode
+        /// When the first one begins in the programme; `nil` before the stream.
+        let contentStart: Timestamp?
+        /// Whether something else was queued or playing when this was queued.
+        var waits = false
+    }
+
+    /// An advertisement that was handed out and has no outcome yet.
+    struct Open: Hashable, Sendable {
+        let advertisement: Advertisement
+        let endMode: EndMode
+        let handedOut: LocalInstant
+        var pausedSince: LocalInstant?
+        var pausedBefore = Duration.zero
+        var isStarted = false
+        var isMuted = false
+        var wasMuted = false
+        var quartiles = 0
+        /// When it must stop, because its break ends there.
+        var stopAt: LocalInstant?
+        /// Whether it no longer keeps others waiting.
+        var isReleased = false
+
+        /// How long it has been playing.
+        func elapsed(at now: LocalInstant) -> Duration {
+            (self.pausedSince ?? now) - self.handedOut - self.pausedBefore
+        }
+
+        func heard(at now: LocalInstant) -> Duration {
+            min(max(self.elapsed(at: now), .zero), self.advertisement.exactDuration)
+        }
+
+        /// When it will have been playing for `duration`; `nil` while it is paused.
+        func reaches(_ duration: Duration) -> LocalInstant? {
+            self.pausedSince == nil ? self.handedOut + self.pausedBefore + duration : nil
+        }
+    }
+
+    enum Effect: Hashable, Sendable {
+        case outcome(AdvertisementOutcome)
+        /// Nothing was heard of it any more.
+        case unknown(Advertisement)
+        case handOutRefused(current: Advertisement)
+        case reported(AdvertisementReport, Advertisement)
+        case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
+        /// The queue is not empty, and what kept it waiting is over: tell the observers again.
+        case released
+        case withdrawn(
+            BreakID,
+            AdvertisementWithdrawal.Reason,
+            dropped: [Advertisement],
+            current: Advertisement?,
+            stopAt: LocalInstant?
+        )
+    }
+
+    let mode: HandOutMode
+    private let timings: ListenerTimings
+    private(set) var batches: [Batch] = []
+    private(set) var open: [Open] = []
+    private var closed: [AdvertisementKey] = []
+    /// Whether somebody was told to wait for the current advertisement.
+    private var isGuarding = false
+
+    init(mode: HandOutMode, timings: ListenerTimings) {
+        self.mode = mode
+        self.timings = timings
+    }
+
+    var isEmpty: Bool { self.batches.isEmpty }
+
+    /// Whether the next call of `next` would give an advertisement, as far as time does not change that.
+    var isWaitingForApp: Bool {
+        !self.isEmpty && (self.mode == .manual || self.open.allSatisfy(\.isReleased))
+    }
+
+    // MARK: The app asks
+
+    /// The next advertisement, where there is one and the current one is over.
+    mutating func next(at moment: Moment) -> (advertisement: Advertisement?, effects: [Effect]) {
+        var effects = self.dropExpired(at: moment)
+        if self.mode == .afterPlaying, let current = self.open.last {
+            let duration = current.advertisement.exactDuration
+            let isOver = current.elapsed(at: moment.now) >= duration - self.timings.playedToleranceBeforeEnd
+            guard isOver, current.pausedSince == nil else {
+                self.isGuarding = true
+                return (nil, effects + [.handOutRefused(current: current.advertisement)])
+            }
+            effects.append(self.close(current, .played, .inferred, heard: current.heard(at: moment.now)))
+        }
+        effects += self.trimWaiting(at: moment)
+        effects += self.dropUnfitting(at: moment)
+        self.isGuarding = false
+        guard !self.batches.isEmpty else { return (nil, effects) }
+        let advertisement = self.batches[0].advertisements.removeFirst()
+        let endMode = self.batches[0].endMode
+        self.batches[0].waits = false
+        self.batches.removeAll { $0.advertisements.isEmpty }
+        self.open.append(Open(advertisement: advertisement, endMode: endMode, handedOut: moment.now))
+        if self.open.count > Self.openMax {
+            effects.append(.unknown(self.forget(self.open[0])))
+        }
+        return (advertisement, effects)
+    }
+
+    /// Drops everything that is queued.
+    mutating func ignoreAll() -> [Effect] {
+        let all = self.batches.flatMap(\.advertisements)
+        self.batches = []
+        self.isGuarding = false
+        return all.map { self.ignored($0, .user) }
+    }
+
+    // MARK: Breaks begin and end
+
+    mutating func queue(_ batch: Batch, now: LocalInstant) {
+        var batch = batch
+        let isPlaying = self.open.contains { $0.elapsed(at: now) < $0.advertisement.exactDuration }
+        batch.waits = !self.batches.isEmpty || isPlaying
+        if self.mode == .afterPlaying, !self.open.isEmpty { self.isGuarding = true }
+        self.batches.append(batch)
+    }
+
+    /// The end of a queued break moved: to `end` in the programme, which is earlier than before where `early`.
+    mutating func ends(_ id: BreakID, at end: Timestamp, early: Bool, moment: Moment) -> [Effect] {
+        guard early else {
+            for index in self.batches.indices where self.batches[index].breakID == id {
+                self.batches[index].limit = .playhead(end)
+            }
+            return []
+        }
+        return self.withdraw(id, .endedEarly, end: end, at: moment)
+    }
+
+    /// A queued break was cancelled.
+    mutating func cancel(
+        _ id: BreakID,
+        _ reason: AdvertisementWithdrawal.Reason,
+        at moment: Moment
+    ) -> [Effect] {
+        self.withdraw(id, reason, end: nil, at: moment)
+    }
+
+    /// Withdraws what does not fit before `end` in the programme; `nil`: everything, at once.
+    private mutating func withdraw(
+        _ id: BreakID,
+        _ reason: AdvertisementWithdrawal.Reason,
+        end: Timestamp?,
+        at moment: Moment
+    ) -> [Effect] {
+        var cursor = moment.playhead
+        var stopped: Open?
+        if let index = self.indexOfPlaying(id) {
+            let playing = self.open[index]
+            let rest = max(playing.advertisement.exactDuration - playing.elapsed(at: moment.now), .zero)
+            let ownEnd = moment.playhead + rest
+            cursor = ownEnd
+            let stop = end.map { max($0, moment.playhead) } ?? moment.playhead
+            if playing.endMode == .cut, rest > .zero, ownEnd > stop + Trimmed.tolerance {
+                self.open[index].stopAt = earlier(playing.stopAt, moment.local(playhead: stop))
+                stopped = self.open[index]
+            }
+        }
+        var dropped: [Advertisement] = []
+        for index in self.batches.indices where self.batches[index].breakID == id {
+            let batch = self.batches[index]
+            let fitting =
+                end.map { Trimmed.fitting(batch.advertisements, from: cursor, before: $0, endMode: batch.endMode) } ?? 0
+            dropped += batch.advertisements.dropFirst(fitting)
+            self.batches[index].advertisements = Array(batch.advertisements.prefix(fitting))
+            if let end { self.batches[index].limit = .playhead(end) }
+        }
+        self.batches.removeAll { $0.advertisements.isEmpty }
+        guard !dropped.isEmpty || stopped != nil else { return [] }
+        let withdrawn = Effect.withdrawn(
+            id,
+            reason,
+            dropped: dropped,
+            current: stopped?.advertisement,
+            stopAt: stopped?.stopAt
+        )
+        return dropped.map { self.ignored($0, reason.ignoreReason) } + [withdrawn] + self.due(at: moment)
+    }
+
+    /// The advertisement of the break that plays now: the one handed out last, or the one last reported as started.
+    private func indexOfPlaying(_ id: BreakID) -> Int? {
+        self.open.lastIndex {
+            $0.advertisement.key.breakID == id && (self.mode == .afterPlaying || $0.isStarted)
+        }
+    }
+
+    // MARK: Time
+
+    /// Does what its time has come for.
+    mutating func due(at moment: Moment) -> [Effect] {
+        var effects = self.dropExpired(at: moment)
+        for open in self.open {
+            if let stopAt = open.stopAt, stopAt <= moment.now, self.mode == .afterPlaying {
+                let heard = min(open.heard(at: moment.now), max(stopAt - open.handedOut, .zero))
+                effects.append(self.close(open, .played, .inferred, heard: heard))
+                effects += self.release()
+            } else if let end = self.unknownAt(open), end <= moment.now {
+                effects.append(.unknown(self.forget(open)))
+            } else if !open.isReleased, let end = self.releasedAt(open), end <= moment.now {
+                if let index = self.open.firstIndex(of: open) { self.open[index].isReleased = true }
+                self.isGuarding = true
+                effects += self.release()
+            }
+        }
+        return effects
+    }
+
+    /// When `due` has something to do.
+    func nextDeadline(at moment: Moment) -> LocalInstant? {
+        var next: LocalInstant?
+        for batch in self.batches { next = earlier(next, batch.limit.local(at: moment)) }
+        for open in self.open {
+            if self.mode == .afterPlaying { next = earlier(next, open.stopAt) }
+            next = earlier(next, open.isReleased ? self.unknownAt(open) : self.releasedAt(open))
+        }
+        return next
+    }
+
+    private func releasedAt(_ open: Open) -> LocalInstant? {
+        open.reaches(open.advertisement.exactDuration + self.timings.handOutGrace)
+    }
+
+    private func unknownAt(_ open: Open) -> LocalInstant? {
+        self.releasedAt(open).map { $0 + self.timings.outcomeUnknownAfter }
+    }
+
+    /// The session ends: what is known of the advertisements that are open is said, the rest stays unknown.
+    mutating func settle(now: LocalInstant) -> [Effect] {
+        var effects: [Effect] = []
+        for open in self.open {
+            if open.isStarted {
+                effects.append(self.close(open, .played, .inferred, heard: open.heard(at: now)))
+            } else {
+                effects.append(.unknown(self.forget(open)))
+            }
+        }
+        effects += self.batches.flatMap(\.advertisements).map { .unknown($0) }
+        self.batches = []
+        return effects
+    }
+
+    // MARK: The app reports
+
+    mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) -> [Effect] {
+        guard let index = self.open.firstIndex(where: { $0.advertisement.key == advertisement.key }) else {
+            let refusal: ReportRefusal =
+                self.closed.contains(advertisement.key) ? .alreadyClosed : .notHandedOut
+            return [.reportRefused(report, advertisement, refusal)]
+        }
+        var open = self.open[index]
+        let taken = Effect.reported(report, open.advertisement)
+        switch report {
+        case .completed:
+            open.quartiles = 4
+            let heard = open.advertisement.exactDuration
+            return [taken, self.close(open, .played, .reported, heard: heard)] + self.release()
+        case .skipped:
+            return [taken, self.close(open, .played, .reported, heard: open.heard(at: now))] + self.release()
+        case .failed(let code):
+            guard (100...999).contains(code) else { return [.reportRefused(report, advertisement, .invalid)] }
+            let heard = open.isStarted ? open.heard(at: now) : .zero
+            return [taken, self.close(open, .failed(vastError: code), .reported, heard: heard)] + self.release()
+        case .started, .quartile, .muted, .unmuted, .paused, .resumed:
+            if let refusal = open.take(report, now: now) {
+                return [.reportRefused(report, advertisement, refusal)]
+            }
+            self.open[index] = open
+            return [taken]
+        }
+    }
+
+    // MARK: Pieces
+
+    private mutating func dropExpired(at moment: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        for batch in self.batches where batch.limit.isReached(at: moment) {
+            effects += batch.advertisements.map { self.ignored($0, batch.waits ? .overlap : .expired) }
+        }
+        self.batches.removeAll { $0.limit.isReached(at: moment) }
+        return effects
+    }
+
+    /// A break that had to wait for others begins now, where the listener is by now.
+    private mutating func trimWaiting(at moment: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        while let batch = self.batches.first, batch.waits, let start = batch.contentStart {
+            var end: Timestamp?
+            if case .playhead(let limit) = batch.limit { end = limit }
+            let trimmed = Trimmed(
+                batch.advertisements,
+                start: start,
+                end: end,
+                exact: batch.exact,
+                playhead: moment.playhead
+            )
+            effects += trimmed.dropped.map { self.ignored($0, .overlap) }
+            self.batches[0].advertisements = trimmed.kept
+            guard trimmed.kept.isEmpty else { break }
+            self.batches.removeFirst()
+        }
+        return effects
+    }
+
+    /// Where a break must not cut its last advertisement short, what no longer fits is not begun.
+    private mutating func dropUnfitting(at moment: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        while let batch = self.batches.first, batch.exact, case .playhead(let end) = batch.limit,
+            let first = batch.advertisements.first,
+            moment.playhead + first.exactDuration > end + Self.exactTolerance
+        {
+            effects.append(self.ignored(first, .expired))
+            self.batches[0].advertisements.removeFirst()
+            self.batches.removeAll { $0.advertisements.isEmpty }
+        }
+        return effects
+    }
+
+    private mutating func release() -> [Effect] {
+        guard self.isGuarding, self.mode == .afterPlaying else { return [] }
+        self.isGuarding = false
+        return self.isEmpty ? [] : [.released]
+    }
+
+    private mutating func close(
+        _ open: Open,
+        _ result: AdvertisementOutcome.Result,
+        _ evidence: AdvertisementOutcome.Evidence,
+        heard: Duration
+    ) -> Effect {
+        let advertisement = self.forget(open)
+        return .outcome(
+            AdvertisementOutcome(
+                advertisement: advertisement,
+                result: result,
+                evidence: evidence,
+                heard: heard,
+                quartiles: open.quartiles,
+                muted: open.wasMuted
+            )
+        )
+    }
+
+    private mutating func ignored(_ advertisement: Advertisement, _ reason: IgnoreReason) -> Effect {
+        self.remember(advertisement.key)
+        return .outcome(.ignored(advertisement, reason))
+    }
+
+    private mutating func forget(_ open: Open) -> Advertisement {
+        self.open.removeAll { $0.advertisement.key == open.advertisement.key }
+        self.remember(open.advertisement.key)
+        return open.advertisement
+    }
+
+    private mutating func remember(_ key: AdvertisementKey) {
+        self.closed.append(key)
+        if self.closed.count > Self.rememberedMax { self.closed.removeFirst() }
+    }
+}
+
+extension PlayQueue.Open {
+    /// Takes a report that does not end the advertisement; says why where it does not.
+    fileprivate mutating func take(_ report: AdvertisementReport, now: LocalInstant) -> ReportRefusal? {
+        switch report {
+        case .started:
+            guard !self.isStarted else { return .repeated }
+            self.isStarted = true
+        case .quartile(let number):
+            guard (1...4).contains(number) else { return .invalid }
+            guard number > self.quartiles else { return .repeated }
+            self.isStarted = true
+            self.quartiles = number
+        case .muted:
+            guard !self.isMuted else { return .repeated }
+            self.isMuted = true
+            self.wasMuted = true
+        case .unmuted:
+            guard self.isMuted else { return .invalid }
+            self.isMuted = false
+        case .paused:
+            guard self.pausedSince == nil else { return .repeated }
+            self.pausedSince = now
+        case .resumed:
+            guard let since = self.pausedSince else { return .invalid }
+            self.pausedBefore += now - since
+            self.pausedSince = nil
+        case .completed, .failed, .skipped: break
+        }
+        return nil
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import Logging
+internal import Synchronization
+
+/// Listens to the advertisements of one live stream.
+///
+/// ```swift
+/// let client = try CuecastClient(
+///     configuration: ListenerConfiguration(gateway: GatewayAddress(host: "ads.example.org"), stream: LiveStream(id: "radio1")),
+///     transport: ZeroMQListenerTransport()
+/// )
+/// client.advertisements.addObserver(advertisementDelegate: player)
+/// await client.start()   // returns when what plays before the stream is queued, or there is nothing
+/// player.playStream()
+/// …
+/// client.stop()
+/// ```
+///
+/// The client tells that advertisements are available and what is in them; playing and showing them is the app's work.
+/// It connects again by itself after every loss, and makes up for what was missed meanwhile.
+///
+/// Start it when the listener begins to hear the stream and stop it at the end: each time is a session of its own. All
+/// methods may be called from any thread. A client that is dropped without being stopped frees everything, but tells the
+/// gateway nothing.
+public final class CuecastClient: Sendable {
+    private struct State {
+        var engine: ListenerEngine?
+        var settings: ListenerSettings
+    }
+
+    /// The observers and the queue.
+    public let advertisements: AdvertisementCenter
+    /// What the client was made with.
+    public let configuration: ListenerConfiguration
+
+    private let transport: any ListenerTransport
+    private let logger: Logger
+    private let hub: EventHub
+    private let outbox: any OutboxStore = MemoryOutboxStore()
+    private let state: Mutex<State>
+
+    /// A client that is not started.
+    ///
+    /// - Parameters:
+    ///   - configuration: where the gateway is, which stream, and what else differs from the defaults.
+    ///   - transport: what carries the frames.
+    ///   - advertisements: the observers, where they are to outlive this client.
+    ///   - logger: where a few lines go about losing and finding the gateway.
+    /// - Throws: ``CuecastError/invalidConfiguration(_:)`` with the rule that was broken.
+    public init(
+        configuration: ListenerConfiguration,
+        transport: any ListenerTransport,
+        advertisements: AdvertisementCenter = AdvertisementCenter(),
+        logger: Logger = Logger(label: "cuecast.client")
+    ) throws(CuecastError) {
+        self.state = Mutex(State(settings: try ListenerSettings(configuration)))
+        self.configuration = configuration
+        self.transport = transport
+        self.advertisements = advertisements
+        self.logger = logger
+        self.hub = EventHub(bufferedMax: configuration.eventsBufferedMax)
+    }
+
+    /// What happens from now on, in order; to read from the very first event, take it before ``start()``.
+    public var events: ListenerEvents { self.hub.makeEvents() }
+
+    /// Where the connection to the gateway stands.
+    public var connectionState: ConnectionState {
+        self.state.withLock { $0.engine }?.connectionState ?? .idle
+    }
+
+    /// How many outcomes the gateway has not confirmed yet.
+    ///
+    /// They are told again when the client is started again.
+    public var unconfirmedOutcomes: Int {
+        let engine = self.state.withLock { $0.engine }
+        return engine?.unconfirmedCount ?? self.outbox.load().count
+    }
+
+    /// Begins a session and returns when the advertisements that play before the stream are queued, when there are
+    /// none, or after ``ListenerTimings/preStreamWait``.
+    ///
+    /// It returns also where the gateway cannot be reached: the client goes on trying. A session that is still stopping
+    /// is waited for.
+    ///
+    /// - Throws: ``CuecastError/alreadyStarted``, or ``CuecastError/advertisementsInUse`` where another client listens
+    ///   with the same ``AdvertisementCenter``.
+    public func start() async throws(CuecastError) {
+        if let last = self.state.withLock({ $0.engine }) {
+            guard last.connectionState == .stopping || last.connectionState == .stopped else { throw .alreadyStarted }
+            await last.stopped()
+        }
+        let engine = try self.makeEngine()
+        engine.start()
+        await engine.preStreamSettled()
+    }
+
+    private func makeEngine() throws(CuecastError) -> ListenerEngine {
+        let made: Result<ListenerEngine, CuecastError> = self.state.withLock { state in
+            guard state.engine?.isStopped ?? true else { return .failure(.alreadyStarted) }
+            let engine = ListenerEngine(
+                settings: state.settings,
+                configuration: self.configuration,
+                transport: self.transport,
+                center: self.advertisements,
+                hub: self.hub,
+                outbox: self.outbox,
+                logger: self.logger
+            )
+            guard self.advertisements.attach(engine) else { return .failure(.advertisementsInUse) }
+            state.engine = engine
+            return .success(engine)
+        }
+        return try made.get()
+    }
+
+    /// Ends the session, soon: what is known of open advertisements is told to the gateway first, for at most
+    /// ``ListenerTimings/stopWait``.
+    ///
+    /// Returns at once and may be called from anywhere, also from within a delegate's methods; ``stopped()`` waits.
+    public func stop() {
+        self.state.withLock { $0.engine }?.stop()
+    }
+
+    /// Returns when the session is over and everything that belonged to it is freed; at once where there is none.
+    ///
+    /// Within a second of ``stop()``, with a transport that keeps its promises.
+    public func stopped() async {
+        await self.state.withLock { $0.engine }?.stopped()
+    }
+
+    /// The listener hears the stream with this delay from now on: less than 0 counts as 0, more than 1 h as 1 h.
+    ///
+    /// Breaks that have not begun for the listener move with it. What lies in a part of the programme that is skipped
+    /// over is ignored; nothing is played twice.
+    public func setDelay(_ delay: Duration) {
+        let engine = self.state.withLock { state in
+            state.settings.setDelay(delay)
+            return state.engine
+        }
+        engine?.setDelay(delay)
+    }
+}

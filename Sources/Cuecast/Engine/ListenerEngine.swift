@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+internal import Logging
+internal import Synchronization
+
+/// One listening session at work: gives the core its events and the time, and performs what the core decides.
+///
+/// The core sits behind a lock, because apps ask for advertisements synchronously and transports call from their own
+/// threads. Actions are performed outside the lock, in the order of the decisions, by whichever thread finds nobody else
+/// at it; none of them blocks.
+final class ListenerEngine: Sendable {
+    /// How long a delegate's call may wait for the main actor before the log says so.
+    static let mainActorWaitMax = Duration.seconds(5)
+    /// The longest that the timer sleeps: the core is asked again at least this often.
+    private static let sleepMax = Duration.seconds(3_600)
+
+    private struct State {
+        var core: ListenerCore
+        var actions: [ListenerCore.Action] = []
+        var isPerforming = false
+        var connection: (any ListenerConnection)?
+        /// Connections that have not said yet that they are closed.
+        var openConnections: Set<Int> = []
+        var timer: Task<Void, Never>?
+        var timerAt: LocalInstant?
+        var timerNumber = 0
+        var tokenTask: Task<Void, Never>?
+        var mainActorCheckAt: LocalInstant?
+        var isPreStreamSettled = false
+        var isCoreStopped = false
+        var isStopped = false
+        var preStreamWaiters: [CheckedContinuation<Void, Never>] = []
+        var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+    private let configuration: ListenerConfiguration
+    private let transport: any ListenerTransport
+    private let center: AdvertisementCenter
+    private let hub: EventHub
+    private let outbox: any OutboxStore
+    private let logger: Logger
+    private let origin: ContinuousClock.Instant
+
+    init(
+        settings: ListenerSettings,
+        configuration: ListenerConfiguration,
+        transport: any ListenerTransport,
+        center: AdvertisementCenter,
+        hub: EventHub,
+        outbox: any OutboxStore,
+        logger: Logger
+    ) {
+        var generator = SystemRandomNumberGenerator()
+        let session = SessionID.random()
+        var logger = logger
+        logger[metadataKey: "stream"] = "\(settings.stream)"
+        // Enough to find the session in the gateway's log, and not enough to speak in its name.
+        logger[metadataKey: "session"] = "\(session.description.prefix(8))"
+        self.logger = logger
+        self.origin = .now
+        self.state = Mutex(
+            State(
+                core: ListenerCore(
+                    settings: settings,
+                    session: session,
+                    origin: self.origin,
+                    kept: outbox.load(),
+                    seed: generator.next()
+                )
+            )
+        )
+        self.configuration = configuration
+        self.transport = transport
+        self.center = center
+        self.hub = hub
+        self.outbox = outbox
+    }
+
+    deinit {
+        // Not stopped, only dropped: free what would go on without us.
+        self.state.withLock { state in
+            state.timer?.cancel()
+            state.tokenTask?.cancel()
+            state.connection?.close()
+        }
+    }
+
+    // MARK: What the app does
+
+    func start() { self.step { $0.start(now: $1) } }
+
+    func stop() { self.step { $0.stop(now: $1) } }
+
+    func nextAdvertisement() -> Advertisement? { self.step { $0.nextAdvertisement(now: $1) } }
+
+    func ignoreAll() { self.step { $0.ignoreAll(now: $1) } }
+
+    func setDelay(_ delay: Duration) { self.step { $0.setDelay(delay, now: $1) } }
+
+    func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
+        self.step { $0.report(report, advertisement, now: $1) }
+    }
+
+    func bannerClicked(_ stream: LiveStream, _ advertisement: Advertisement) {
+        guard stream == self.configuration.stream else { return }
+        self.step { core, _ in core.bannerClicked(advertisement) }
+    }
+
+    var isWaitingForApp: Bool { self.state.withLock { $0.core.isRunning && $0.core.queue.isWaitingForApp } }
+
+    var connectionState: ConnectionState { self.state.withLock { $0.core.connectionState } }
+
+    var unconfirmedCount: Int { self.state.withLock { $0.core.acknowledgements.count } }
+
+    var isStopped: Bool { self.state.withLock { $0.isStopped } }
+
+    /// Returns when what plays before the stream is queued, or there is nothing, or it took too long.
+    func preStreamSettled() async {
+        await withCheckedContinuation { continuation in
+            let isSettled = self.state.withLock { state in
+                if !state.isPreStreamSettled { state.preStreamWaiters.append(continuation) }
+                return state.isPreStreamSettled
+            }
+            if isSettled { continuation.resume() }
+        }
+    }
+
+    /// Returns when the session is over and all that belonged to it is freed.
+    func stopped() async {
+        await withCheckedContinuation { continuation in
+            let isStopped = self.state.withLock { state in
+                if !state.isStopped { state.stopWaiters.append(continuation) }
+                return state.isStopped
+            }
+            if isStopped { continuation.resume() }
+        }
+        let timer = self.state.withLock { $0.timer }
+        await timer?.value
+    }
+
+    // MARK: Deciding
+
+    private var now: LocalInstant { LocalInstant(sinceStart: self.origin.duration(to: .now)) }
+
+    /// Lets the core decide, then performs what it decided.
+    private func step<Result: Sendable>(
+        _ decide: @Sendable (inout ListenerCore, LocalInstant) -> Result
+    ) -> Result {
+        let (result, isOurs) = self.state.withLock { state in
+            let result = decide(&state.core, self.now)
+            state.actions += state.core.takeActions()
+            self.setTimer(&state)
+            defer { state.isPerforming = true }
+            return (result, !state.isPerforming)
+        }
+        if isOurs { self.performAll() }
+        return result
+    }
+
+    private func performAll() {
+        while true {
+            let actions = self.state.withLock { state in
+                defer { state.actions = [] }
+                if state.actions.isEmpty { state.isPerforming = false }
+                return state.actions
+            }
+            guard !actions.isEmpty else { return }
+            for action in actions { self.perform(action) }
+        }
+    }
+
+    private func perform(_ action: ListenerCore.Action) {
+        switch action {
+        case .connect(let attempt): self.connect(attempt: attempt)
+        case .disconnect: self.takeConnection()?.close()
+        case .subscribe(let topic): self.connection?.subscribe(to: topic)
+        case .unsubscribe(let topic): self.connection?.unsubscribe(from: topic)
+        case .send(let frame): self.connection?.send(frame)
+        case .askForToken(let attempt): self.askForToken(attempt: attempt)
+        case .event(let event): self.hub.send(event)
+        case .tellAvailable: self.tell(.available)
+        case .tellStillAvailable: self.tell(.stillAvailable)
+        case .tellWithdrawn(let withdrawal): self.tell(.withdrawn(withdrawal))
+        case .keep(let record): self.outbox.keep(record)
+        case .discard(let numbers): self.outbox.discard(numbers)
+        case .preStreamSettled:
+            let waiters = self.state.withLock { state in
+                state.isPreStreamSettled = true
+                defer { state.preStreamWaiters = [] }
+                return state.preStreamWaiters
+            }
+            for waiter in waiters { waiter.resume() }
+        case .log(let line): self.log(line)
+        case .stopped:
+            self.state.withLock { $0.isCoreStopped = true }
+            self.finishStopping()
+        }
+    }
+
+    // MARK: Connections
+
+    private var connection: (any ListenerConnection)? { self.state.withLock { $0.connection } }
+
+    private func takeConnection() -> (any ListenerConnection)? {
+        self.state.withLock { $0.connection.take() }
+    }
+
+    private func connect(attempt: Int) {
+        self.state.withLock { _ = $0.openConnections.insert(attempt) }
+        let connection = self.transport.connect(to: self.configuration.gateway) { [weak self] event in
+            self?.received(event, attempt: attempt)
+        }
+        // What it says from here on is performed after this action, so that it finds the connection in its place.
+        self.state.withLock { $0.connection = connection }
+    }
+
+    private func received(_ event: ListenerConnectionEvent, attempt: Int) {
+        self.step { $0.transport(event, attempt: attempt, now: $1) }
+        if case .closed = event {
+            self.state.withLock { _ = $0.openConnections.remove(attempt) }
+            self.finishStopping()
+        }
+    }
+
+    private func askForToken(attempt: Int) {
+        guard let provider = self.configuration.tokenProvider else { return }
+        let task = Task(name: "Cuecast token") { [weak self, logger] in
+            var token: String?
+            do {
+                token = try await provider()
+            } catch {
+                logger.warning("The app gave no token", metadata: ["error": "\(error)"])
+            }
+            self?.step { [token] in $0.tokenGiven(token, attempt: attempt, now: $1) }
+        }
+        self.state.withLock { state in
+            state.tokenTask?.cancel()
+            state.tokenTask = task
+        }
+    }
+
+    /// The session is over when the core says so and every connection has said that it is closed.
+    private func finishStopping() {
+        let waiters = self.state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+            guard state.isCoreStopped, state.openConnections.isEmpty, !state.isStopped else { return nil }
+            state.isStopped = true
+            state.timer?.cancel()
+            state.tokenTask?.cancel()
+            defer { state.stopWaiters = [] }
+            return state.stopWaiters
+        }
+        guard let waiters else { return }
+        self.center.detach(self)
+        self.hub.finish()
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Time
+
+    /// Makes sure that the timer fires no later than the core wants to be woken.
+    ///
+    /// One that fires too early does no harm.
+    private func setTimer(_ state: inout State) {
+        let now = self.now
+        guard let wanted = earlier(state.core.nextWake(now: now), state.mainActorCheckAt) else { return }
+        let wake = min(wanted, now + Self.sleepMax)
+        if let set = state.timerAt, set <= wake { return }
+        state.timer?.cancel()
+        state.timerNumber += 1
+        state.timerAt = wake
+        let number = state.timerNumber
+        let deadline = self.origin + wake.sinceStart
+        state.timer = Task(name: "Cuecast timer") { [weak self] in
+            do {
+                try await Task.sleep(until: deadline, tolerance: .zero, clock: .continuous)
+            } catch {
+                return  // Another timer was set, or the session is over.
+            }
+            self?.timerFired(number: number)
+        }
+    }
+
+    private func timerFired(number: Int) {
+        self.state.withLock { state in
+            if state.timerNumber == number { state.timerAt = nil }
+        }
+        self.checkMainActor()
+        self.step { $0.wake(now: $1) }
+    }
+
+    // MARK: Delegates and the log
+
+    private func tell(_ call: DelegateCall) {
+        self.center.tell(call)
+        self.state.withLock { state in
+            guard state.mainActorCheckAt == nil else { return }
+            state.mainActorCheckAt = self.now + Self.mainActorWaitMax
+            self.setTimer(&state)
+        }
+    }
+
+    /// Delegates that are never called look like missing advertisements: say once what keeps them from it.
+    private func checkMainActor() {
+        let isDue = self.state.withLock { state in
+            guard let due = state.mainActorCheckAt, due <= self.now else { return false }
+            state.mainActorCheckAt = nil
+            return true
+        }
+        guard isDue, let oldest = self.center.oldestCallOnMainActor else { return }
+        guard oldest.duration(to: .now) >= Self.mainActorWaitMax - .milliseconds(100) else { return }
+        self.logger.warning(
+            """
+            A delegate's call has been waiting for the main actor for 5 s: is the main thread blocked? \
+            On Linux main-actor code runs only while it is not
+            """
+        )
+    }
+
+    private func log(_ line: ListenerCore.LogLine) {
+        switch line.level {
+        case .debug: self.logger.debug("\(line.message)")
+        case .info: self.logger.info("\(line.message)")
+        case .warning: self.logger.warning("\(line.message)")
+        case .error: self.logger.error("\(line.message)")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Something that happened while listening; ``CuecastClient/events`` tells them in order.
+@nonexhaustive
+public enum ListenerEvent: Sendable {
+    /// The connection to the gateway changed.
+    case connectionChanged(ConnectionState)
+    /// The gateway said what was missed. Notices missed are made up for before this is told.
+    case joined(JoinResult)
+    /// A notice is missing: the gateway is asked for it.
+    case positionLost(PositionLoss)
+    /// A break is coming. It is told again when it moves.
+    case announced(AdvertisementBreak)
+    /// The advertisements of a break are here, so that their media can be loaded. They are not queued yet.
+    case ready(AdvertisementBreak, [Advertisement])
+    /// Advertisements were queued: the listener hears the start of their break.
+    case available(AdvertisementBreak, [Advertisement])
+    /// A break gives this listener no advertisements, for the reason given.
+    case missed(AdvertisementBreak, reason: String)
+    /// The app asked for an advertisement and got this one.
+    case handedOut(Advertisement)
+    /// The app asked for an advertisement while this one still plays, as far as is known. It got none.
+    case handOutRefused(current: Advertisement)
+    /// The app reported this about the advertisement, and it was taken.
+    case reported(AdvertisementReport, Advertisement)
+    /// A report was not taken.
+    case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
+    /// What became of an advertisement; it is told to the gateway until that confirms it.
+    case outcome(AdvertisementOutcome)
+    /// An advertisement was handed out, and nothing more was heard of it: nothing is told to the gateway.
+    case outcomeUnknown(Advertisement)
+    /// Advertisements will not be played (any further).
+    case withdrawn(AdvertisementWithdrawal)
+    /// The listener opened the banner.
+    case bannerClicked(Advertisement)
+    /// The gateway recorded the outcomes of these advertisements (their `adID`) of one break durably.
+    case acknowledged(breakID: String, adIDs: [String])
+    /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given.
+    case acknowledgementGivenUp(breakID: String, adIDs: [String], reason: String)
+    /// This many notices could not be kept; they are asked for again.
+    case noticesDropped(Int)
+    /// Something from the gateway could not be understood; it was left out.
+    case notUnderstood(String)
+    /// This many events were dropped before this one, because they were not read fast enough.
+    case eventsDropped(Int)
+}
+
+/// How the gateway answered a join.
+@nonexhaustive
+public enum JoinResult: Hashable, Sendable {
+    /// Nothing was missed.
+    case current
+    /// This many notices were missed; all of them were made up for.
+    case recovered(notices: Int)
+    /// What was missed is not known any more; these many breaks are open.
+    case snapshot(openBreaks: Int)
+}
+
+/// How it was noticed that a notice is missing.
+@nonexhaustive
+public enum PositionLoss: Hashable, Sendable {
+    /// A later notice, or the stream's position, came first.
+    case gap
+    /// The gateway lost its history.
+    case newEpoch
+    /// The gateway's answer contradicts itself.
+    case inconsistentAnswer
+}
+
+/// What is known of one break, as this listener will hear it.
+public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
+    /// The broadcaster's id of the break.
+    public let id: String
+    /// When the listener hears its start, by this device's clock; `nil` while that is not decided, and before the
+    /// stream.
+    public let startsAt: ContinuousClock.Instant?
+    /// How long it lasts at most; `nil`: until it is ended.
+    public let duration: Duration?
+    /// How many advertisements it has for all listeners.
+    public let advertisementCount: Int
+    /// Whether it plays before the stream.
+    public let isPreStream: Bool
+
+    /// How long until the listener hears its start: negative afterwards, `nil` where `startsAt` is.
+    public var countdown: Duration? {
+        self.startsAt.map { ContinuousClock.now.duration(to: $0) }
+    }
+}
+
+/// Advertisements that will not be played (any further), because their break was cancelled or ended.
+public struct AdvertisementWithdrawal: Hashable, Sendable {
+    /// Why advertisements are withdrawn.
+    @nonexhaustive
+    public enum Reason: Hashable, Sendable {
+        /// The broadcaster cancelled the break.
+        case cancelled
+        /// The broadcaster ended the break before its time.
+        case endedEarly
+        /// The break was prepared, but never started.
+        case notStarted
+    }
+
+    /// The break.
+    public let breakID: String
+    /// Why.
+    public let reason: Reason
+    /// Advertisements that will not be handed out any more.
+    public let advertisements: [Advertisement]
+    /// The advertisement that plays now and must be stopped at `stopAt`; `nil`: none.
+    public let current: Advertisement?
+    /// When to stop `current`, by this device's clock.
+    public let stopAt: ContinuousClock.Instant?
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// How long a client waits for what.
+///
+/// The defaults suit a player; tests shorten them.
+public struct ListenerTimings: Hashable, Sendable {
+    /// How long a connection may take to be made; 10 s.
+    public var connectTimeout: Duration = .seconds(10)
+    /// How long the proof that the subscription is in effect may take once connected; 5 s.
+    public var subscriptionTimeout: Duration = .seconds(5)
+    /// After what time a request without a reply is asked again; 5 s.
+    public var requestTimeout: Duration = .seconds(5)
+    /// The longest wait before the first try again; 250 ms.
+    ///
+    /// The wait is random, and its limit doubles with each failure.
+    public var retryDelayFirst: Duration = .milliseconds(250)
+    /// The limit that the wait between tries grows to; 30 s.
+    public var retryDelayMax: Duration = .seconds(30)
+    /// How long `start()` waits for advertisements that play before the stream; 2 s.
+    public var preStreamWait: Duration = .seconds(2)
+    /// How long stopping may spend on telling the gateway what is still to be told; 700 ms, at most 900 ms.
+    public var stopWait: Duration = .milliseconds(700)
+    /// How much before its end an advertisement counts as played when the app asks for the next one; 1 s.
+    public var playedToleranceBeforeEnd: Duration = .seconds(1)
+    /// How long after its end an advertisement without a report still keeps others waiting; 10 s.
+    public var handOutGrace: Duration = .seconds(10)
+    /// How long after that its outcome is given up as unknown; 15 min.
+    public var outcomeUnknownAfter: Duration = .seconds(900)
+    /// How often the gateway's clock is asked for at least; 60 s.
+    public var clockSampleInterval: Duration = .seconds(60)
+    /// Above what error the gateway's clock is asked for sooner; 25 ms.
+    public var clockErrorMax: Duration = .milliseconds(25)
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Carries frames between a listener and its gateway: notices one way, requests and replies both ways.
+///
+/// A transport makes connections; what they carry is fixed by the protocol files of `proto/cuecast/v1` and is opaque to
+/// it. Write one to reach a gateway in another way than ZeroMQ, for instance from a phone.
+public protocol ListenerTransport: Sendable {
+    /// Begins to make one connection, and returns at once.
+    ///
+    /// - Parameters:
+    ///   - gateway: where to; the transport says what its addresses look like.
+    ///   - receive: is told everything about this connection. It is called from any thread, but never for two events at
+    ///     a time, and in the order of events; it does not block. It may be called before this method returns. The last
+    ///     event is `closed`, and always comes.
+    /// - Returns: The connection, which need not be made yet.
+    func connect(
+        to gateway: GatewayAddress,
+        receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
+    ) -> any ListenerConnection
+}
+
+/// One connection to a gateway: one subscription channel and one request channel, which live and die together.
+///
+/// All methods return at once, may be called from any thread, also from within `receive`, and take effect in the order
+/// of the calls. After `closed` they do nothing. A connection is never used again: the client makes another one, after
+/// a wait of its own choice, so a transport must not reconnect by itself.
+public protocol ListenerConnection: AnyObject, Sendable {
+    /// Receives notices whose frame begins with `topic`, from some moment on.
+    ///
+    /// The order matters: when a notice of a later subscription arrives, every earlier subscription of this connection
+    /// is in effect. That is how the client proves that it misses nothing.
+    func subscribe(to topic: [UInt8])
+
+    /// Receives notices of `topic` no more, from some moment on.
+    func unsubscribe(from topic: [UInt8])
+
+    /// Sends one request frame. Where it cannot be sent it is dropped: the client asks again.
+    func send(_ request: [UInt8])
+
+    /// Ends the connection and frees all that belongs to it; `closed` follows within a second. Drops what is not sent.
+    func close()
+}
+
+/// What a connection tells the client.
+@nonexhaustive
+public enum ListenerConnectionEvent: Hashable, Sendable {
+    /// Both channels are connected.
+    case connected
+    /// One frame of the subscription channel, at most 1,024 bytes; longer ones are dropped by the transport.
+    ///
+    /// A transport that buffers bounds its buffer; when that is full it drops the newest and says so with
+    /// `noticesDropped`. The client finds out what it missed.
+    case notice([UInt8])
+    /// This many notices were dropped, where the transport can know.
+    case noticesDropped(Int)
+    /// One frame of the request channel, at most 1,114,112 bytes; longer ones are dropped by the transport.
+    case reply([UInt8])
+    /// The connection is gone or could not be made, for a reason in a few words. Nothing follows.
+    case closed(reason: String)
+}

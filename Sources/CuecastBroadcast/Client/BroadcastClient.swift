@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+public import Logging
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A broadcaster's connection to its gateway: publishes breaks and says what becomes of them.
+///
+/// ```swift
+/// let client = BroadcastClient(
+///     configuration: BroadcastConfiguration(endpoint: "tcp://127.0.0.1:7402"),
+///     transport: BroadcastZeroMQTransport())
+/// let status = try await client.publish(noon)
+/// print(status.state, status.start)
+/// client.close()
+/// ```
+///
+/// Every method may be called from any task, many at a time; each returns once the gateway has answered, which for a change
+/// means that the change is durable. When no reply comes, the connection breaks, or the gateway is stopping or short of
+/// something, the request is sent again after a random wait, until ``BroadcastConfiguration/timeout`` is over. That is safe:
+/// the gateway knows the same request when it sees it again. The one exception is an update with a start that counts from
+/// its receipt; once sent, it is not sent again by itself.
+///
+/// The connection is made with the first request, and again when it was lost.
+public final class BroadcastClient: Sendable {
+    /// The most breaks that ``breaks(stream:breakID:)`` returns.
+    public static let listedBreaksMax = 100_000
+
+    /// The longest patience that can be asked for.
+    private static let timeoutMax: Duration = .seconds(86_400)
+
+    private let configuration: BroadcastConfiguration
+    private let channel: RequestChannel
+    private let logger: Logger
+
+    /// A client; it connects with the first request.
+    ///
+    /// - Parameters:
+    ///   - configuration: where the gateway is and how patient to be.
+    ///   - transport: how to reach it.
+    ///   - logger: is told about attempts that failed.
+    public init(
+        configuration: BroadcastConfiguration,
+        transport: any BroadcastTransport,
+        logger: Logger = Logger(label: "cuecast.broadcast")
+    ) {
+        self.configuration = configuration
+        self.channel = RequestChannel(endpoint: configuration.endpoint, transport: transport)
+        self.logger = logger
+    }
+
+    /// Publishes a break.
+    ///
+    /// The same break again, with the same content, is the same break: the answer is its status, and listeners are not
+    /// told twice.
+    ///
+    /// - Parameter adBreak: the break.
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``, for instance ``BroadcastError/refused(_:)`` with
+    ///   ``BroadcastRefusal/Status/conflict`` when the break exists with other content.
+    public func publish(_ adBreak: AdBreak) async throws(BroadcastError) -> BreakStatus {
+        try await self.change(.publish(try adBreak.wire))
+    }
+
+    /// Gives a cued break its start.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - breakID: the break's id.
+    ///   - start: when it starts; nil: after the gateway's usual lead (2 s).
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``.
+    @discardableResult
+    public func punch(
+        stream: String,
+        breakID: String,
+        start: BreakMoment? = nil
+    ) async throws(BroadcastError) -> BreakStatus {
+        let key = try BreakKey(stream: stream, breakID: breakID)
+        return try await self.change(.punch(BroadcastRequest.Punch(key: key, start: try start?.wire)))
+    }
+
+    /// Changes a break.
+    ///
+    /// Its start can change until it starts, its ads until it is announced, its duration until it is over.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - breakID: the break's id.
+    ///   - change: what is to change.
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``.
+    @discardableResult
+    public func update(
+        stream: String,
+        breakID: String,
+        _ change: BreakChange
+    ) async throws(BroadcastError) -> BreakStatus {
+        var update = BroadcastRequest.Update(
+            key: try BreakKey(stream: stream, breakID: breakID),
+            start: try change.start?.wire
+        )
+        if let duration = change.duration { update.duration = try wireDuration(duration, field: "duration") }
+        if let advertisements = change.advertisements {
+            var contents: [AdvertisementContent] = []
+            for each in advertisements { contents.append(try each.wire) }
+            update.advertisements = contents
+        }
+        return try await self.change(.update(update))
+    }
+
+    /// Ends a break that plays, early or because it has no duration.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - breakID: the break's id.
+    ///   - endMode: what becomes of the ad that is playing; nil: as the break was published.
+    ///   - moment: the position of the programme at which it ends; nil: now.
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``.
+    @discardableResult
+    public func end(
+        stream: String,
+        breakID: String,
+        endMode: AdBreak.EndMode? = nil,
+        at moment: Date? = nil
+    ) async throws(BroadcastError) -> BreakStatus {
+        let key = try BreakKey(stream: stream, breakID: breakID)
+        var at: Timestamp?
+        if let moment { at = try Timestamp(moment, field: "end") }
+        return try await self.change(.end(BroadcastRequest.End(key: key, endMode: endMode?.wire, at: at)))
+    }
+
+    /// Calls a break off.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - breakID: the break's id.
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``.
+    @discardableResult
+    public func cancel(stream: String, breakID: String) async throws(BroadcastError) -> BreakStatus {
+        try await self.change(.cancel(try BreakKey(stream: stream, breakID: breakID)))
+    }
+
+    /// The breaks that the gateway keeps, by stream, in the order in which they were published.
+    ///
+    /// All pages are fetched, one after the other; breaks that are published meanwhile may be in it or not.
+    ///
+    /// - Parameters:
+    ///   - stream: only breaks of this stream.
+    ///   - breakID: only breaks of this name.
+    /// - Returns: The breaks.
+    /// - Throws: ``BroadcastError``; ``BroadcastError/tooLarge(limit:maximum:found:)`` when there are more than
+    ///   ``listedBreaksMax``.
+    public func breaks(
+        stream: String? = nil,
+        breakID: String? = nil
+    ) async throws(BroadcastError) -> [BreakStatus] {
+        var list = BroadcastRequest.List()
+        do throws(WireError) {
+            list.stream = if let stream { try StreamID(stream) } else { nil }
+            list.id = if let breakID { try BreakID(breakID) } else { nil }
+        } catch {
+            throw BroadcastError(error)
+        }
+        var all: [BreakStatus] = []
+        while true {
+            let reply = try await self.reply(to: .list(list))
+            guard case .list(let infos, let after) = reply.body else { throw .otherBody }
+            all += infos.map { BreakStatus($0, at: reply.gatewayTime) }
+            if after.isEmpty { return all }
+            guard !infos.isEmpty else { throw .unreadableReply(reason: "a page is empty and not the last.") }
+            guard all.count < Self.listedBreaksMax else {
+                throw .tooLarge(limit: "listedBreaksMax", maximum: Self.listedBreaksMax, found: all.count + 1)
+            }
+            list.after = after
+        }
+    }
+
+    /// Closes the connection; what is under way ends with ``BroadcastError/closed``.
+    public func close() {
+        self.channel.close()
+    }
+}
+
+extension BroadcastClient {
+    private func change(_ kind: BroadcastRequest.Kind) async throws(BroadcastError) -> BreakStatus {
+        let reply = try await self.reply(to: kind)
+        guard case .break(let info) = reply.body else { throw .otherBody }
+        return BreakStatus(info, at: reply.gatewayTime)
+    }
+
+    /// Asks until there is an answer that stands, or the time is over.
+    private func reply(to kind: BroadcastRequest.Kind) async throws(BroadcastError) -> BroadcastReply {
+        let id = self.channel.nextID()
+        let frame = try RequestEncoder.frame(id: id, token: self.configuration.token, kind)
+        let timeout = min(max(.zero, self.configuration.timeout), Self.timeoutMax)
+        let attemptTimeout = min(max(.zero, self.configuration.attemptTimeout), timeout)
+        let deadline = ContinuousClock.now + timeout
+        var delays = RetryDelays(
+            first: self.configuration.retryDelayFirst,
+            longest: self.configuration.retryDelayMax
+        )
+        var generator = SystemRandomNumberGenerator()
+        while true {
+            let outcome = await self.channel.attempt(id, frame, until: min(.now + attemptTimeout, deadline))
+            let failure: AttemptFailure
+            switch outcome {
+            case .replied(let reply):
+                guard case .refused(let refusal) = reply.body else { return reply }
+                failure = AttemptFailure(refusal, isRepeatable: kind.isRepeatable)
+            case .timedOut(let wasSent):
+                failure = AttemptFailure(
+                    error: wasSent
+                        ? .timedOut(after: kind.isRepeatable ? timeout : attemptTimeout)
+                        : .unreachable(reason: "no connection was made in time"),
+                    mayRepeat: !wasSent || kind.isRepeatable
+                )
+            case .disconnected(let reason, let wasSent):
+                failure = AttemptFailure(
+                    error: .unreachable(reason: reason),
+                    mayRepeat: !wasSent || kind.isRepeatable
+                )
+            case .unreadable(let sentence): throw .unreadableReply(reason: sentence)
+            case .cancelled: throw .cancelled
+            case .closed: throw .closed
+            }
+            let wait = delays.next(atLeast: failure.waitLeast, using: &generator)
+            guard failure.mayRepeat, .now + wait < deadline else { throw failure.error }
+            self.logger.debug("asking the gateway again", metadata: ["after": "\(failure.error)"])
+            do {
+                try await Task.sleep(for: wait, tolerance: .zero)
+            } catch {
+                throw .cancelled
+            }
+        }
+    }
+}
+
+/// Why an attempt failed, and whether there may be another.
+private struct AttemptFailure {
+    let error: BroadcastError
+    let mayRepeat: Bool
+    var waitLeast: Duration = .zero
+
+    init(error: BroadcastError, mayRepeat: Bool) {
+        self.error = error
+        self.mayRepeat = mayRepeat
+    }
+
+    /// A limit that is reached does not go away by itself soon; `UNAVAILABLE` may mean that the log failed in a way that
+    /// leaves open what it recorded.
+    init(_ refusal: Refusal, isRepeatable: Bool) {
+        self.error = .refused(BroadcastRefusal(refusal))
+        self.waitLeast = refusal.retryAfter
+        switch refusal.status {
+        case .draining, .rateLimited: self.mayRepeat = true
+        case .unavailable: self.mayRepeat = isRepeatable
+        default: self.mayRepeat = false
+        }
+    }
+}
+
+extension BroadcastError {
+    fileprivate static let otherBody = BroadcastError.unreadableReply(reason: "it answers another request.")
+}
+
+extension BroadcastRequest.Kind {
+    /// Whether asking a second time leads to the same as asking once.
+    ///
+    /// A new start that counts from receipt would move the break again.
+    fileprivate var isRepeatable: Bool {
+        guard case .update(let update) = self else { return true }
+        return switch update.start {
+        case nil, .at: true
+        case .after, .now: false
+        }
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+// Public values to the wire's and back. The rules of the wire are not repeated here: `RequestEncoder` asks the code that
+// reads requests at the gateway. Only what the wire cannot hold is refused here.
+
+/// Writes requests, after the check that the gateway makes when it reads them.
+enum RequestEncoder {
+    static func frame(
+        id: UInt64,
+        token: String,
+        _ kind: BroadcastRequest.Kind
+    ) throws(BroadcastError) -> [UInt8] {
+        let frame = BroadcastRequest(id: id, token: token, kind: kind).encoded()
+        do throws(WireError) {
+            _ = try BroadcastRequest(decoding: frame)
+        } catch {
+            throw BroadcastError(error)
+        }
+        return frame
+    }
+}
+
+extension BroadcastError {
+    init(_ error: WireError) {
+        switch error {
+        case .invalid(let field, let rule): self = .invalid(field: field, reason: rule)
+        case .tooLarge(let limit, let maximum, let found):
+            self = .tooLarge(limit: limit, maximum: maximum, found: found)
+        case .malformed, .unsupported: self = .invalid(field: "request", reason: error.description)
+        }
+    }
+}
+
+extension BreakKey {
+    init(stream: String, breakID: String) throws(BroadcastError) {
+        do throws(WireError) {
+            self.init(stream: try StreamID(stream), id: try BreakID(breakID))
+        } catch {
+            throw BroadcastError(error)
+        }
+    }
+}
+
+/// Whole milliseconds as the wire has them.
+func wireDuration(_ duration: Duration, field: String) throws(BroadcastError) -> Duration {
+    let milliseconds = duration.inMicroseconds / 1_000
+    guard duration >= .zero else { throw .invalid(field: field, reason: "it is negative") }
+    guard milliseconds <= Int64(UInt32.max) else {
+        throw .tooLarge(limit: "\(field) ms", maximum: Int(UInt32.max), found: Int(clamping: milliseconds))
+    }
+    return .milliseconds(milliseconds)
+}
+
+private func wireNumber(_ number: Int?, field: String) throws(BroadcastError) -> UInt32 {
+    guard let value = UInt32(exactly: number ?? 0) else {
+        throw .invalid(field: field, reason: "it is not a number from 0 to \(UInt32.max)")
+    }
+    return value
+}
+
+extension Timestamp {
+    init(_ date: Date, field: String) throws(BroadcastError) {
+        let microseconds = (date.timeIntervalSince1970 * 1e6).rounded()
+        guard let microseconds = Int64(exactly: microseconds) else {
+            throw .invalid(field: field, reason: "it is not an instant that the gateway can plan")
+        }
+        self.init(microseconds: microseconds)
+    }
+}
+
+extension Date {
+    init(_ timestamp: Timestamp) {
+        self.init(timeIntervalSince1970: Double(timestamp.microseconds) / 1e6)
+    }
+}
+
+extension BreakMoment {
+    var wire: BreakStart {
+        get throws(BroadcastError) {
+            switch self {
+            case .at(let date): .at(try Timestamp(date, field: "start"))
+            case .in(let lead): .after(try wireDuration(lead, field: "start"))
+            case .now: .now
+            }
+        }
+    }
+}
+
+extension AdBreak {
+    var wire: BroadcastRequest.Publish {
+        get throws(BroadcastError) {
+            var publish = BroadcastRequest.Publish(
+                key: try BreakKey(stream: self.stream, breakID: self.id),
+                start: nil,
+                advertisements: []
+            )
+            switch self.start {
+            case .at(let date): publish.start = try BreakMoment.at(date).wire
+            case .in(let lead): publish.start = try BreakMoment.in(lead).wire
+            case .now: publish.start = .now
+            case .cued(let hold):
+                if let hold { publish.hold = try wireDuration(hold, field: "hold") }
+            case .preStream(let hold):
+                publish.preStream = true
+                if let hold { publish.hold = try wireDuration(hold, field: "hold") }
+            }
+            if let duration = self.duration { publish.duration = try wireDuration(duration, field: "duration") }
+            for each in self.advertisements { publish.advertisements.append(try each.wire) }
+            publish.exact = self.isExact
+            publish.endMode = self.endMode.wire
+            return publish
+        }
+    }
+}
+
+extension AdBreak.EndMode {
+    var wire: EndMode {
+        switch self {
+        case .cut: .cut
+        case .finishAd: .finishAd
+        }
+    }
+}
+
+extension AdvertisementDescription {
+    var wire: AdvertisementContent {
+        get throws(BroadcastError) {
+            let id: AdvertisementID
+            do throws(WireError) {
+                id = try AdvertisementID(self.id)
+            } catch {
+                throw BroadcastError(error)
+            }
+            var content = AdvertisementContent(
+                id: id,
+                title: self.title,
+                text: self.text ?? "",
+                advertiser: self.advertiser ?? "",
+                duration: try wireDuration(self.duration, field: "advertisement duration"),
+                media: [],
+                clickThroughURL: self.clickThroughURL ?? "",
+                banner: try self.banner?.wire
+            )
+            if let skipOffset = self.skipOffset {
+                content.skipOffset = try wireDuration(skipOffset, field: "skip offset")
+            }
+            for file in self.media { content.media.append(try file.wire) }
+            for tracker in self.trackers {
+                var offset: Duration?
+                if let given = tracker.offset { offset = try wireDuration(given, field: "tracker offset") }
+                content.trackers.append(
+                    AdvertisementContent.Tracker(event: tracker.event, url: tracker.url, offset: offset)
+                )
+            }
+            return content
+        }
+    }
+}
+
+extension AdvertisementDescription.MediaFile {
+    fileprivate var wire: AdvertisementContent.MediaFile {
+        get throws(BroadcastError) {
+            AdvertisementContent.MediaFile(
+                url: self.url,
+                type: self.type,
+                bitrateKilobitsPerSecond: try wireNumber(self.bitrate, field: "media bitrate"),
+                width: try wireNumber(self.width, field: "media width"),
+                height: try wireNumber(self.height, field: "media height"),
+                codec: self.codec ?? "",
+                streaming: self.isStreaming
+            )
+        }
+    }
+}
+
+extension AdvertisementDescription.Banner {
+    fileprivate var wire: AdvertisementContent.Banner {
+        get throws(BroadcastError) {
+            AdvertisementContent.Banner(
+                imageURL: self.imageURL,
+                targetURL: self.targetURL ?? "",
+                width: try wireNumber(self.width, field: "banner width"),
+                height: try wireNumber(self.height, field: "banner height"),
+                alternativeText: self.alternativeText ?? "",
+                type: self.type ?? ""
+            )
+        }
+    }
+}
+
+extension BreakStatus {
+    init(_ info: BreakInfo, at now: Timestamp) {
+        self.init(
+            stream: info.key.stream.description,
+            id: info.key.id.description,
+            state: State(info.state),
+            start: info.start.map { Date($0) },
+            end: info.end.map { Date($0) },
+            duration: info.duration,
+            advertisementCount: info.advertisementCount,
+            firstAdvertisementTitle: info.firstAdvertisementTitle,
+            isPreStream: info.preStream,
+            isExact: info.exact,
+            position: info.position.map { Position(epoch: $0.epoch, sequence: $0.sequence) },
+            announcement: info.announce.map { Date($0) },
+            holdUntil: info.holdUntil.map { Date($0) },
+            published: Date(info.published),
+            gatewayTime: Date(now)
+        )
+    }
+}
+
+extension BreakStatus.State {
+    init(_ state: BreakState) {
+        switch state {
+        case .scheduled: self = .scheduled
+        case .cued: self = .cued
+        case .announced: self = .announced
+        case .live: self = .live
+        case .complete: self = .complete
+        case .cancelled: self = .cancelled
+        case .expired: self = .expired
+        }
+    }
+}
+
+extension BroadcastRefusal {
+    init(_ refusal: Refusal) {
+        self.init(
+            status: Status(rawValue: refusal.status.name) ?? .invalid,
+            sentence: refusal.sentence,
+            canRetry: refusal.status.canRetry,
+            retryAfter: refusal.retryAfter
+        )
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// One ad of a break, as the broadcaster describes it and players receive it.
+///
+/// URLs are absolute `http` or `https` addresses of at most 4,096 bytes; texts have at most 2,048 bytes. Players get them
+/// as they are, with macros such as `[CACHEBUSTING]` untouched.
+public struct AdvertisementDescription: Hashable, Sendable {
+    /// The same ad in one encoding.
+    public struct MediaFile: Hashable, Sendable {
+        /// Where the media is.
+        public var url: String
+        /// The MIME type, such as `audio/mpeg`; empty where it is not known.
+        public var type: String
+        /// The average bitrate, in kbit/s.
+        public var bitrate: Int?
+        /// The width, in pixels.
+        public var width: Int?
+        /// The height, in pixels.
+        public var height: Int?
+        /// The codec in the manner of RFC 6381, such as `mp4a.40.2`.
+        public var codec: String?
+        /// Whether it is a stream, such as HLS, and not a file to download.
+        public var isStreaming: Bool
+
+        /// A media file.
+        public init(url: String, type: String) {
+            self.url = url
+            self.type = type
+            self.isStreaming = false
+        }
+    }
+
+    /// A picture to show beside the ad.
+    public struct Banner: Hashable, Sendable {
+        /// Where the picture is.
+        public var imageURL: String
+        /// The page that opens when the listener acts on the banner.
+        public var targetURL: String?
+        /// The width, in pixels.
+        public var width: Int?
+        /// The height, in pixels.
+        public var height: Int?
+        /// What the picture shows, in words.
+        public var alternativeText: String?
+        /// The MIME type, such as `image/png`.
+        public var type: String?
+
+        /// A banner with a picture.
+        public init(imageURL: String) {
+            self.imageURL = imageURL
+        }
+    }
+
+    /// An address that a player calls when something happens, where its app has tracking turned on.
+    public struct Tracker: Hashable, Sendable {
+        /// What must happen: a name of VAST 4.3 section 3.14.1 such as `firstQuartile`, or `impression`, `clickTracking`,
+        /// `error`, `bannerView`, `bannerClick`.
+        public var event: String
+        /// What to call.
+        public var url: String
+        /// For `progress`: how far into the ad.
+        public var offset: Duration?
+
+        /// A tracker of an event.
+        public init(event: String, url: String, offset: Duration? = nil) {
+            self.event = event
+            self.url = url
+            self.offset = offset
+        }
+    }
+
+    /// The key of the ad in its break: 1 to 128 bytes, unique there.
+    ///
+    /// Reports count by it.
+    public var id: String
+    /// The name of the ad.
+    public var title: String
+    /// A longer text about the ad.
+    public var text: String?
+    /// Who advertises.
+    public var advertiser: String?
+    /// How long it plays: 1 ms to 1 h.
+    public var duration: Duration
+    /// From when on the listener may skip it; nil: never.
+    public var skipOffset: Duration?
+    /// The same ad in several encodings; 1 to 32.
+    public var media: [MediaFile]
+    /// The page that opens when the listener acts on the ad.
+    public var clickThroughURL: String?
+    /// A picture to show beside the ad.
+    public var banner: Banner?
+    /// What players call; at most 128.
+    public var trackers: [Tracker]
+
+    /// An ad with what every ad has; set the other properties as needed.
+    ///
+    /// - Parameters:
+    ///   - id: the key of the ad in its break.
+    ///   - title: the name of the ad.
+    ///   - duration: how long it plays.
+    ///   - media: the ad in one or more encodings.
+    public init(id: String, title: String, duration: Duration, media: [MediaFile]) {
+        self.id = id
+        self.title = title
+        self.duration = duration
+        self.media = media
+        self.trackers = []
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import AdFormats
+
+extension AdvertisementDescription {
+    /// The ad that a document describes.
+    ///
+    /// Its banner is the companion that ``AdFormats/AdContent/banner`` picks; its trackers are all that
+    /// ``AdFormats/AdContent/trackers`` lists.
+    ///
+    /// - Parameter content: an ad that a reader of `AdFormats` returned.
+    public init(_ content: AdContent) {
+        self.init(
+            id: content.id,
+            title: content.title,
+            duration: .milliseconds(content.durationMilliseconds),
+            media: content.mediaFiles.map { MediaFile($0) }
+        )
+        self.text = content.description
+        self.advertiser = content.advertiser
+        self.skipOffset = content.skipOffsetMilliseconds.map { .milliseconds($0) }
+        self.clickThroughURL = content.clickThrough
+        self.banner = content.banner.flatMap { Banner($0) }
+        self.trackers = content.trackers.map { tracker in
+            Tracker(
+                event: tracker.event,
+                url: tracker.url,
+                offset: tracker.offsetMilliseconds.map { .milliseconds($0) }
+            )
+        }
+    }
+}
+
+extension AdvertisementDescription.MediaFile {
+    /// The media file that a document describes.
+    ///
+    /// - Parameter file: one encoding of an ad.
+    public init(_ file: AdMediaFile) {
+        self.init(url: file.url, type: file.type)
+        self.bitrate = file.bitrate ?? file.bitrateMax
+        self.width = file.width
+        self.height = file.height
+        self.codec = file.codec
+        self.isStreaming = file.delivery == .streaming
+    }
+}
+
+extension AdvertisementDescription.Banner {
+    /// The companion that a document describes, as a picture; nil where it has none.
+    ///
+    /// - Parameter companion: something to show beside an ad.
+    public init?(_ companion: AdCompanion) {
+        guard let image = companion.image else { return nil }
+        self.init(imageURL: image.url)
+        self.targetURL = companion.clickThrough
+        self.width = companion.width
+        self.height = companion.height
+        self.alternativeText = companion.altText
+        self.type = image.type.isEmpty ? nil : image.type
+    }
+}
+
+extension AdBreak {
+    /// A break with the ads of a batch, as long as they last.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - id: the break's id.
+    ///   - start: when it starts.
+    ///   - batch: what a reader of `AdFormats` returned; its ``AdFormats/AdBatch/skipped`` says what is not in it.
+    public init(stream: String, id: String, start: Start, batch: AdBatch) {
+        self.init(
+            stream: stream,
+            id: id,
+            start: start,
+            advertisements: batch.ads.map { AdvertisementDescription($0) }
+        )
+        self.duration = self.advertisementsDuration
+    }
+
+    /// A break with the ads of a VAST document, as long as they last.
+    ///
+    /// To see which ads of the document are left out and why, read it with ``AdFormats/VAST/read(_:options:)`` and use
+    /// ``init(stream:id:start:batch:)``.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - id: the break's id.
+    ///   - start: when it starts.
+    ///   - document: the bytes of the document.
+    ///   - options: what to take from it.
+    /// - Throws: `AdFormatError` where the document cannot be read or has no ad that can be played.
+    public init(
+        stream: String,
+        id: String,
+        start: Start,
+        vast document: some Sequence<UInt8>,
+        options: VASTReadingOptions = VASTReadingOptions()
+    ) throws(AdFormatError) {
+        self.init(stream: stream, id: id, start: start, batch: try VAST.read(document, options: options))
+    }
+}

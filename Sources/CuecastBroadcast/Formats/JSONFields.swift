@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// The fields of one object of a file, each read as what it must be.
+struct JSONFields {
+    private let line: Int
+    private let path: String
+    private let members: [String: JSONNode]
+
+    /// Takes an object apart; a key that is not known is refused.
+    init(_ node: JSONNode, path: String, known: Set<String>) throws(AdsFileError) {
+        guard case .object(let members) = node.value else {
+            throw AdsFileError(line: node.line, field: path, reason: "it must be an object, and is \(node.kind)")
+        }
+        self.line = node.line
+        self.path = path
+        var byKey: [String: JSONNode] = [:]
+        for (key, value) in members {
+            guard known.contains(key) else {
+                throw AdsFileError(
+                    line: value.line,
+                    field: path.isEmpty ? key : "\(path).\(key)",
+                    reason: "there is no such field; known are \(known.sorted().joined(separator: ", "))"
+                )
+            }
+            // null says the same as leaving it out.
+            if case .null = value.value { continue }
+            byKey[key] = value
+        }
+        self.members = byKey
+    }
+
+    subscript(key: String) -> JSONNode? { self.members[key] }
+
+    private func name(_ key: String) -> String { self.path.isEmpty ? key : "\(self.path).\(key)" }
+
+    private func fault(_ key: String, _ reason: String) -> AdsFileError {
+        AdsFileError(line: self.members[key]?.line ?? self.line, field: self.name(key), reason: reason)
+    }
+
+    func required<Value>(_ key: String, _ value: Value?) throws(AdsFileError) -> Value {
+        guard let value else { throw self.fault(key, "it is missing") }
+        return value
+    }
+
+    func elements(_ key: String) throws(AdsFileError) -> [JSONNode] {
+        let node = try self.required(key, self.members[key])
+        guard case .array(let elements) = node.value else {
+            throw self.fault(key, "it must be an array, and is \(node.kind)")
+        }
+        return elements
+    }
+
+    func text(_ key: String) throws(AdsFileError) -> String? {
+        guard let node = self.members[key] else { return nil }
+        guard case .string(let text) = node.value else {
+            throw self.fault(key, "it must be a string, and is \(node.kind)")
+        }
+        return text
+    }
+
+    func flag(_ key: String) throws(AdsFileError) -> Bool? {
+        guard let node = self.members[key] else { return nil }
+        guard case .boolean(let flag) = node.value else {
+            throw self.fault(key, "it must be true or false, and is \(node.kind)")
+        }
+        return flag
+    }
+
+    func count(_ key: String) throws(AdsFileError) -> Int? {
+        guard let node = self.members[key] else { return nil }
+        guard case .number(let text) = node.value, let count = UInt32(text) else {
+            throw self.fault(key, "it must be a whole number from 0 to \(UInt32.max)")
+        }
+        return Int(count)
+    }
+
+    /// A duration as text, or as a number of seconds; in whole milliseconds.
+    func duration(_ key: String) throws(AdsFileError) -> Duration? {
+        guard let node = self.members[key] else { return nil }
+        switch node.value {
+        case .string(let text):
+            if let duration = Duration(text: text) { return duration }
+        case .number(let text):
+            if let seconds = Double(text), seconds >= 0, seconds <= Double(UInt32.max) / 1_000 {
+                return .milliseconds(Int64((seconds * 1_000).rounded()))
+            }
+        default: break
+        }
+        throw self.fault(key, "it must be a duration such as \"30s\" or \"1m30s\", or a number of seconds")
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastBroadcast
+import CuecastWire
+import Foundation
+
+/// Prints breaks as the gateway has them.
+struct BreakPrinter {
+    let format: OutputFormat
+
+    /// A break as scripts read it. Keys that do not apply are absent.
+    private struct Line: Encodable {
+        let stream: String
+        let `break`: String
+        let state: String
+        let start: String?
+        let end: String?
+        let durationSeconds: Double?
+        let advertisements: Int
+        let firstAdvertisement: String
+        let preStream: Bool
+        let exact: Bool
+        let position: String?
+        let announcement: String?
+        let holdUntil: String?
+        let published: String
+
+        init(_ status: BreakStatus) {
+            self.stream = status.stream
+            self.break = status.id
+            self.state = status.state.rawValue
+            self.start = status.start.map(BreakPrinter.text)
+            self.end = status.end.map(BreakPrinter.text)
+            self.durationSeconds = status.duration?.inSeconds
+            self.advertisements = status.advertisementCount
+            self.firstAdvertisement = status.firstAdvertisementTitle
+            self.preStream = status.isPreStream
+            self.exact = status.isExact
+            self.position = status.position?.description
+            self.announcement = status.announcement.map(BreakPrinter.text)
+            self.holdUntil = status.holdUntil.map(BreakPrinter.text)
+            self.published = BreakPrinter.text(status.published)
+        }
+    }
+
+    func print(_ status: BreakStatus) {
+        switch self.format {
+        case .json: Self.printJSON(Line(status))
+        case .table:
+            var facts = ["\(status.stream)/\(status.id): \(status.state.rawValue)"]
+            if let start = status.start { facts.append("starts \(Self.text(start))") }
+            if let duration = status.duration { facts.append("lasts \(duration.inSecondsText)") }
+            facts.append("\(status.advertisementCount) ads")
+            if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
+            if let position = status.position { facts.append("position \(position)") }
+            Swift.print(facts.joined(separator: ", "))
+        }
+    }
+
+    func print(_ breaks: [BreakStatus]) {
+        switch self.format {
+        case .json: Self.printJSON(breaks.map { Line($0) })
+        case .table:
+            var table = TextTable(["STREAM", "BREAK", "STATE", "START", "SECONDS", "ADS", "FIRST AD"], numbers: [4, 5])
+            for each in breaks {
+                table.add([
+                    each.stream, each.id, each.state.rawValue, each.start.map(Self.text) ?? "-",
+                    each.duration.map { $0.inSecondsText.replacing(" s", with: "") } ?? "-",
+                    String(each.advertisementCount), each.firstAdvertisementTitle,
+                ])
+            }
+            Swift.print(table.text)
+        }
+    }
+
+    static func printJSON(_ value: some Encodable) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else { return }
+        Swift.print(String(decoding: data, as: UTF8.self))
+    }
+
+    static func text(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}
+
+/// Columns of text, as wide as their widest cell.
+struct TextTable {
+    private var rows: [[String]]
+    private let numbers: Set<Int>
+
+    /// - Parameters:
+    ///   - header: the names of the columns.
+    ///   - numbers: the columns that stand to the right.
+    init(_ header: [String], numbers: Set<Int> = []) {
+        self.rows = [header]
+        self.numbers = numbers
+    }
+
+    mutating func add(_ row: [String]) {
+        self.rows.append(row)
+    }
+
+    var text: String {
+        let widths = (self.rows.first ?? []).indices.map { column in
+            self.rows.map { $0[column].count }.max() ?? 0
+        }
+        return self.rows.map { row in
+            row.enumerated().map { column, cell in
+                let space = String(repeating: " ", count: widths[column] - cell.count)
+                return self.numbers.contains(column) ? space + cell : cell + space
+            }.joined(separator: "  ").trimmingSuffix { $0 == " " }
+        }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(while matches: (Character) -> Bool) -> String {
+        var end = self.endIndex
+        while end > self.startIndex, matches(self[self.index(before: end)]) { end = self.index(before: end) }
+        return String(self[..<end])
+    }
+}

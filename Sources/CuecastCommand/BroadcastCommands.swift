@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CuecastBroadcast
+import CuecastZeroMQ
+import Foundation
+
+/// Which break a command is about.
+struct BreakName: ParsableArguments {
+    @Option(help: "The stream.")
+    var stream: String
+
+    @Option(name: .customLong("break"), help: "The break: 1 to 63 characters a–z, 0–9 or '-', unique in its stream.")
+    var breakID: String
+}
+
+/// An instant: `--in 10s`, `--at 2026-11-21T12:00:00Z`, or `--now`.
+struct MomentOptions: ParsableArguments {
+    @Option(name: .customLong("in"), help: "Start this long after the gateway receives the request, for instance 10s.")
+    var lead: DurationArgument?
+
+    @Option(help: "Start at this time (RFC 3339), for instance 2026-11-21T12:00:00Z.")
+    var at: TimeArgument?
+
+    @Flag(help: "Start when the gateway receives the request.")
+    var now = false
+
+    /// What was said; `nil`: nothing.
+    func moment() throws -> BreakMoment? {
+        let said = [self.lead != nil, self.at != nil, self.now].count { $0 }
+        guard said <= 1 else { throw ValidationError("Give one of --in, --at and --now.") }
+        if let lead = self.lead { return .in(lead.duration) }
+        if let at = self.at { return .at(at.date) }
+        return self.now ? .now : nil
+    }
+}
+
+/// A time as RFC 3339 writes it, with or without fractions of a second.
+struct TimeArgument: ExpressibleByArgument {
+    let date: Date
+
+    init?(argument: String) {
+        let styles = [
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle(),
+        ]
+        for style in styles {
+            if let date = try? style.parse(argument) {
+                self.date = date
+                return
+            }
+        }
+        return nil
+    }
+}
+
+/// How to print what the gateway answered.
+enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
+    case table
+    case json
+}
+
+extension GatewayOptions {
+    /// Asks the gateway as a broadcaster, and turns its answer into the exit codes that scripts rely on.
+    func asBroadcaster<Value: Sendable>(
+        _ body: @Sendable (BroadcastClient) async throws(BroadcastError) -> Value
+    ) async throws -> Value {
+        let client = BroadcastClient(
+            configuration: BroadcastConfiguration(endpoint: self.broadcastEndpoint),
+            transport: BroadcastZeroMQTransport(), logger: Self.quietLogger)
+        defer { client.close() }
+        do throws(BroadcastError) {
+            return try await body(client)
+        } catch {
+            complain("\(error)")
+            throw error.exitCode
+        }
+    }
+}
+
+extension BroadcastError {
+    /// What scripts get.
+    var exitCode: ExitCode {
+        switch self {
+        case .refused(let refusal) where refusal.status == .notAllowed: CommandExit.notAllowed
+        case .refused(let refusal): refusal.canRetry ? CommandExit.unavailable : CommandExit.badData
+        case .invalid, .tooLarge: CommandExit.badData
+        case .timedOut, .unreachable, .unreadableReply, .cancelled, .closed: CommandExit.unavailable
+        @unknown default: CommandExit.unavailable
+        }
+    }
+}
+
+struct Punch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Start a cued break.",
+        discussion: """
+            Without --in, --at or --now it starts after the gateway's usual lead (2 s).
+
+            Example: cuecast punch --stream radio1 --break noon-1
+            """
+    )
+
+    @OptionGroup var name: BreakName
+    @OptionGroup var start: MomentOptions
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func run() async throws {
+        let moment = try self.start.moment()
+        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
+            try await client.punch(stream: name.stream, breakID: name.breakID, start: moment)
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+}
+
+struct Update: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change a break: its start until it starts, its ads until it is announced, its duration until it is over.",
+        discussion: "Example: cuecast update --stream radio1 --break noon-1 --duration 45s"
+    )
+
+    @OptionGroup var name: BreakName
+    @OptionGroup var start: MomentOptions
+    @Option(help: "The new duration, for instance 45s.") var duration: DurationArgument?
+    @OptionGroup var ads: AdsOptions
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func run() async throws {
+        let change = BreakChange(
+            start: try self.start.moment(), duration: self.duration?.duration,
+            advertisements: try self.ads.read()?.advertisements)
+        guard change != BreakChange() else {
+            throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast or --ads.")
+        }
+        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
+            try await client.update(stream: name.stream, breakID: name.breakID, change)
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+}
+
+struct End: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "End a break that plays: early, or because it has no duration.",
+        discussion: "Example: cuecast end --stream radio1 --break noon-1 --end-mode finishAd"
+    )
+
+    @OptionGroup var name: BreakName
+    @Option(help: "What becomes of the ad that plays: cut or finishAd. (default: as the break was published)")
+    var endMode: EndModeArgument?
+    @Option(help: "The time in the programme at which it ends (RFC 3339); without it now.") var at: TimeArgument?
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func run() async throws {
+        let mode = self.endMode?.mode
+        let date = self.at?.date
+        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
+            try await client.end(stream: name.stream, breakID: name.breakID, endMode: mode, at: date)
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+}
+
+struct Cancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Call a break off.",
+        discussion: "Example: cuecast cancel --stream radio1 --break noon-1"
+    )
+
+    @OptionGroup var name: BreakName
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func run() async throws {
+        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
+            try await client.cancel(stream: name.stream, breakID: name.breakID)
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+}
+
+struct Breaks: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List the breaks that the gateway keeps.",
+        discussion: "Example: cuecast breaks --stream radio1 --format json"
+    )
+
+    @Option(help: "Only this stream.") var stream: String?
+    @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func run() async throws {
+        let breaks = try await self.gateway.asBroadcaster { [stream, breakID] (client) throws(BroadcastError) in
+            try await client.breaks(stream: stream, breakID: breakID)
+        }
+        BreakPrinter(format: self.format).print(breaks)
+    }
+}
+
+/// `cut` or `finishAd`.
+struct EndModeArgument: ExpressibleByArgument {
+    let mode: AdBreak.EndMode
+
+    init?(argument: String) {
+        guard let mode = AdBreak.EndMode(rawValue: argument) else { return nil }
+        self.mode = mode
+    }
+
+    static var allValueStrings: [String] { AdBreak.EndMode.allCases.map(\.rawValue) }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+
+@main
+struct Cuecast: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cuecast",
+        abstract: "Ad push gateway for live streams: publish breaks, tell listeners, count what became of every ad.",
+        discussion: """
+            Run a gateway:       cuecast serve --data-dir ./data
+            Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
+            Listen as a player:  cuecast listen --stream radio1
+            Read the books:      cuecast report --stream radio1
+
+            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed.
+            """,
+        version: CuecastVersion.text,
+        subcommands: [
+            Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
+            Report.self, CheckConfig.self, Version.self,
+        ]
+    )
+}

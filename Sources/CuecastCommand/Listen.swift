@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import Cuecast
+import CuecastZeroMQ
+import Foundation
+import UnixSignals
+
+struct Listen: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Listen to a stream as a player would: play or ignore its ads, and acknowledge.",
+        discussion: """
+            A demo player on the client library. It "plays" each ad for as long as it lasts (no sound), with a progress
+            line on a terminal, and acknowledges what it did.
+
+            Example: cuecast listen --stream radio1 --breaks 1 --speed 10
+            """
+    )
+
+    @Option(help: "The stream to listen to.")
+    var stream: String
+
+    @Flag(help: "Play the ads (the default), or ignore them.")
+    var mode: Mode = .play
+
+    @Option(help: "Stop after this many breaks; without it listen until interrupted.")
+    var breaks: Int?
+
+    @Option(help: "Play this many times faster than the ads last.")
+    var speed: Double = 1
+
+    @Option(help: "Hear the stream this much behind live, for instance 30s.")
+    var delay: DurationArgument?
+
+    @Flag(help: "Print one JSON object a line instead of text.")
+    var json = false
+
+    @OptionGroup var gateway: GatewayOptions
+
+    enum Mode: String, EnumerableFlag {
+        case play
+        case ignore
+    }
+
+    func validate() throws {
+        guard self.speed.isFinite, self.speed > 0 else { throw ValidationError("--speed takes a number above 0.") }
+        guard self.breaks.map({ $0 > 0 }) ?? true else { throw ValidationError("--breaks takes a number above 0.") }
+    }
+
+    func run() async throws {
+        var configuration = ListenerConfiguration(
+            gateway: GatewayAddress(notices: self.gateway.noticesEndpoint, requests: self.gateway.requestsEndpoint),
+            stream: LiveStream(id: self.stream)
+        )
+        configuration.delay = self.delay?.duration ?? .zero
+        configuration.client = "cuecast-listen/\(CuecastVersion.text)"
+        let client: CuecastClient
+        do {
+            client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(),
+                logger: GatewayOptions.quietLogger)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        let printer = ListenPrinter(json: self.json, isTerminal: isatty(STDOUT_FILENO) == 1)
+        let player = DemoPlayer(client: client, ignores: self.mode == .ignore, speed: self.speed, printer: printer)
+        let events = client.events
+        let breaks = self.breaks
+        let refusal = try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { client.stop() }
+            }
+            defer { group.cancelAll() }
+            try await client.start()
+            return await player.follow(events, breaks: breaks)
+        }
+        client.stop()
+        await client.stopped()
+        printer.end()
+        if let refusal {
+            complain(refusal)
+            throw CommandExit.notAllowed
+        }
+        if client.unconfirmedOutcomes > 0 {
+            complain("the gateway has not confirmed \(client.unconfirmedOutcomes) outcomes")
+            throw CommandExit.unavailable
+        }
+    }
+}

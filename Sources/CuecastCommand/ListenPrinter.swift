@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Cuecast
+import CuecastWire
+import Foundation
+import Synchronization
+
+/// Tells what a listener hears: lines for people, or one JSON object a line for programs.
+final class ListenPrinter: Sendable {
+    private struct Output {
+        /// Whether a progress line is open on the terminal.
+        var hasProgress = false
+    }
+
+    private let json: Bool
+    private let isTerminal: Bool
+    private let output = Mutex(Output())
+
+    init(json: Bool, isTerminal: Bool) {
+        self.json = json
+        self.isTerminal = isTerminal
+    }
+
+    /// One event.
+    func print(_ event: ListenerEvent) {
+        guard let line = ListenLine(event) else { return }
+        if self.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            guard let data = try? encoder.encode(line) else { return }
+            self.write(String(decoding: data, as: UTF8.self))
+        } else {
+            self.write(line.text)
+        }
+    }
+
+    /// How far an ad has played; on a terminal only.
+    func progress(_ advertisement: Advertisement, heard: Duration) {
+        guard self.isTerminal, !self.json else { return }
+        let total = max(0.001, advertisement.exactDuration.inSeconds)
+        let share = min(1, heard.inSeconds / total)
+        let filled = Int(share * 24)
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled)
+        let left = String(format: "%5.1f s left", max(0, total - heard.inSeconds))
+        self.output.withLock { output in
+            output.hasProgress = true
+            FileHandle.standardOutput.write(Data("\r\u{1B}[K  ▶ \(bar) \(left)  \(advertisement.title)".utf8))
+        }
+    }
+
+    /// Leaves the terminal tidy.
+    func end() {
+        self.output.withLock { output in
+            guard output.hasProgress else { return }
+            output.hasProgress = false
+            FileHandle.standardOutput.write(Data("\r\u{1B}[K".utf8))
+        }
+    }
+
+    private func write(_ line: String) {
+        self.output.withLock { output in
+            let clear = output.hasProgress ? "\r\u{1B}[K" : ""
+            output.hasProgress = false
+            FileHandle.standardOutput.write(Data((clear + line + "\n").utf8))
+        }
+    }
+}
+
+/// An event as scripts read it.
+///
+/// Keys that do not apply are absent.
+private struct ListenLine: Encodable {
+    struct Ad: Encodable {
+        let id: String
+        let title: String
+        let seconds: Double
+
+        init(_ advertisement: Advertisement) {
+            self.id = advertisement.adID
+            self.title = advertisement.title
+            self.seconds = advertisement.exactDuration.inSeconds
+        }
+    }
+
+    let event: String
+    let time: String
+    var breakID: String?
+    var state: String?
+    var startsInSeconds: Double?
+    var ads: [Ad]?
+    var ad: Ad?
+    var outcome: String?
+    var reason: String?
+    var evidence: String?
+    var heardSeconds: Double?
+    var count: Int?
+    /// For people.
+    var text = ""
+
+    private enum CodingKeys: String, CodingKey {
+        case event, time, state, startsInSeconds, ads, ad, outcome, reason, evidence, heardSeconds, count
+        case breakID = "break"
+    }
+
+    private init(_ event: String, _ text: String) {
+        self.event = event
+        self.time = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)).description
+        self.text = text
+    }
+
+    init?(_ event: ListenerEvent) {
+        switch event {
+        case .connectionChanged(let state):
+            self.init("connection", "connection: \(state)")
+            self.state = state.description
+        case .joined(let result):
+            self.init("joined", "joined: \(result)")
+            self.state = "\(result)"
+        case .positionLost(let loss):
+            self.init("positionLost", "a notice is missing (\(loss)); asking for it")
+            self.reason = "\(loss)"
+        case .announced(let each):
+            let countdown = each.countdown?.inSeconds
+            self.init(
+                "announced",
+                "break \(each.id): announced, \(each.advertisementCount) ads, "
+                    + (countdown.map { String(format: "starts in %.1f s", $0) } ?? "start not decided yet")
+            )
+            self.breakID = each.id
+            self.startsInSeconds = countdown
+            self.count = each.advertisementCount
+        case .ready(let each, let ads):
+            self.init("ready", "break \(each.id): batch of \(ads.count) ads is here")
+            self.breakID = each.id
+            self.ads = ads.map(Ad.init)
+        case .available(let each, let ads):
+            self.init("available", "break \(each.id): \(ads.count) ads available")
+            self.breakID = each.id
+            self.ads = ads.map(Ad.init)
+        case .missed(let each, let reason):
+            self.init("missed", "break \(each.id): missed, \(reason)")
+            self.breakID = each.id
+            self.reason = reason
+        case .handedOut(let ad):
+            self.init(
+                "playing",
+                String(format: "break \(ad.breakID): ▶ \(ad.title) (%.1f s)", ad.exactDuration.inSeconds)
+            )
+            self.breakID = ad.breakID
+            self.ad = Ad(ad)
+        case .outcome(let outcome):
+            let ad = outcome.advertisement
+            let heard = outcome.heard.inSeconds
+            self.init(
+                "outcome",
+                String(format: "break \(ad.breakID): \(outcome.result.word) %@, %.1f s heard", ad.title, heard)
+            )
+            self.breakID = ad.breakID
+            self.ad = Ad(ad)
+            self.outcome = outcome.result.word
+            self.reason = outcome.result.reason
+            self.evidence = "\(outcome.evidence)"
+            self.heardSeconds = heard
+        case .outcomeUnknown(let ad):
+            self.init("outcomeUnknown", "break \(ad.breakID): nothing is known of \(ad.title)")
+            self.breakID = ad.breakID
+            self.ad = Ad(ad)
+        case .withdrawn(let withdrawal):
+            self.init("withdrawn", "break \(withdrawal.breakID): withdrawn (\(withdrawal.reason))")
+            self.breakID = withdrawal.breakID
+            self.reason = "\(withdrawal.reason)"
+        case .acknowledged(let id, let adIDs):
+            self.init("acknowledged", "break \(id): \(adIDs.count) outcomes confirmed by the gateway")
+            self.breakID = id
+            self.count = adIDs.count
+        case .acknowledgementGivenUp(let id, let adIDs, let reason):
+            self.init("acknowledgementGivenUp", "break \(id): \(adIDs.count) outcomes given up: \(reason)")
+            self.breakID = id
+            self.count = adIDs.count
+            self.reason = reason
+        case .noticesDropped(let count):
+            self.init("noticesDropped", "\(count) notices could not be kept; asking for them again")
+            self.count = count
+        case .notUnderstood(let what):
+            self.init("notUnderstood", "not understood: \(what)")
+            self.reason = what
+        case .eventsDropped(let count):
+            self.init("eventsDropped", "\(count) events were dropped")
+            self.count = count
+        case .handOutRefused, .reported, .reportRefused, .bannerClicked: return nil
+        }
+    }
+}
+
+extension AdvertisementOutcome.Result {
+    fileprivate var word: String {
+        switch self {
+        case .played: "played"
+        case .ignored: "ignored"
+        case .failed: "failed"
+        }
+    }
+
+    fileprivate var reason: String? {
+        switch self {
+        case .played: nil
+        case .ignored(let reason): "\(reason)"
+        case .failed(let vastError): "VAST error \(vastError)"
+        }
+    }
+}

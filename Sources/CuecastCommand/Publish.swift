@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import ArgumentParser
+import CuecastBroadcast
+import Foundation
+
+/// Where the ads of a break come from.
+struct AdsOptions: ParsableArguments {
+    @Option(help: "A VAST document, 2.0 to 4.x.")
+    var vast: String?
+
+    @Option(help: "A JSON file of ads, as docs/ads-file.md describes it.")
+    var ads: String?
+
+    @Flag(help: "Take all stand-alone ads of a VAST document without a pod, not only the first that can be played.")
+    var all = false
+
+    /// The ads; `nil`: no source was given.
+    func read() throws -> (advertisements: [AdvertisementDescription], source: String)? {
+        if self.vast != nil, self.ads != nil { throw ValidationError("Give one of --vast and --ads.") }
+        if let path = self.vast {
+            let document = try Self.contents(of: path)
+            do throws(AdFormatError) {
+                let batch = try VAST.read(document, options: VASTReadingOptions(allStandAlone: self.all))
+                for each in batch.skipped { complain("\(path): skipped \(each)") }
+                return (batch.ads.map { AdvertisementDescription($0) }, path)
+            } catch {
+                complain("\(path): \(error)")
+                throw CommandExit.badData
+            }
+        }
+        if let path = self.ads {
+            let document = try Self.contents(of: path)
+            do throws(AdsFileError) {
+                return (try AdsFile.read(document), path)
+            } catch {
+                complain("\(path): \(error)")
+                throw CommandExit.badData
+            }
+        }
+        return nil
+    }
+
+    private static func contents(of path: String) throws -> [UInt8] {
+        do {
+            return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            complain("\(path): the file cannot be read")
+            throw CommandExit.badData
+        }
+    }
+}
+
+struct Publish: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Publish a break.",
+        discussion: """
+            Without --in, --at, --now, --cued or --pre-stream it starts when the gateway receives it. Without --duration it
+            lasts as long as its ads together. Publishing the same break again is harmless: it is the same break.
+
+            Example: cuecast publish --stream radio1 --break noon-1 --vast ads.xml --in 10s
+            """
+    )
+
+    @OptionGroup var name: BreakName
+    @OptionGroup var ads: AdsOptions
+    @OptionGroup var start: MomentOptions
+
+    @Option(help: "The most that the break lasts, for instance 30s; 'none': until it is ended.")
+    var duration: String?
+
+    @Flag(help: "Give it to every listener that joins while it is open, before the stream starts.")
+    var preStream = false
+
+    @Flag(help: "Announce it now, start it later with 'cuecast punch'.")
+    var cued = false
+
+    @Option(help: "How long a cued break is held, or a pre-stream break open, for instance 30m.")
+    var hold: DurationArgument?
+
+    @Flag(help: "Never cut the last ad: a late listener gets only what fits.")
+    var exact = false
+
+    @Option(help: "What an early end does to the ad that plays: cut or finishAd.")
+    var endMode: EndModeArgument?
+
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    func validate() throws {
+        let moment = try self.start.moment()
+        let said = [moment != nil, self.cued, self.preStream].count { $0 }
+        guard said <= 1 else { throw ValidationError("Give one of --in, --at, --now, --cued and --pre-stream.") }
+        guard self.ads.vast != nil || self.ads.ads != nil else { throw ValidationError("Give --vast or --ads.") }
+        if self.hold != nil, !self.cued, !self.preStream {
+            throw ValidationError("--hold goes with --cued or --pre-stream.")
+        }
+        if let duration = self.duration, duration != "none", DurationArgument(argument: duration) == nil {
+            throw ValidationError("--duration takes a duration such as 30s, or none, and was given '\(duration)'.")
+        }
+    }
+
+    func run() async throws {
+        let adBreak = try self.adBreak()
+        let status = try await self.gateway.asBroadcaster { (client) throws(BroadcastError) in
+            try await client.publish(adBreak)
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+
+    private func adBreak() throws -> AdBreak {
+        let start: AdBreak.Start
+        if self.preStream {
+            start = .preStream(hold: self.hold?.duration)
+        } else if self.cued {
+            start = .cued(hold: self.hold?.duration)
+        } else {
+            switch try self.start.moment() {
+            case .at(let date): start = .at(date)
+            case .in(let lead): start = .in(lead)
+            case .now, nil: start = .now
+            }
+        }
+        var adBreak = AdBreak(
+            stream: self.name.stream, id: self.name.breakID, start: start,
+            advertisements: try self.ads.read()?.advertisements ?? [])
+        switch self.duration {
+        case "none": adBreak.duration = nil
+        case let text?: adBreak.duration = DurationArgument(argument: text)?.duration
+        case nil: adBreak.duration = adBreak.advertisementsDuration
+        }
+        adBreak.isExact = self.exact
+        adBreak.endMode = self.endMode?.mode ?? .cut
+        return adBreak
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import Foundation
+import GatewayHTTP
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+struct Report: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print the books: what was delivered, played, ignored, failed, and what is not known.",
+        discussion: """
+            delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
+            the break is settled, ten minutes after its end.
+
+            Example: cuecast report --stream radio1 --format csv
+            """
+    )
+
+    @Option(help: "Only this stream.") var stream: String?
+    @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
+    @Option(help: "At most so many breaks, the newest first.") var limit = 100
+    @Option(help: "table, json or csv.") var format: Format = .table
+    @OptionGroup var gateway: GatewayOptions
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case table
+        case json
+        case csv
+    }
+
+    func run() async throws {
+        let (data, document) = try await self.fetch()
+        switch self.format {
+        case .json: print(String(decoding: data, as: UTF8.self), terminator: "")
+        case .csv: print(Self.csv(document))
+        case .table: print(Self.table(document))
+        }
+        if !document.balanced {
+            complain("the books do not balance")
+            throw CommandExit.badData
+        }
+    }
+
+    private func fetch() async throws -> (Data, ReportDocument) {
+        var components = URLComponents()
+        components.scheme = "http"
+        components.path = "/v1/reports"
+        components.queryItems =
+            [("stream", self.stream), ("break", self.breakID), ("limit", String(self.limit))]
+            .compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        guard let query = components.url?.absoluteString.dropFirst("http:".count),
+            let url = URL(string: "http://\(self.gateway.httpAddress)\(query)")
+        else { throw ValidationError("--http takes HOST:PORT, and was given '\(self.gateway.httpAddress)'.") }
+        let data: Data
+        let response: URLResponse
+        do {
+            (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 10))
+        } catch {
+            complain("the gateway does not answer at \(self.gateway.httpAddress): \(error.localizedDescription)")
+            throw CommandExit.unavailable
+        }
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        guard status == 200 else {
+            struct Fault: Decodable { let sentence: String }
+            let sentence = (try? JSONDecoder().decode(Fault.self, from: data))?.sentence
+            complain(sentence ?? "the gateway answers with HTTP status \(status)")
+            throw status == 400 ? CommandExit.badData : CommandExit.unavailable
+        }
+        guard let document = try? JSONDecoder().decode(ReportDocument.self, from: data) else {
+            complain("the gateway's report cannot be understood")
+            throw CommandExit.unavailable
+        }
+        return (data, document)
+    }
+
+    static func table(_ document: ReportDocument) -> String {
+        var table = TextTable(
+            [
+                "STREAM", "BREAK", "AD", "TITLE", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN", "BALANCED",
+                "SETTLED",
+            ],
+            numbers: [4, 5, 6, 7, 8])
+        for each in document.breaks {
+            for advertisement in each.ads {
+                table.add(
+                    [each.stream, each.break, advertisement.id, advertisement.title]
+                        + advertisement.counts.columns
+                        + [advertisement.counts.balanced ? "yes" : "NO", each.settled ? "yes" : "not yet"])
+            }
+        }
+        table.add(
+            ["TOTAL", "", "", ""] + document.total.columns + [document.balanced ? "yes" : "NO", ""])
+        var text = table.text
+        for (lane, state) in document.lanes.sorted(by: { $0.key < $1.key }) {
+            let head = state.head.map { " of \($0)" } ?? ""
+            text += "\ncounted up to record \(state.offset)\(head) of \(lane)"
+        }
+        if document.before != nil { text += "\nthere are older breaks: raise --limit" }
+        return text
+    }
+
+    static func csv(_ document: ReportDocument) -> String {
+        var lines = [
+            "stream,break,advertisement,title,start,end,delivered,played,ignored,failed,unknown,inferred,repeats,"
+                + "contradictions,heard_ms,settled"
+        ]
+        for each in document.breaks {
+            for advertisement in each.ads {
+                let counts = advertisement.counts
+                let cells =
+                    [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]
+                    + counts.columns
+                    + [counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds].map { "\($0)" }
+                    + [each.settled ? "true" : "false"]
+                lines.append(cells.map(Self.quoted).joined(separator: ","))
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// A cell as RFC 4180 section 2 writes it; a leading sign that spreadsheets take for a formula gets a quote before it.
+    static func quoted(_ cell: String) -> String {
+        var cell = cell
+        if let first = cell.first, "=+-@\t".contains(first), Double(cell) == nil { cell = "'" + cell }
+        guard cell.contains(where: { ",\"\n\r".contains($0) }) else { return cell }
+        return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+extension ReportDocument.Counts {
+    fileprivate var columns: [String] {
+        [self.delivered, self.played, self.ignored, self.failed, self.unknown].map { "\($0)" }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayHTTP
+import Logging
+import SQLiteStore
+import ServiceLifecycle
+import UnixSignals
+import ZeroMQ
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run a gateway until SIGTERM or SIGINT.",
+        discussion: """
+            Prints one line when it is ready: ready notices=… requests=… broadcast=… http=… instance=…
+            A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error.
+
+            Example: cuecast serve --data-dir ./data --set breaks.announceAhead=8s
+            """
+    )
+
+    @OptionGroup var options: ServeConfiguration
+
+    func run() async throws {
+        let configuration = try await self.options.read()
+        let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = level
+            return handler
+        }
+        let logger = Logger(label: "cuecast")
+        do {
+            try await Self.serve(configuration, logger: logger)
+        } catch let error as ExitCode {
+            throw error
+        } catch {
+            complain("the gateway cannot run: \(error)")
+            throw CommandExit.unavailable
+        }
+    }
+}
+
+extension Serve {
+    private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
+        let directory = try StoreDirectory(path: configuration.dataDirectory)
+        let log = try SQLiteEventLog(in: directory)
+        let ledger = try SQLiteLedger(in: directory)
+        let clock = SystemClock()
+        let gateway = try await Gateway(
+            configuration: configuration, log: log, ledger: ledger, clock: clock, logger: logger)
+        let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
+        var services = gateway.services
+        if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
+            services.append(
+                GatewayHTTPService(
+                    configuration: http,
+                    ledger: ledger,
+                    log: log,
+                    metrics: gateway.metrics,
+                    missing: { gateway.readiness.missing.map(\.rawValue) },
+                    board: { gateway.board.board },
+                    now: { clock.now() },
+                    logger: logger,
+                    bound: { ready.print(http: $0) }
+                ))
+        } else {
+            ready.print(http: "none")
+        }
+        try await ServiceGroup(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+        ).run()
+    }
+}
+
+/// The line that scripts wait for.
+private struct ReadyLine: Sendable {
+    private let endpoints: Gateway.Endpoints
+    private let instance: UInt64
+
+    init(_ endpoints: Gateway.Endpoints, instance: UInt64) {
+        self.endpoints = endpoints
+        self.instance = instance
+    }
+
+    func print(http: String) {
+        let line =
+            "ready notices=\(self.endpoints.notices) requests=\(self.endpoints.requests)"
+            + " broadcast=\(self.endpoints.broadcast) http=\(http) instance=\(String(self.instance, radix: 16))\n"
+        FileHandle.standardOutput.write(Data(line.utf8))
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import Foundation
+import Gateway
+
+/// The configuration of a gateway as the command line gives it: a file, and flags that go before it.
+struct ServeConfiguration: ParsableArguments {
+    @Option(help: "A configuration file, YAML or JSON. Flags and CUECAST_… variables go before it.")
+    var config: String?
+
+    @Option(help: "The folder of the event log and the ledger. (default: cuecast-data)")
+    var dataDir: String?
+
+    @Option(help: "Where notices are published. (default: tcp://127.0.0.1:7400)")
+    var notices: String?
+
+    @Option(help: "Where listeners ask. (default: tcp://127.0.0.1:7401)")
+    var requests: String?
+
+    @Option(help: "Where broadcasters publish. (default: tcp://127.0.0.1:7402)")
+    var broadcast: String?
+
+    @Option(help: "Where operators look, as HOST:PORT, or none. (default: 127.0.0.1:7480)")
+    var http: String?
+
+    @Option(help: "Any other key of the configuration, as KEY=VALUE, for instance breaks.announceAhead=4s.")
+    var set: [String] = []
+
+    /// Reads all sources.
+    func read() async throws -> GatewayConfiguration {
+        var flags: [String: String] = [:]
+        for pair in self.set {
+            guard let equals = pair.firstIndex(of: "=") else {
+                throw ValidationError("--set takes KEY=VALUE, and was given '\(pair)'")
+            }
+            let key = String(pair[..<equals])
+            guard ConfigurationTable.rows.contains(where: { $0.key == key }) else {
+                throw ValidationError("--set: there is no key '\(key)'; 'cuecast check-config' lists them")
+            }
+            flags[key] = String(pair[pair.index(after: equals)...])
+        }
+        let named = [
+            ("dataDir", self.dataDir), ("notices", self.notices), ("requests", self.requests),
+            ("broadcast", self.broadcast), ("http", self.http),
+        ]
+        for (key, value) in named where value != nil { flags[key] = value }
+        do {
+            return try await GatewayConfiguration.read(
+                flags: flags,
+                environment: ProcessInfo.processInfo.environment,
+                file: self.config
+            )
+        } catch let faults as ConfigurationFaults {
+            for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
+            throw CommandExit.badData
+        }
+    }
+}
+
+struct CheckConfig: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Check a configuration and print what a gateway would use.",
+        discussion: """
+            Prints every key with its value and meaning; exits with 65 and a sentence for each fault.
+
+            Example: cuecast check-config --config cuecast.yaml
+            """
+    )
+
+    @OptionGroup var options: ServeConfiguration
+
+    func run() async throws {
+        let configuration = try await self.options.read()
+        for row in ConfigurationTable.rows {
+            print("# \(row.help) [\(row.environmentVariable)]\n\(row.key): \(row.text(of: configuration))")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+
+/// The version of everything in this package.
+enum CuecastVersion {
+    static let text = "0.1.0"
+}
+
+struct Version: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print the version.",
+        discussion: "Example: cuecast version"
+    )
+
+    func run() {
+        print("cuecast \(CuecastVersion.text)")
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastBroadcast
+internal import CuecastWire
+internal import ZeroMQ
+
+/// One DEALER socket with one connection, on the polling thread.
+///
+/// libzmq's own reconnecting is off: when the connection is lost, that is told and the socket closed.
+actor BroadcastZeroMQConnection: BroadcastConnection {
+    /// The most requests that wait to be handed to libzmq; further ones are dropped.
+    static let requestsWaitingMax = 64
+    /// How long a connection may take until messages can flow.
+    ///
+    /// libzmq does not tell of everything that can go wrong, for instance of a host name that has no address.
+    static let connectTimeout: Duration = .seconds(3)
+    /// How soon libzmq is offered again what it did not take.
+    private static let retryInterval: Duration = .milliseconds(2)
+    /// The most replies taken in one pass.
+    private static let repliesPerPassMax = 64
+
+    private let endpoint: String
+    private let context: Context
+    private let thread: PollingThread
+    private let receive: @Sendable (BroadcastConnectionEvent) -> Void
+    private let requests: AsyncStream<[UInt8]>.Continuation
+    private var socket: Socket?
+    private var frames = FrameBuffer(framesMax: 2)
+    /// What libzmq did not take yet.
+    private var backlog: [[UInt8]] = []
+    private var retry: PollingThread.Timer?
+    private var deadline: PollingThread.Timer?
+    private var isConnected = false
+    /// Why it is over, where this side did not close it.
+    private var reason: String?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe self.thread.asUnownedSerialExecutor()
+    }
+
+    private init(
+        endpoint: String,
+        resources: ZeroMQRuntime.Resources,
+        requests: AsyncStream<[UInt8]>.Continuation,
+        receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
+    ) {
+        self.endpoint = endpoint
+        self.context = resources.context
+        self.thread = resources.thread
+        self.requests = requests
+        self.receive = receive
+    }
+
+    isolated deinit {}  // The socket is closed on its thread.
+
+    static func start(
+        endpoint: String,
+        runtime: ZeroMQRuntime,
+        receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
+    ) -> any BroadcastConnection {
+        let resources: ZeroMQRuntime.Resources
+        do throws(ZeroMQError) {
+            resources = try runtime.resources()
+        } catch {
+            return UnmadeConnection(reason: error.description, receive: receive)
+        }
+        let (stream, requests) = AsyncStream.makeStream(
+            of: [UInt8].self,
+            bufferingPolicy: .bufferingOldest(Self.requestsWaitingMax)
+        )
+        let connection = BroadcastZeroMQConnection(
+            endpoint: endpoint,
+            resources: resources,
+            requests: requests,
+            receive: receive
+        )
+        // The connection's whole life. `closed` tells its end, and `close()` brings it about.
+        Task { await connection.run(stream) }
+        return connection
+    }
+
+    nonisolated func send(_ request: [UInt8]) {
+        self.requests.yield(request)
+    }
+
+    nonisolated func close() {
+        self.requests.finish()
+    }
+
+    private func run(_ requests: AsyncStream<[UInt8]>) async {
+        do throws(ZeroMQError) {
+            try self.open()
+        } catch {
+            self.fail(error.description)
+        }
+        for await request in requests {
+            guard self.backlog.count < Self.requestsWaitingMax else { continue }
+            self.backlog.append(request)
+            self.flush()
+        }
+        self.deadline?.cancel()
+        self.retry?.cancel()
+        self.socket = nil
+        self.receive(.closed(reason: self.reason ?? "it was closed"))
+    }
+
+    private func open() throws(ZeroMQError) {
+        let socket = try Socket(.dealer, in: self.context)
+        try socket.set(.linger, to: .zero)
+        try socket.set(.immediate, to: true)
+        try socket.set(.messageBytesMax, to: Int64(WireLimits.replyFrameBytesMax))
+        try socket.set(.reconnectInterval, to: nil)
+        try socket.set(.connectTimeout, to: Self.connectTimeout)
+        try socket.set(.handshakeInterval, to: Self.connectTimeout)
+        try socket.set(.heartbeatInterval, to: .seconds(20))
+        try socket.set(.heartbeatTimeToLive, to: .seconds(60))
+        try socket.set(.tcpKeepalive, to: true)
+        try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
+        try socket.set(.tcpKeepaliveInterval, to: .seconds(15))
+        try socket.set(.tcpKeepaliveCount, to: 4)
+        try socket.startMonitor(.connection, on: self.thread, for: self) { $0.changed($1) }
+        self.thread.attach(socket, for: self) { $0.drain() }
+        self.deadline = self.thread.schedule(at: .now + Self.connectTimeout, for: self) {
+            $0.fail("no connection to \($0.endpoint) within \(Self.connectTimeout)")
+        }
+        try socket.connect(self.endpoint)
+        self.socket = consume socket
+    }
+
+    /// Sends what waits, in order.
+    ///
+    /// "Would block" need not mean that the gateway does not read: right after the handshake it is also said when libzmq
+    /// has not yet looked at its own news, which the next poll makes it do.
+    private func flush() {
+        self.retry?.cancel()
+        do throws(ZeroMQError) {
+            while let request = self.backlog.first {
+                guard unsafe try self.socket?.sendRequest(request.span.bytes) == .sent else {
+                    self.retry = self.thread.schedule(at: .now + Self.retryInterval, for: self) { $0.flush() }
+                    return
+                }
+                self.backlog.removeFirst()
+            }
+        } catch {
+            self.fail(error.description)
+        }
+    }
+
+    private func changed(_ event: SocketEvent) {
+        switch event.change {
+        case .handshakeSucceeded:
+            guard !self.isConnected, self.reason == nil else { return }
+            self.isConnected = true
+            self.deadline?.cancel()
+            self.receive(.connected)
+        case .disconnected: self.fail("the connection to \(self.endpoint) was lost")
+        case .closed, .connectRetried: self.fail("nobody answers at \(self.endpoint)")
+        case .handshakeFailedAuthentication(let status):
+            self.fail("\(self.endpoint) refuses this client (status \(status))")
+        case .handshakeFailedProtocol, .handshakeFailedNoDetail:
+            self.fail("\(self.endpoint) does not speak ZeroMQ as this client does")
+        default: break
+        }
+    }
+
+    private func drain() {
+        for _ in 0..<Self.repliesPerPassMax {
+            do throws(ZeroMQError) {
+                guard let outcome = try self.socket?.receive(into: &self.frames), outcome != .nothing else { return }
+                // Anything but a delimiter and a body is not a reply; who waits for one asks again.
+                guard outcome == .message, self.frames.count == 2, self.frames.byteCount(at: 0) == 0 else { continue }
+                self.receive(.reply(self.frames.bytes(at: 1)))
+            } catch {
+                return self.fail(error.description)
+            }
+        }
+    }
+
+    /// Ends the connection for a reason; the first one stands.
+    private func fail(_ reason: String) {
+        if self.reason == nil { self.reason = reason }
+        self.requests.finish()
+    }
+}
+
+/// A connection that could not be made at all: the runtime is shut down, or the system has no threads or descriptors left.
+private final class UnmadeConnection: BroadcastConnection {
+    init(reason: String, receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void) {
+        // Not within the call: whoever connects does not have the connection yet.
+        Task { receive(.closed(reason: reason)) }
+    }
+
+    func send(_ request: [UInt8]) {}
+
+    func close() {}
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import CuecastBroadcast
+
+/// Carries a broadcaster's requests over ZeroMQ, to endpoints such as `tcp://127.0.0.1:7402`.
+///
+/// ```swift
+/// let client = BroadcastClient(configuration: configuration, transport: BroadcastZeroMQTransport())
+/// ```
+public struct BroadcastZeroMQTransport: BroadcastTransport {
+    private let runtime: ZeroMQRuntime
+
+    /// A transport on a runtime.
+    ///
+    /// - Parameter runtime: the context and thread to use; all transports of a process may share one.
+    public init(runtime: ZeroMQRuntime = .shared) {
+        self.runtime = runtime
+    }
+
+    /// Begins to make one connection, and returns at once.
+    ///
+    /// - Parameters:
+    ///   - endpoint: `tcp://HOST:PORT`.
+    ///   - receive: is told everything about the connection, on the runtime's thread.
+    /// - Returns: The connection, which need not be made yet.
+    public func connect(
+        to endpoint: String,
+        receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
+    ) -> any BroadcastConnection {
+        BroadcastZeroMQConnection.start(endpoint: endpoint, runtime: self.runtime, receive: receive)
+    }
+}

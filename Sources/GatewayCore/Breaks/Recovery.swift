@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// What a listener that joins has missed.
+package enum Recovery: Hashable, Sendable {
+    /// Nothing.
+    case current
+    /// These notices, in order: all of them.
+    case missed([Notice])
+    /// It cannot be told: these are the breaks that are open, each as it stands.
+    case snapshot([Notice])
+}
+
+extension StreamBoard {
+    /// What a listener has missed whose last position is `last`.
+    ///
+    /// - Parameters:
+    ///   - last: the last position that the listener applied; `nil` at first.
+    ///   - epoch: the epoch of the event log.
+    ///   - now: the gateway's clock.
+    ///   - delayMax: how far behind live the listener may hear the stream: breaks stay open that much longer.
+    /// - Returns: the whole truth, or a snapshot. A recovery that is not complete is never called recovered.
+    package func recovery(from last: Position?, epoch: UInt64, at now: Timestamp, delayMax: Duration) -> Recovery {
+        if let last, last.epoch == epoch, last.sequence <= self.sequence {
+            let missing = self.sequence - last.sequence
+            if missing == 0 { return .current }
+            if missing <= UInt64(self.recent.count) { return .missed(Array(self.recent.suffix(Int(missing)))) }
+        }
+        var open = self.currentBreaks.filter { $0.record.phase == .announced && $0.over + delayMax > now }
+        if open.count > WireLimits.noticesPerJoinMax {
+            // Only a listener that hears the stream late can have so many: what is over longest is left out.
+            open.sort { ($0.over, $0.number) < ($1.over, $1.number) }
+            open.removeFirst(open.count - WireLimits.noticesPerJoinMax)
+        }
+        let notices = open.compactMap { each in
+            each.record.lastNotice.map { each.notice(.available, position: $0.position, at: $0.sent) }
+        }
+        return .snapshot(notices.sorted { $0.position.sequence < $1.position.sequence })
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What every answer but a success says, as JSON.
+package struct ErrorDocument: Codable, Hashable, Sendable {
+    /// A word for programs, for instance `notFound`.
+    package var error: String
+    /// One sentence for people.
+    package var sentence: String
+
+    package init(error: String, sentence: String) {
+        self.error = error
+        self.sentence = sentence
+    }
+}
+
+/// Whether the gateway takes requests, as JSON: what `GET /readyz` answers.
+package struct ReadinessDocument: Codable, Hashable, Sendable {
+    package var ready: Bool
+    /// The parts that do not work at present.
+    package var missing: [String]
+
+    package init(missing: [String]) {
+        self.ready = missing.isEmpty
+        self.missing = missing
+    }
+}
+
+/// Which paths there are, as JSON: what `GET /` answers.
+package struct IndexDocument: Codable, Hashable, Sendable {
+    package var service: String
+    /// What each path is for.
+    package var paths: [String: String]
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Where the HTTP server listens, and its bounds.
+package struct GatewayHTTPConfiguration: Hashable, Sendable {
+    /// The address to bind to; loopback by default.
+    package var host: String
+    /// The port; 0: the system chooses.
+    package var port: Int
+    /// The longest path with its query, in bytes.
+    package var targetBytesMax = 2_048
+    /// The longest request line and header fields together, in bytes.
+    package var headerBytesMax = 16_384
+    /// The most header fields.
+    package var headerFieldsMax = 64
+    /// The most open connections; further ones wait in the system's queue.
+    package var connectionsMax = 64
+    /// How long a connection may take to send a request, or to begin another one.
+    package var idleTimeout: Duration = .seconds(10)
+    /// How long an exchange may take from the request's head until its answer is sent.
+    package var exchangeTimeout: Duration = .seconds(30)
+
+    package init(host: String = "127.0.0.1", port: Int = 7_480) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `HOST:PORT` or `[IPv6]:PORT`; `nil` for anything else.
+    ///
+    /// The port may be 0 or `*`: the system chooses.
+    package init?(address: String) {
+        guard let colon = address.lastIndex(of: ":") else { return nil }
+        var host = address[..<colon]
+        let port = address[address.index(after: colon)...]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, let number = port == "*" ? 0 : UInt16(port) else { return nil }
+        self.init(host: String(host), port: Int(number))
+    }
+
+    /// As one writes it: `HOST:PORT`.
+    package var address: String {
+        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+    }
+}
+
+/// Why the HTTP server cannot run.
+package enum GatewayHTTPError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Another process listens there.
+    case addressInUse(String)
+    /// The system refuses the address.
+    case cannotBind(String, reason: String)
+
+    package var description: String {
+        switch self {
+        case .addressInUse(let address): "The HTTP address \(address) is in use."
+        case .cannotBind(let address, let reason): "The HTTP address \(address) cannot be used: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import GatewayCore
+import Hummingbird
+import Logging
+
+/// What each path answers.
+struct GatewayRoutes: Sendable {
+    let configuration: GatewayHTTPConfiguration
+    let ledger: any Ledger
+    let log: any EventLog
+    let metrics: MetricRegistry
+    let missing: @Sendable () -> [String]
+    let board: @Sendable () -> Board
+    let now: @Sendable () -> Timestamp
+    let logger: Logger
+
+    private static let index = IndexDocument(
+        service: "cuecast gateway",
+        paths: [
+            "/": "this list",
+            "/healthz": "200 while the process lives",
+            "/readyz": "200 when requests are taken, otherwise 503 with what is missing",
+            "/metrics": "metrics in the text format of Prometheus",
+            "/v1/reports": "who did what; ?stream= ?break= ?before=NUMBER ?limit=1…500",
+            "/v1/reports/STREAM/BREAK": "who did what in one break",
+            "/v1/breaks": "the breaks that are kept; ?stream= ?after=STREAM/NUMBER ?limit=1…500",
+        ]
+    )
+
+    func respond(to request: Request) async -> Response {
+        let answer: Answer
+        do {
+            answer = try await self.answer(to: request)
+        } catch let problem as Problem {
+            answer = .json(problem.status, ErrorDocument(error: problem.error, sentence: problem.sentence))
+        } catch {
+            // What the ledger or the log says is for the operator's log, not for whoever asks.
+            self.logger.error("a request could not be answered", metadata: ["error": "\(error)"])
+            answer = .json(
+                .serviceUnavailable,
+                ErrorDocument(error: "unavailable", sentence: "The ledger cannot answer at present.")
+            )
+        }
+        let response = answer.response
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(to request: Request) async throws -> Answer {
+        let target = request.head.path ?? "/"
+        guard target.utf8.count <= self.configuration.targetBytesMax else {
+            throw Problem(
+                .uriTooLong,
+                "tooLong",
+                "The limit targetBytesMax is \(self.configuration.targetBytesMax) bytes."
+            )
+        }
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        guard let route = Route(path) else {
+            throw Problem(.notFound, "notFound", "There is no such path; GET / lists them.")
+        }
+        guard request.method == .get || request.method == .head else {
+            throw Problem(.methodNotAllowed, "methodNotAllowed", "Only GET and HEAD are allowed.")
+        }
+        let query = try Query(parts.count == 2 ? parts[1] : "", allowed: route.parameters)
+        switch route {
+        case .index: return .json(.ok, Self.index)
+        case .health: return .json(.ok, ["status": "alive"])
+        case .readiness:
+            let document = ReadinessDocument(missing: self.missing())
+            return .json(document.ready ? .ok : .serviceUnavailable, document)
+        case .metrics: return .text(self.metrics.exposition(), type: "text/plain; version=0.0.4; charset=utf-8")
+        case .reports:
+            return .json(.ok, try await self.report(try query.report(at: self.now())))
+        case .report(let stream, let id):
+            let key = try Problem.check { () throws(WireError) in
+                BreakKey(stream: try StreamID(stream), id: try BreakID(id))
+            }
+            let document = try await self.report(
+                ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: self.now())
+            )
+            guard !document.breaks.isEmpty else {
+                throw Problem(.notFound, "notFound", "The ledger has no break \(key.id) of the stream \(key.stream).")
+            }
+            return .json(.ok, document)
+        case .breaks:
+            return .json(.ok, BreakListDocument(self.board(), try query.breaks(), at: self.now()))
+        }
+    }
+
+    private func report(_ query: ReportQuery) async throws -> ReportDocument {
+        let report = try await self.ledger.report(query)
+        // Read after the report, so that what it counts is never ahead of the head beside it.
+        var heads: [Lane: UInt64] = [:]
+        let lanes = [.breaks] + (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
+        for lane in lanes {
+            // The books can be read while the log is away: then its head is not told.
+            heads[lane] = try? await self.log.head(of: lane)
+        }
+        return ReportDocument(report, heads: heads)
+    }
+}
+
+/// The paths that there are.
+private enum Route {
+    case index
+    case health
+    case readiness
+    case metrics
+    case reports
+    case report(stream: String, id: String)
+    case breaks
+
+    init?(_ path: [String]) {
+        switch path {
+        case [""]: self = .index
+        case ["healthz"]: self = .health
+        case ["readyz"]: self = .readiness
+        case ["metrics"]: self = .metrics
+        case ["v1", "reports"]: self = .reports
+        case ["v1", "breaks"]: self = .breaks
+        case let path where path.count == 4 && path.starts(with: ["v1", "reports"]):
+            self = .report(stream: path[2], id: path[3])
+        default: return nil
+        }
+    }
+
+    var parameters: Set<String> {
+        switch self {
+        case .reports: ["stream", "break", "before", "limit"]
+        case .breaks: ["stream", "after", "limit"]
+        case .index, .health, .readiness, .metrics, .report: []
+        }
+    }
+}
+
+/// An answer before it is HTTP.
+private struct Answer {
+    let status: HTTPResponse.Status
+    let bytes: [UInt8]
+    let type: String
+
+    static func text(_ text: String, type: String) -> Answer {
+        Answer(status: .ok, bytes: Array(text.utf8), type: type)
+    }
+
+    static func json(_ status: HTTPResponse.Status, _ document: some Encodable) -> Answer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return Answer(status: status, bytes: Array(try encoder.encode(document)), type: "application/json")
+        } catch {
+            // Only floating-point numbers that JSON does not have can fail, and no document has any.
+            preconditionFailure("a document could not be encoded: \(error)")
+        }
+    }
+
+    var response: Response {
+        var headers: HTTPFields = [
+            .contentType: self.type,
+            .cacheControl: "no-store",
+            .xContentTypeOptions: "nosniff",
+        ]
+        if self.status == .methodNotAllowed { headers[.allow] = "GET, HEAD" }
+        return Response(
+            status: self.status,
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.bytes))
+        )
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import DequeModule
+import GatewayCore
+
+/// An append that is not durable yet.
+struct WaitingAppend: Sendable {
+    /// The number of its lane.
+    let lane: Int
+    let offset: UInt64
+    let record: [UInt8]
+    let done: @Sendable (Result<UInt64, EventLogError>) -> Void
+}
+
+/// What a log keeps in memory: who waits, where each lane stands, and its newest records.
+struct EventLogState {
+    struct LaneState {
+        let lane: Lane
+        var firstKept: UInt64 = 1
+        /// The newest durable offset.
+        var head: UInt64 = 0
+        /// The newest offset that was given out.
+        var last: UInt64
+        /// The newest durable records, without gaps up to `head`; pruned ones may be among them.
+        var tail: Deque<LoggedRecord> = []
+
+        init(lane: Lane, firstKept: UInt64 = 1, head: UInt64 = 0) {
+            self.lane = lane
+            self.firstKept = firstKept
+            self.head = head
+            self.last = head
+        }
+    }
+
+    /// What a reader finds.
+    enum Look {
+        case records([LoggedRecord])
+        /// They are in the file only, under this number of their lane.
+        case inFile(lane: Int)
+        case nothingYet
+        case nothingMore
+        case failed(EventLogError)
+    }
+
+    private enum Phase {
+        case open
+        /// Takes no more; what waits is still written.
+        case closing
+        case closed
+    }
+
+    private struct Reader {
+        let lane: Lane
+        let offset: UInt64
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    /// What a record in the tail takes beside its bytes.
+    private static let recordOverheadBytes = 64
+
+    private let limits: SQLiteEventLog.Limits
+    private(set) var failure: String?
+    private var phase = Phase.open
+    private var lanes: [LaneState]
+    private var numbers: [Lane: Int]
+
+    private var queue: [WaitingAppend] = []
+    private var queueBytes = 0
+    /// Whether the writer will look at the queue.
+    private var writerComes = false
+
+    /// The lanes of the records in the tails, oldest first.
+    private var tailOrder: Deque<Int> = []
+    private var tailBytes = 0
+
+    private var readers: [UInt64: Reader] = [:]
+    private var readerCounter: UInt64 = 0
+
+    init(lanes: [LaneState], limits: SQLiteEventLog.Limits) {
+        self.limits = limits
+        self.lanes = lanes
+        self.numbers = Dictionary(
+            lanes.enumerated().map { ($0.element.lane, $0.offset) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// Why nothing is taken; `nil`: it is.
+    var refusal: EventLogError? {
+        if let failure = self.failure { return .failed("it stopped after: \(failure)") }
+        return self.phase == .open ? nil : .closed
+    }
+
+    /// Whether the file is closed.
+    var isClosed: Bool { self.phase == .closed }
+}
+
+// MARK: - Appending
+
+extension EventLogState {
+    /// Takes an append.
+    ///
+    /// - Returns: whether the writer has to be called.
+    mutating func enqueue(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) throws(EventLogError) -> Bool {
+        if let refusal = self.refusal { throw refusal }
+        guard self.queue.count < self.limits.appendQueueRecordsMax else {
+            throw .failed("the limit appendQueueRecordsMax (\(self.limits.appendQueueRecordsMax)) is passed")
+        }
+        guard self.queueBytes + record.count <= self.limits.appendQueueBytesMax else {
+            throw .failed("the limit appendQueueBytesMax (\(self.limits.appendQueueBytesMax)) is passed")
+        }
+        let number = try self.number(of: lane)
+        self.lanes[number].last += 1
+        self.queue.append(
+            WaitingAppend(lane: number, offset: self.lanes[number].last, record: record, done: done)
+        )
+        self.queueBytes += record.count
+        defer { self.writerComes = true }
+        return !self.writerComes
+    }
+
+    /// The number of a lane that has one.
+    func knownNumber(of lane: Lane) -> Int? { self.numbers[lane] }
+
+    /// The number of a lane, which is given to it here if it is new.
+    mutating func number(of lane: Lane) throws(EventLogError) -> Int {
+        if let number = self.numbers[lane] { return number }
+        guard self.lanes.count < EventLogSchema.lanesMax else {
+            throw .failed("the limit lanesMax (\(EventLogSchema.lanesMax)) is passed")
+        }
+        self.lanes.append(LaneState(lane: lane))
+        self.numbers[lane] = self.lanes.count - 1
+        return self.lanes.count - 1
+    }
+
+    /// The name of a lane.
+    func lane(_ number: Int) -> Lane { self.lanes[number].lane }
+
+    /// Everything that waits.
+    mutating func takeQueue() -> [WaitingAppend] {
+        let queue = self.queue
+        self.queue = []
+        self.queueBytes = 0
+        return queue
+    }
+
+    /// Whether the writer has to come again.
+    mutating func writerGoes() -> Bool {
+        self.writerComes = !self.queue.isEmpty
+        return self.writerComes
+    }
+
+    /// A transaction is durable.
+    ///
+    /// - Returns: the readers that have something to read now.
+    mutating func committed(_ batch: [WaitingAppend]) -> [CheckedContinuation<Void, Never>] {
+        for each in batch {
+            self.lanes[each.lane].head = each.offset
+            self.lanes[each.lane].tail.append(LoggedRecord(offset: each.offset, bytes: each.record))
+            self.tailOrder.append(each.lane)
+            self.tailBytes += each.record.count + Self.recordOverheadBytes
+        }
+        while self.tailBytes > self.limits.tailBytesMax, let lane = self.tailOrder.popFirst() {
+            guard let oldest = self.lanes[lane].tail.popFirst() else { continue }
+            self.tailBytes -= oldest.bytes.count + Self.recordOverheadBytes
+        }
+        let ready = self.readers.filter { $0.value.offset < self.head(of: $0.value.lane) }
+        for id in ready.keys { self.readers[id] = nil }
+        return ready.values.map(\.continuation)
+    }
+
+    /// The writer failed: what the file holds is not known any more, so nothing is taken from now on.
+    ///
+    /// Readers keep waiting: what was durable before can still be read, and nothing will be added.
+    ///
+    /// - Returns: what waited.
+    mutating func fail(_ reason: String) -> [WaitingAppend] {
+        if self.failure == nil { self.failure = reason }
+        return self.takeQueue()
+    }
+
+    mutating func beginClosing() {
+        if self.phase == .open { self.phase = .closing }
+    }
+
+    /// Nothing more will be written.
+    ///
+    /// - Returns: all readers that wait.
+    mutating func endClosing() -> [CheckedContinuation<Void, Never>] {
+        self.phase = .closed
+        defer { self.readers = [:] }
+        return self.readers.values.map(\.continuation)
+    }
+}
+
+// MARK: - Reading and forgetting
+
+extension EventLogState {
+    /// The newest durable offset of a lane.
+    func head(of lane: Lane) -> UInt64 {
+        self.numbers[lane].map { self.lanes[$0].head } ?? 0
+    }
+
+    /// What there is after an offset.
+    func look(_ lane: Lane, after offset: UInt64, recordsMax: Int, bytesMax: Int) -> Look {
+        guard let number = self.numbers[lane] else { return self.isClosed ? .nothingMore : .nothingYet }
+        let state = self.lanes[number]
+        guard offset >= state.firstKept - 1 else {
+            return .failed(.pruned(lane: lane, firstKept: state.firstKept))
+        }
+        guard offset < state.head else { return self.isClosed ? .nothingMore : .nothingYet }
+        guard let oldest = state.tail.first, oldest.offset <= offset + 1 else {
+            return self.isClosed ? .failed(.closed) : .inFile(lane: number)
+        }
+        var records: [LoggedRecord] = []
+        var bytes = 0
+        for record in state.tail.dropFirst(Int(offset + 1 - oldest.offset)).prefix(recordsMax) {
+            records.append(record)
+            bytes += record.bytes.count
+            if bytes >= bytesMax { break }
+        }
+        return .records(records)
+    }
+
+    mutating func nextReaderID() -> UInt64 {
+        self.readerCounter += 1
+        return self.readerCounter
+    }
+
+    /// Keeps a reader waiting; `false` when there is no need to.
+    mutating func wait(
+        _ id: UInt64,
+        lane: Lane,
+        after offset: UInt64,
+        _ continuation: CheckedContinuation<Void, Never>
+    ) -> Bool {
+        // The task's flag is set before its cancellation handler looks here for the reader.
+        guard !self.isClosed, offset >= self.head(of: lane), !Task.isCancelled else { return false }
+        self.readers[id] = Reader(lane: lane, offset: offset, continuation: continuation)
+        return true
+    }
+
+    mutating func cancelReader(_ id: UInt64) -> CheckedContinuation<Void, Never>? {
+        self.readers.removeValue(forKey: id)?.continuation
+    }
+
+    /// Forgets records: readers do not find them from now on.
+    ///
+    /// - Returns: what to delete from the file; `nil`: nothing.
+    mutating func prune(_ lane: Lane, through offset: UInt64) -> (lane: Int, offsets: ClosedRange<UInt64>)? {
+        guard let number = self.numbers[lane] else { return nil }
+        let first = self.lanes[number].firstKept
+        let last = min(offset, self.lanes[number].head)
+        guard first <= last else { return nil }
+        self.lanes[number].firstKept = last + 1
+        return (number, first...last)
+    }
+}

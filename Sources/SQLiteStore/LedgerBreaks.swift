@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GRDB
+import GatewayCore
+
+/// Writes what is known of breaks, and forgets them.
+enum LedgerBreaks {
+    /// How many rows are deleted in one transaction; what is applied meanwhile need not wait for more.
+    private static let rowsPerPruneMax = 20_000
+    /// Of how many breaks the totals are deleted in one transaction.
+    private static let breaksPerPruneMax = 200
+
+    /// Writes a break, unless something newer is known of it or it was forgotten; to be called in a transaction.
+    static func record(_ each: BreakSummary, through offset: UInt64, _ database: Database) throws {
+        let number = each.number.stored
+        let isForgotten = try Bool.fetchOne(
+            database.cachedStatement(sql: "SELECT 1 FROM forgotten WHERE break_number = ?"),
+            arguments: [number]
+        )
+        guard isForgotten == nil else { return }
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO breaks (break_number, stream, id, broadcaster, published_us, start_us, end_us, cancelled,
+                    expired, pre_stream, through)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (break_number) DO UPDATE SET
+                    stream = excluded.stream, id = excluded.id, broadcaster = excluded.broadcaster,
+                    published_us = excluded.published_us, start_us = excluded.start_us, end_us = excluded.end_us,
+                    cancelled = excluded.cancelled, expired = excluded.expired, pre_stream = excluded.pre_stream,
+                    through = excluded.through
+                WHERE excluded.through >= breaks.through
+                """
+        )
+        .execute(arguments: [
+            number, each.key.stream.description, each.key.id.description, each.broadcaster,
+            each.published.microseconds, each.start?.microseconds, each.end?.microseconds, each.cancelled,
+            each.expired, each.preStream, Int64(clamping: offset),
+        ])
+        guard database.changesCount == 1 else { return }
+        try database.cachedStatement(sql: "DELETE FROM advertisements WHERE break_number = ?")
+            .execute(arguments: [number])
+        let insert = try database.cachedStatement(
+            sql: """
+                INSERT INTO advertisements (break_number, ordinal, id, title, duration_us) VALUES (?, ?, ?, ?, ?)
+                """
+        )
+        for (ordinal, advertisement) in each.advertisements.enumerated() {
+            try insert.execute(arguments: [
+                number, ordinal, advertisement.id.description, advertisement.title,
+                advertisement.duration.inMicroseconds,
+            ])
+        }
+    }
+
+    /// The breaks whose rows are to go: those that ended before an instant, and those begun earlier.
+    static func withRows(endedBefore limit: Timestamp, _ database: Database) throws -> [BreakNumber] {
+        try Int64.fetchAll(
+            database,
+            sql: """
+                SELECT break_number FROM breaks WHERE row_state = ? OR (row_state = ? AND end_us < ?)
+                ORDER BY break_number
+                """,
+            arguments: [
+                LedgerSchema.Rows.going.rawValue, LedgerSchema.Rows.kept.rawValue, limit.microseconds,
+            ]
+        )
+        .map { BreakNumber(stored: $0) }
+    }
+
+    /// Forgets a portion of a break's rows in a transaction.
+    ///
+    /// From the first portion on, nothing is counted for it.
+    ///
+    /// - Returns: whether there are more.
+    static func forgetRows(of number: BreakNumber, _ database: Database) throws -> Bool {
+        var isMore = false
+        try database.inTransaction(.immediate) {
+            isMore = try Self.forgetRows(of: number, in: "outcomes", database)
+            if !isMore { isMore = try Self.forgetRows(of: number, in: "sessions", database) }
+            let state = isMore ? LedgerSchema.Rows.going : .gone
+            try database.execute(
+                sql: "UPDATE breaks SET row_state = ? WHERE break_number = ?",
+                arguments: [state.rawValue, number.stored]
+            )
+            return .commit
+        }
+        return isMore
+    }
+
+    private static func forgetRows(of number: BreakNumber, in table: String, _ database: Database) throws -> Bool {
+        let end = try Row.fetchOne(
+            database,
+            sql: "SELECT session FROM \(table) WHERE break_number = ? ORDER BY session LIMIT 1 OFFSET ?",
+            arguments: [number.stored, Self.rowsPerPruneMax]
+        )
+        guard let end else {
+            try database.execute(sql: "DELETE FROM \(table) WHERE break_number = ?", arguments: [number.stored])
+            return false
+        }
+        let session: DatabaseValue = end[0]
+        try database.execute(
+            sql: "DELETE FROM \(table) WHERE break_number = ? AND session < ?",
+            arguments: [number.stored, session]
+        )
+        return true
+    }
+
+    /// Forgets the totals of a portion of the breaks that ended before an instant and have no rows any more, in a
+    /// transaction.
+    ///
+    /// - Returns: whether there are more.
+    static func forgetTotals(endedBefore limit: Timestamp, _ database: Database) throws -> Bool {
+        let numbers = try Int64.fetchAll(
+            database,
+            sql: "SELECT break_number FROM breaks WHERE row_state = ? AND end_us < ? LIMIT ?",
+            arguments: [LedgerSchema.Rows.gone.rawValue, limit.microseconds, Self.breaksPerPruneMax]
+        )
+        try database.inTransaction(.immediate) {
+            for number in numbers {
+                for table in ["advertisements", "firsts", "totals", "reasons", "breaks"] {
+                    try database.cachedStatement(sql: "DELETE FROM \(table) WHERE break_number = ?")
+                        .execute(arguments: [number])
+                }
+                try database.cachedStatement(sql: "INSERT INTO forgotten (break_number) VALUES (?)")
+                    .execute(arguments: [number])
+            }
+            return .commit
+        }
+        return numbers.count == Self.breaksPerPruneMax
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GRDB
+import GatewayCore
+
+/// Reads the books.
+enum LedgerReports {
+    static func report(_ query: ReportQuery, _ database: Database) throws -> Report {
+        var conditions = ["1"]
+        var arguments: [any DatabaseValueConvertible] = []
+        if let stream = query.stream {
+            conditions.append("stream = ?")
+            arguments.append(stream.description)
+        }
+        if let id = query.breakID {
+            conditions.append("id = ?")
+            arguments.append(id.description)
+        }
+        if let before = query.before {
+            conditions.append("break_number < ?")
+            // Comes from outside; numbers of breaks stay far below what SQLite's integers hold.
+            arguments.append(Int64(clamping: before.rawValue))
+        }
+        let limit = min(max(query.limit, 1), ReportQuery.breaksMax)
+        let rows = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT * FROM breaks WHERE \(conditions.joined(separator: " AND "))
+                ORDER BY break_number DESC LIMIT \(limit + 1)
+                """,
+            arguments: StatementArguments(arguments)
+        )
+        return Report(
+            breaks: try rows.prefix(limit).map { try Self.entry($0, now: query.now, database) },
+            offsets: try LedgerSchema.appliedOffsets(database),
+            more: rows.count > limit
+        )
+    }
+
+    private static func entry(_ row: Row, now: Timestamp, _ database: Database) throws -> Report.Break {
+        let number: Int64 = row["break_number"]
+        let published: Int64 = row["published_us"]
+        let start: Int64? = row["start_us"]
+        let end: Int64? = row["end_us"]
+        let totals = try BreakTotals(of: number, database)
+        let advertisements = try Self.advertisements(of: number, database)
+        let summary = BreakSummary(
+            number: BreakNumber(stored: number),
+            key: BreakKey(stream: try StreamID(row["stream"]), id: try BreakID(row["id"])),
+            broadcaster: row["broadcaster"],
+            published: Timestamp(microseconds: published),
+            start: start.map { Timestamp(microseconds: $0) },
+            end: end.map { Timestamp(microseconds: $0) },
+            cancelled: row["cancelled"],
+            expired: row["expired"],
+            preStream: row["pre_stream"],
+            advertisements: advertisements
+        )
+        return Report.Break(
+            summary: summary,
+            sessions: totals.sessions,
+            advertisements: advertisements.enumerated()
+                .map { ordinal, advertisement in
+                    Report.Advertisement(
+                        id: advertisement.id,
+                        title: advertisement.title,
+                        duration: advertisement.duration,
+                        counts: totals.counts(of: Int64(ordinal))
+                    )
+                },
+            settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false
+        )
+    }
+
+    private static func advertisements(
+        of number: Int64,
+        _ database: Database
+    ) throws -> [BreakSummary.Advertisement] {
+        try Row.fetchAll(
+            database.cachedStatement(
+                sql: "SELECT id, title, duration_us FROM advertisements WHERE break_number = ? ORDER BY ordinal"
+            ),
+            arguments: [number]
+        )
+        .map { row in
+            let duration: Int64 = row[2]
+            return BreakSummary.Advertisement(
+                id: try AdvertisementID(row[0]),
+                title: row[1],
+                duration: .microseconds(duration)
+            )
+        }
+    }
+}
+
+/// The totals of one break, as they are kept.
+struct BreakTotals {
+    /// One advertisement's row.
+    struct Advertisement {
+        var counts = OutcomeCounts()
+        var covered: Int64 = 0
+        var uncovered: Int64 = 0
+    }
+
+    /// How many sessions were handed a largest batch that begins at an ordinal.
+    private(set) var firsts: [Int64: Int64] = [:]
+    private(set) var advertisements: [Int64: Advertisement] = [:]
+
+    init(of number: Int64, _ database: Database) throws {
+        let firsts = try database.cachedStatement(
+            sql: "SELECT first, sessions FROM firsts WHERE break_number = ? AND sessions <> 0"
+        )
+        for row in try Row.fetchAll(firsts, arguments: [number]) { self.firsts[row[0]] = row[1] }
+
+        let totals = try database.cachedStatement(sql: "SELECT * FROM totals WHERE break_number = ?")
+        for row in try Row.fetchAll(totals, arguments: [number]) {
+            var advertisement = Advertisement(covered: row["covered"], uncovered: row["uncovered"])
+            advertisement.counts.played = row["played"]
+            advertisement.counts.ignored = row["ignored"]
+            advertisement.counts.failed = row["failed"]
+            advertisement.counts.inferred = row["inferred"]
+            advertisement.counts.muted = row["muted"]
+            advertisement.counts.heardMilliseconds = row["heard_ms"]
+            advertisement.counts.repeats = row["repeats"]
+            advertisement.counts.contradictions = row["contradictions"]
+            self.advertisements[row["ordinal"]] = advertisement
+        }
+
+        let reasons = try database.cachedStatement(
+            sql: "SELECT ordinal, reason, ignored FROM reasons WHERE break_number = ?"
+        )
+        for row in try Row.fetchAll(reasons, arguments: [number]) {
+            guard let reason = Outcome.Reason(rawValue: row[1]) else { continue }
+            self.advertisements[row[0], default: Advertisement()].counts.ignoredBy[reason] = row[2]
+        }
+    }
+
+    /// How many sessions were handed a batch or acknowledged something.
+    var sessions: Int64 { self.firsts.values.reduce(0, +) }
+
+    /// How many sessions were handed a batch that held an advertisement.
+    func batches(holding ordinal: Int64) -> Int64 {
+        self.firsts.reduce(0) { $1.key <= ordinal ? $0 + $1.value : $0 }
+    }
+
+    func counts(of ordinal: Int64) -> OutcomeCounts {
+        let advertisement = self.advertisements[ordinal] ?? Advertisement()
+        let batches = self.batches(holding: ordinal)
+        var counts = advertisement.counts
+        counts.delivered = batches + advertisement.uncovered
+        counts.unknown = batches - advertisement.covered
+        return counts
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GRDB
+import GatewayCore
+
+/// The tables of the ledger, and the offsets up to which they count.
+///
+/// The totals of an advertisement are kept so that every order of deliveries, outcomes and the break's summary comes to the
+/// same numbers, without knowing how many advertisements the break has:
+///
+/// - `sessions.first` is the ordinal of the first advertisement in the largest batch that the session was handed, or
+///   `neverDelivered` where only outcomes prove that it got one.
+/// - `firsts` counts a break's sessions by that number: the batches that held an advertisement are the sum over the firsts
+///   at or below its ordinal.
+/// - `totals` splits the outcomes of an advertisement twice: by kind (`played`, `ignored`, `failed`), and by whether such a
+///   batch held it (`covered`) or not (`uncovered`).
+///
+/// So `delivered` is batches + `uncovered`, and `unknown` is batches − `covered`. That reports balance is not given by
+/// this arithmetic: it holds only as long as both splits count the same rows.
+enum LedgerSchema {
+    /// Stands for "no batch": above every ordinal.
+    static let neverDelivered = Int64(UInt32.max) + 1
+
+    /// What is left of a break's rows in `sessions` and `outcomes`.
+    enum Rows: Int64 {
+        case kept = 0
+        /// Being deleted; nothing is counted any more.
+        case going = 1
+        case gone = 2
+    }
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("ledger 1") { database in
+            try database.execute(
+                sql: """
+                    -- Up to which offset of each lane everything counts.
+                    CREATE TABLE applied (
+                        lane TEXT PRIMARY KEY, applied_offset INTEGER NOT NULL
+                    ) STRICT, WITHOUT ROWID;
+
+                    -- `through`: the offset of the lane `breaks` up to which this is true; `row_state`: see Rows.
+                    CREATE TABLE breaks (
+                        break_number INTEGER PRIMARY KEY, stream TEXT NOT NULL, id TEXT NOT NULL,
+                        broadcaster TEXT NOT NULL, published_us INTEGER NOT NULL, start_us INTEGER, end_us INTEGER,
+                        cancelled INTEGER NOT NULL, expired INTEGER NOT NULL, pre_stream INTEGER NOT NULL,
+                        through INTEGER NOT NULL, row_state INTEGER NOT NULL DEFAULT 0
+                    ) STRICT;
+                    CREATE INDEX breaks_by_stream ON breaks (stream, break_number);
+                    CREATE INDEX breaks_by_id ON breaks (id, break_number);
+                    CREATE TABLE advertisements (
+                        break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL,
+                        duration_us INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal)
+                    ) STRICT, WITHOUT ROWID;
+                    -- Breaks of which even the totals were forgotten: what comes for them counts no more.
+                    CREATE TABLE forgotten (break_number INTEGER PRIMARY KEY) STRICT;
+
+                    -- Who did what. Keys begin with the break: what is written at one time lies together.
+                    CREATE TABLE sessions (
+                        break_number INTEGER NOT NULL, session BLOB NOT NULL, first INTEGER NOT NULL,
+                        variant INTEGER NOT NULL, at_us INTEGER NOT NULL, PRIMARY KEY (break_number, session)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE outcomes (
+                        break_number INTEGER NOT NULL, session BLOB NOT NULL, ordinal INTEGER NOT NULL,
+                        kind INTEGER NOT NULL, evidence INTEGER NOT NULL, reason INTEGER NOT NULL,
+                        heard_ms INTEGER NOT NULL, quartiles INTEGER NOT NULL, muted INTEGER NOT NULL,
+                        vast_error INTEGER NOT NULL, occurred_us INTEGER NOT NULL, received_us INTEGER NOT NULL,
+                        PRIMARY KEY (break_number, session, ordinal)
+                    ) STRICT, WITHOUT ROWID;
+
+                    -- How often it was made sure that everything applied survives a loss of power.
+                    CREATE TABLE checkpoints (count INTEGER NOT NULL) STRICT;
+                    INSERT INTO checkpoints (count) VALUES (0);
+
+                    -- The totals.
+                    CREATE TABLE firsts (
+                        break_number INTEGER NOT NULL, first INTEGER NOT NULL, sessions INTEGER NOT NULL,
+                        PRIMARY KEY (break_number, first)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE totals (
+                        break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, played INTEGER NOT NULL,
+                        ignored INTEGER NOT NULL, failed INTEGER NOT NULL, covered INTEGER NOT NULL,
+                        uncovered INTEGER NOT NULL, inferred INTEGER NOT NULL, muted INTEGER NOT NULL,
+                        heard_ms INTEGER NOT NULL, repeats INTEGER NOT NULL, contradictions INTEGER NOT NULL,
+                        PRIMARY KEY (break_number, ordinal)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE reasons (
+                        break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, reason INTEGER NOT NULL,
+                        ignored INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal, reason)
+                    ) STRICT, WITHOUT ROWID;
+                    """
+            )
+        }
+        return migrator
+    }
+
+    static func appliedOffset(of lane: Lane, _ database: Database) throws -> UInt64 {
+        let offset = try Int64.fetchOne(
+            database.cachedStatement(sql: "SELECT applied_offset FROM applied WHERE lane = ?"),
+            arguments: [lane.description]
+        )
+        return UInt64(offset ?? 0)
+    }
+
+    static func appliedOffsets(_ database: Database) throws -> [Lane: UInt64] {
+        var offsets: [Lane: UInt64] = [:]
+        for row in try Row.fetchAll(database, sql: "SELECT lane, applied_offset FROM applied") {
+            let offset: Int64 = row[1]
+            offsets[Lane(name: row[0])] = UInt64(offset)
+        }
+        return offsets
+    }
+
+    /// Moves the applied offset of a lane forward; never back.
+    static func setAppliedOffset(_ offset: UInt64, of lane: Lane, _ database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO applied (lane, applied_offset) VALUES (?, ?)
+                ON CONFLICT (lane) DO UPDATE SET applied_offset = max(applied_offset, excluded.applied_offset)
+                """
+        )
+        .execute(arguments: [lane.description, Int64(clamping: offset)])
+    }
+}
+
+extension BreakNumber {
+    /// As SQLite keeps it: the same bits, signed.
+    var stored: Int64 { Int64(bitPattern: self.rawValue) }
+
+    init(stored: Int64) { self.init(rawValue: UInt64(bitPattern: stored)) }
+}

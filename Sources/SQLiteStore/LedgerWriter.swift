@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GRDB
+import GatewayCore
+
+/// Applies postings; it lives on the queue of the ledger's writing connection.
+///
+/// Rows are written in the order of their keys, not in the order in which they came, so that rows that lie together are
+/// written together. That changes nothing: which outcome came first is kept for equal keys, and what the totals come to
+/// does not depend on the order of anything else (see `LedgerSchema`).
+@safe
+final class LedgerWriter {
+    private let insertSession: PreparedStatement
+    private let selectFirst: PreparedStatement
+    private let updateFirst: PreparedStatement
+    private let selectUncovered: PreparedStatement
+    private let insertOutcome: PreparedStatement
+    private let selectKind: PreparedStatement
+    private let selectForgotten: PreparedStatement
+    private let totals: LedgerTotals
+    private var changes = BreakChanges()
+    /// The sixteen bytes of the session that is being written, where statements find them.
+    private let session: UnsafeMutableRawBufferPointer
+
+    init(_ database: Database) throws {
+        self.insertSession = try PreparedStatement(
+            """
+            INSERT INTO sessions (break_number, session, first, variant, at_us) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO NOTHING
+            """,
+            in: database
+        )
+        self.selectFirst = try PreparedStatement(
+            "SELECT first FROM sessions WHERE break_number = ? AND session = ?",
+            in: database
+        )
+        self.updateFirst = try PreparedStatement(
+            """
+            UPDATE sessions SET first = ?3, variant = ?4, at_us = ?5 WHERE break_number = ?1 AND session = ?2
+            """,
+            in: database
+        )
+        self.selectUncovered = try PreparedStatement(
+            """
+            SELECT ordinal FROM outcomes WHERE break_number = ? AND session = ? AND ordinal >= ? AND ordinal < ?
+            """,
+            in: database
+        )
+        self.insertOutcome = try PreparedStatement(
+            """
+            INSERT INTO outcomes (break_number, session, ordinal, kind, evidence, reason, heard_ms, quartiles, muted,
+                vast_error, occurred_us, received_us)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+            """,
+            in: database
+        )
+        self.selectKind = try PreparedStatement(
+            "SELECT kind FROM outcomes WHERE break_number = ? AND session = ? AND ordinal = ?",
+            in: database
+        )
+        self.selectForgotten = try PreparedStatement(
+            """
+            SELECT 1 FROM breaks WHERE break_number = ?1 AND row_state <> 0
+            UNION ALL SELECT 1 FROM forgotten WHERE break_number = ?1
+            """,
+            in: database
+        )
+        self.totals = try LedgerTotals(database)
+        unsafe self.session = .allocate(byteCount: WireLimits.sessionBytes, alignment: 8)
+    }
+
+    deinit { unsafe self.session.deallocate() }
+
+    /// Writes postings and the totals that follow from them; to be called in a transaction.
+    func apply(_ postings: ArraySlice<LedgerPosting>) throws {
+        let keys = PostingKey.sorted(postings)
+        var index = 0
+        while index < keys.count {
+            let number = keys[index].breakNumber
+            let end = keys[index...].firstIndex { $0.breakNumber != number } ?? keys.count
+            if try !self.isForgotten(number) {
+                self.changes.removeAll()
+                try self.apply(postings, keys[index..<end], to: number)
+                try self.totals.add(self.changes, to: number)
+            }
+            index = end
+        }
+    }
+
+    /// Whether a break's rows were forgotten, so that nothing can be counted once any more.
+    private func isForgotten(_ number: BreakNumber) throws -> Bool {
+        self.selectForgotten.bind(1, number.stored)
+        return try self.selectForgotten.integer() != nil
+    }
+
+    /// Writes what there is about one break.
+    private func apply(
+        _ postings: ArraySlice<LedgerPosting>,
+        _ keys: ArraySlice<PostingKey>,
+        to number: BreakNumber
+    ) throws {
+        var index = keys.startIndex
+        while index < keys.endIndex {
+            let session = keys[index].session
+            unsafe self.session.storeBytes(of: session.high.bigEndian, as: UInt64.self)
+            unsafe self.session.storeBytes(of: session.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            var largest: LedgerPosting.Delivery?
+            while index < keys.endIndex, keys[index].session == session, keys[index].isDelivery {
+                let delivery = postings[keys[index].posting].deliveries[keys[index].index]
+                // Of equally large ones the first.
+                if largest.map({ delivery.first < $0.first }) ?? true { largest = delivery }
+                index += 1
+            }
+            var first = try largest.map { try self.deliver($0, number) }
+            while index < keys.endIndex, keys[index].session == session {
+                let posting = keys[index].posting
+                let place = keys[index].index
+                let known = try first ?? self.firstOrNever(number, at: postings[posting].outcomes[place].received)
+                first = known
+                try self.record(postings[posting].outcomes[place], number, first: known)
+                index += 1
+            }
+        }
+    }
+
+    private func bindSession(to statement: borrowing PreparedStatement, _ number: BreakNumber) {
+        statement.bind(1, number.stored)
+        unsafe statement.bind(2, unsafeBytes: UnsafeRawBufferPointer(self.session))
+    }
+
+    /// Writes that a batch was handed to the session.
+    ///
+    /// - Returns: where the largest batch that it was handed begins.
+    private func deliver(_ delivery: LedgerPosting.Delivery, _ number: BreakNumber) throws -> Int64 {
+        let first = Int64(delivery.first)
+        if try self.insertSession(number, first: first, variant: delivery.variant, at: delivery.at) { return first }
+        self.bindSession(to: self.selectFirst, number)
+        let before = try self.selectFirst.integer() ?? LedgerSchema.neverDelivered
+        guard first < before else { return before }
+        self.bindSession(to: self.updateFirst, number)
+        self.updateFirst.bind(3, first)
+        self.updateFirst.bind(4, Int64(delivery.variant))
+        self.updateFirst.bind(5, delivery.at.microseconds)
+        try self.updateFirst.run()
+        self.changes.moveSession(from: before, to: first)
+        self.bindSession(to: self.selectUncovered, number)
+        self.selectUncovered.bind(3, first)
+        self.selectUncovered.bind(4, before)
+        try self.selectUncovered.forEachInteger { self.changes.cover(UInt32(truncatingIfNeeded: $0)) }
+        return first
+    }
+
+    /// Where the largest batch begins that the session was handed; makes the session known if it was handed none.
+    private func firstOrNever(_ number: BreakNumber, at received: Timestamp) throws -> Int64 {
+        self.bindSession(to: self.selectFirst, number)
+        if let first = try self.selectFirst.integer() { return first }
+        _ = try self.insertSession(number, first: LedgerSchema.neverDelivered, variant: 0, at: received)
+        return LedgerSchema.neverDelivered
+    }
+
+    /// Writes a session's row unless there is one.
+    private func insertSession(
+        _ number: BreakNumber,
+        first: Int64,
+        variant: UInt32,
+        at instant: Timestamp
+    ) throws -> Bool {
+        self.bindSession(to: self.insertSession, number)
+        self.insertSession.bind(3, first)
+        self.insertSession.bind(4, Int64(variant))
+        self.insertSession.bind(5, instant.microseconds)
+        guard try self.insertSession.runInserts() else { return false }
+        self.changes.moveSession(from: nil, to: first)
+        return true
+    }
+
+    private func record(_ row: LedgerPosting.OutcomeRow, _ number: BreakNumber, first: Int64) throws {
+        let ordinal = Int64(row.ordinal)
+        self.bindSession(to: self.insertOutcome, number)
+        self.insertOutcome.bind(3, ordinal)
+        self.insertOutcome.bind(4, Int64(row.outcome.kind.rawValue))
+        self.insertOutcome.bind(5, Int64(row.outcome.evidence.rawValue))
+        self.insertOutcome.bind(6, Int64(row.outcome.reason?.rawValue ?? 0))
+        self.insertOutcome.bind(7, Int64(row.outcome.heard.inMilliseconds))
+        self.insertOutcome.bind(8, Int64(row.outcome.quartiles))
+        self.insertOutcome.bind(9, row.outcome.muted ? 1 : 0)
+        self.insertOutcome.bind(10, Int64(row.outcome.vastError))
+        self.insertOutcome.bind(11, row.outcome.occurred.microseconds)
+        self.insertOutcome.bind(12, row.received.microseconds)
+        if try self.insertOutcome.runInserts() {
+            self.changes.add(row.outcome, ordinal: row.ordinal, isCovered: first <= ordinal)
+            return
+        }
+        self.bindSession(to: self.selectKind, number)
+        self.selectKind.bind(3, ordinal)
+        let standing = try self.selectKind.integer()
+        self.changes.addRepeat(ordinal: row.ordinal, contradicts: standing != Int64(row.outcome.kind.rawValue))
+    }
+}
+
+/// Where one delivery or outcome is among postings, and what orders it.
+private struct PostingKey: Comparable {
+    let breakNumber: BreakNumber
+    let session: SessionID
+    /// −1 for deliveries, which come first; the ordinal of outcomes.
+    let order: Int64
+    let posting: Int
+    let index: Int
+
+    var isDelivery: Bool { self.order < 0 }
+
+    static func < (left: Self, right: Self) -> Bool {
+        if left.breakNumber != right.breakNumber { return left.breakNumber < right.breakNumber }
+        if left.session.high != right.session.high { return left.session.high < right.session.high }
+        if left.session.low != right.session.low { return left.session.low < right.session.low }
+        if left.order != right.order { return left.order < right.order }
+        if left.posting != right.posting { return left.posting < right.posting }
+        return left.index < right.index
+    }
+
+    static func sorted(_ postings: ArraySlice<LedgerPosting>) -> [PostingKey] {
+        var keys: [PostingKey] = []
+        keys.reserveCapacity(postings.reduce(0) { $0 + $1.deliveries.count + $1.outcomes.count })
+        for (posting, each) in zip(postings.indices, postings) {
+            for (index, delivery) in each.deliveries.enumerated() {
+                keys.append(
+                    PostingKey(
+                        breakNumber: delivery.breakNumber,
+                        session: delivery.session,
+                        order: -1,
+                        posting: posting,
+                        index: index
+                    )
+                )
+            }
+            for (index, outcome) in each.outcomes.enumerated() {
+                keys.append(
+                    PostingKey(
+                        breakNumber: outcome.breakNumber,
+                        session: outcome.session,
+                        order: Int64(outcome.ordinal),
+                        posting: posting,
+                        index: index
+                    )
+                )
+            }
+        }
+        keys.sort()
+        return keys
+    }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Dispatch
+import GRDB
+package import GatewayCore
+import Synchronization
+
+/// The event log in one SQLite file, durable before it answers (`synchronous=FULL`).
+///
+/// Everything that waits goes into the next transaction: while one commits, appends gather; nothing waits for a timer.
+/// The newest records stay in memory, so that readers who keep up never touch the file.
+///
+/// When the writer fails (the disk is full, say), exactly the appends of that transaction fail with its reason, and
+/// `failure` is set: what the file holds is not known any more, so every later append is refused until the log is opened
+/// again. What was durable before can still be read.
+package final class SQLiteEventLog: EventLog {
+    /// The bounds of memory and files.
+    package struct Limits: Sendable {
+        /// The most appends that wait for the writer; more are refused.
+        package var appendQueueRecordsMax = 65_536
+        /// The most bytes of appends that wait for the writer; more are refused.
+        package var appendQueueBytesMax = 64 * 1_048_576
+        /// How much the newest records may take in memory.
+        package var tailBytesMax = 16 * 1_048_576
+        /// After so many bytes the write-ahead log is moved into the file.
+        package var checkpointBytes = 16 * 1_048_576
+        /// The writer waits for readers (at most five seconds) before the write-ahead log grows beyond this.
+        package var walBytesMax = 128 * 1_048_576
+        /// The largest that the file may become; `nil`: as large as the disk allows.
+        package var fileBytesMax: Int?
+
+        package init() {}
+    }
+
+    /// How many records are deleted in one transaction when a lane is pruned; appends need not wait for more.
+    private static let recordsPerPruneMax: UInt64 = 64
+
+    package let epoch: UInt64
+    private let directory: Mutex<StoreDirectory?>
+    private let connection: StoreConnection<EventLogWriter>
+    private let state: Mutex<EventLogState>
+
+    /// Opens the log, or makes it.
+    ///
+    /// - Parameters:
+    ///   - directory: where; the file is `events.sqlite`.
+    ///   - limits: the bounds of memory and files.
+    /// - Throws: `damaged`, `laterSchema`, or `notDurable`.
+    package init(in directory: StoreDirectory, limits: Limits = Limits()) throws(StoreError) {
+        let file = directory.file("events.sqlite")
+        let settings = StoreFile.Settings(
+            writerCacheKiB: 16 * 1_024,
+            readerCacheKiB: 2 * 1_024,
+            autocheckpointPages: 0,
+            walBytesKept: 2 * limits.checkpointBytes
+        )
+        let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
+        do {
+            let (epoch, lanes) = try pool.writeWithoutTransaction { database in
+                try StoreFile.makeDurable(database, file: file)
+                if let fileBytesMax = limits.fileBytesMax {
+                    let pageBytes = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4_096
+                    try database.execute(sql: "PRAGMA max_page_count = \(max(1, fileBytesMax / pageBytes))")
+                }
+                // Nobody reads yet: what a crash left in the write-ahead log moves into the file.
+                _ = try database.checkpoint(.truncate)
+                return (try EventLogSchema.epoch(database), try EventLogSchema.lanes(database))
+            }
+            self.epoch = epoch
+            self.state = Mutex(EventLogState(lanes: lanes, limits: limits))
+            self.connection = try StoreConnection(pool) {
+                try EventLogWriter($0, lanesStored: lanes.count, limits: limits)
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .damaged(file: file, reason: StoreFile.sentence(error))
+        }
+        self.directory = Mutex(directory)
+    }
+
+    /// Why the log takes no appends any more; `nil`: it works.
+    package var failure: String? { self.state.withLock(\.failure) }
+
+    package func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        let mustCall = self.state.withLock { state in
+            Result { () throws(EventLogError) in try state.enqueue(record, to: lane, done: done) }
+        }
+        switch mustCall {
+        case .success(true): self.callWriter()
+        case .success(false): break
+        case .failure(let refusal):
+            // Not on the caller's thread: it may hold a lock that `done` takes.
+            DispatchQueue.global().async { done(.failure(refusal)) }
+        }
+    }
+
+    private func callWriter() {
+        self.connection.enqueue { database, writer in
+            self.writeQueue(writer, database)
+            // Behind what else was asked of the writer, so that a steady stream of appends shuts nobody out.
+            if self.state.withLock({ $0.writerGoes() }) { self.callWriter() }
+        }
+    }
+
+    /// Writes what waits in one transaction; to be called on the writer's queue.
+    private func writeQueue(_ writer: EventLogWriter, _ database: Database) {
+        let batch = self.state.withLock { $0.takeQueue() }
+        guard !batch.isEmpty else { return }
+        do {
+            try writer.write(batch, lane: { number in self.state.withLock { $0.lane(number) } }, database)
+        } catch {
+            let waiting = self.stop(after: error)
+            for each in batch { each.done(.failure(.failed(StoreFile.sentence(error)))) }
+            waiting.fail()
+            return
+        }
+        let readers = self.state.withLock { $0.committed(batch) }
+        for each in batch { each.done(.success(each.offset)) }
+        for reader in readers { reader.resume() }
+        do {
+            try writer.checkpointIfDue(database)
+        } catch {
+            self.stop(after: error).fail()
+        }
+    }
+
+    /// Takes no appends from now on.
+    ///
+    /// - Returns: those that waited.
+    private func stop(after error: any Error) -> RefusedAppends {
+        self.state.withLock { state in
+            let waiting = state.fail(StoreFile.sentence(error))
+            return RefusedAppends(appends: waiting, reason: state.refusal ?? .closed)
+        }
+    }
+
+    package func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        let recordsMax = max(1, recordsMax)
+        while true {
+            switch self.state.withLock({ $0.look(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax) }) {
+            case .records(let records): return records
+            case .failed(let error): throw error
+            case .nothingMore: return []
+            case .inFile(let number):
+                let records = try await self.fromFile {
+                    try EventLogSchema.records(
+                        $0,
+                        lane: Int64(number),
+                        after: offset,
+                        recordsMax: recordsMax,
+                        bytesMax: bytesMax
+                    )
+                }
+                if !records.isEmpty { return records }
+                guard case .inFile = self.state.withLock({ $0.look(lane, after: offset, recordsMax: 1, bytesMax: 1) })
+                else { continue }  // It was pruned meanwhile, or the log was closed.
+                throw .failed("the record \(offset + 1) of the lane \(lane) is missing")
+            case .nothingYet:
+                if Task.isCancelled { return [] }
+                await self.waitForRecord(in: lane, after: offset)
+            }
+        }
+    }
+
+    /// Returns when there is a record, the log is closed, or the task is cancelled.
+    private func waitForRecord(in lane: Lane, after offset: UInt64) async {
+        let id = self.state.withLock { $0.nextReaderID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = self.state.withLock { $0.wait(id, lane: lane, after: offset, continuation) }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            self.state.withLock { $0.cancelReader(id) }?.resume()
+        }
+    }
+
+    package func head(of lane: Lane) async throws(EventLogError) -> UInt64 {
+        try self.requireOpen()
+        return self.state.withLock { $0.head(of: lane) }
+    }
+
+    package func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
+        let head = try await self.head(of: lane)
+        guard snapshot.offset <= head else {
+            throw .failed("a snapshot of the lane \(lane) at \(snapshot.offset) is ahead of its head \(head)")
+        }
+        let number = try self.state.withLock { (state) throws(EventLogError) in try state.number(of: lane) }
+        try await self.onWriter { database, writer in
+            try writer.save(snapshot, of: number, lane: { each in self.state.withLock { $0.lane(each) } }, database)
+        }
+    }
+
+    package func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
+        try self.requireOpen()
+        guard let number = self.state.withLock({ $0.knownNumber(of: lane) }) else { return nil }
+        return try await self.fromFile { try EventLogSchema.snapshot($0, lane: Int64(number)) }
+    }
+
+    package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
+        if let refusal = self.state.withLock(\.refusal) { throw refusal }
+        guard let (number, offsets) = self.state.withLock({ $0.prune(lane, through: offset) }) else { return }
+        var first = offsets.lowerBound
+        while first <= offsets.upperBound {
+            let portion = first...min(first + Self.recordsPerPruneMax - 1, offsets.upperBound)
+            try await self.onWriter { database, writer in try writer.delete(portion, of: number, database) }
+            first = portion.upperBound + 1
+        }
+    }
+
+    package func close() async {
+        self.state.withLock { $0.beginClosing() }
+        await self.connection.close { database, writer in
+            if self.failure == nil {
+                self.writeQueue(writer, database)
+                // Where this fails, everything is durable in the write-ahead log.
+                try? writer.checkpointAll(database)
+            }
+        }
+        for reader in self.state.withLock({ $0.endClosing() }) { reader.resume() }
+        self.directory.withLock { $0 = nil }
+    }
+
+    private func requireOpen() throws(EventLogError) {
+        if self.state.withLock(\.isClosed) { throw .closed }
+    }
+
+    /// Does something with the writing connection; a failure stops the log.
+    private func onWriter(
+        _ body: @escaping @Sendable (Database, EventLogWriter) throws -> Void
+    ) async throws(EventLogError) {
+        if let refusal = self.state.withLock(\.refusal) { throw refusal }
+        do {
+            try await self.connection.write { database, writer in
+                if let refusal = self.state.withLock(\.refusal) { throw refusal }
+                do {
+                    try body(database, writer)
+                    try writer.checkpointIfDue(database)
+                } catch {
+                    self.stop(after: error).fail()
+                    throw EventLogError.failed(StoreFile.sentence(error))
+                }
+            }
+        } catch let error as EventLogError {
+            throw error
+        } catch {
+            throw .closed
+        }
+    }
+
+    private func fromFile<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(EventLogError) -> Value {
+        do {
+            return try await self.connection.read(body)
+        } catch {
+            if self.state.withLock({ $0.refusal == .closed }) { throw .closed }
+            throw .failed(StoreFile.sentence(error))
+        }
+    }
+}
+
+/// Appends that were waiting when the log stopped.
+private struct RefusedAppends {
+    let appends: [WaitingAppend]
+    let reason: EventLogError
+
+    func fail() {
+        for each in self.appends { each.done(.failure(self.reason)) }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import GRDB
+package import GatewayCore
+import Synchronization
+
+/// The ledger in one SQLite file.
+///
+/// It may lose its newest transactions with the power (`synchronous=NORMAL`): the log has them, and they are applied
+/// again. A call that fails has changed nothing and may be repeated.
+package final class SQLiteLedger: Ledger {
+    private let directory: Mutex<StoreDirectory?>
+    private let connection: StoreConnection<LedgerWriter>
+    private let file: String
+
+    /// Opens the ledger, or makes it.
+    ///
+    /// - Parameter directory: where; the file is `ledger.sqlite`.
+    /// - Throws: `damaged` or `laterSchema`.
+    package init(in directory: StoreDirectory) throws(StoreError) {
+        let file = directory.file("ledger.sqlite")
+        let settings = StoreFile.Settings(
+            // The rows of the breaks that are on air at the same time are written in random order.
+            writerCacheKiB: 64 * 1_024,
+            readerCacheKiB: 8 * 1_024,
+            autocheckpointPages: 4_096,
+            walBytesKept: 64 * 1_048_576
+        )
+        let pool = try StoreFile.open(file, settings: settings, migrator: LedgerSchema.migrator)
+        do {
+            self.connection = try StoreConnection(pool) { try LedgerWriter($0) }
+        } catch {
+            throw .damaged(file: file, reason: StoreFile.sentence(error))
+        }
+        self.directory = Mutex(directory)
+        self.file = file
+    }
+
+    package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
+        try await self.read { try LedgerSchema.appliedOffset(of: lane, $0) }
+    }
+
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+        try await self.write { database, writer in
+            try database.inTransaction(.immediate) {
+                let applied = try LedgerSchema.appliedOffset(of: lane, database)
+                let new = try LedgerPosting.following(applied, in: postings, of: lane)
+                guard let last = new.last else { return .rollback }
+                try writer.apply(new)
+                try LedgerSchema.setAppliedOffset(last.offset, of: lane, database)
+                return .commit
+            }
+        }
+    }
+
+    package func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError) {
+        try await self.write { database, _ in
+            try database.inTransaction(.immediate) {
+                for each in breaks { try LedgerBreaks.record(each, through: offset, database) }
+                try LedgerSchema.setAppliedOffset(offset, of: .breaks, database)
+                return .commit
+            }
+        }
+    }
+
+    package func checkpoint() async throws(LedgerError) -> [Lane: UInt64] {
+        let file = self.file
+        return try await self.write { database, _ in
+            let offsets = try LedgerSchema.appliedOffsets(database)
+            // A commit with FULL synchronises the whole write-ahead log, with everything committed before. A checkpoint
+            // would too, but it waits for readers, and an audit may read for long.
+            defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+            try StoreFile.makeDurable(database, file: file)
+            try database.inTransaction(.immediate) {
+                try database.execute(sql: "UPDATE checkpoints SET count = count + 1")
+                return .commit
+            }
+            return offsets
+        }
+    }
+
+    package func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
+        try await self.read { try LedgerReports.report(query, $0) }
+    }
+
+    package func audit() async throws(LedgerError) -> [String] {
+        try await self.read { try LedgerAudit.differences($0) }
+    }
+
+    package func prune(
+        rowsOfBreaksEndedBefore rowsLimit: Timestamp,
+        totalsBefore totalsLimit: Timestamp
+    ) async throws(LedgerError) -> [BreakNumber] {
+        let numbers = try await self.read { try LedgerBreaks.withRows(endedBefore: rowsLimit, $0) }
+        for number in numbers {
+            while try await self.write({ database, _ in try LedgerBreaks.forgetRows(of: number, database) }) {}
+        }
+        while try await self.write({ database, _ in
+            try LedgerBreaks.forgetTotals(endedBefore: totalsLimit, database)
+        }) {}
+        return numbers
+    }
+
+    package func close() async {
+        await self.connection.close { database, _ in
+            // Where this fails, everything is in the write-ahead log.
+            _ = try? database.checkpoint(.truncate)
+        }
+        self.directory.withLock { $0 = nil }
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(LedgerError) -> Value {
+        do {
+            return try await self.connection.read(body)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, LedgerWriter) throws -> Value
+    ) async throws(LedgerError) -> Value {
+        do {
+            return try await self.connection.write(body)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> LedgerError {
+        switch error {
+        case let error as LedgerError: error
+        case is StoreClosed: .closed
+        // Closing interrupts readers, and refuses new ones.
+        case let error as DatabaseError where [.SQLITE_MISUSE, .SQLITE_INTERRUPT].contains(error.resultCode): .closed
+        default: .failed(StoreFile.sentence(error))
+        }
+    }
+}
+
+extension LedgerPosting {
+    /// The postings that follow what is applied; those before are passed over.
+    static func following(
+        _ applied: UInt64,
+        in postings: [LedgerPosting],
+        of lane: Lane
+    ) throws(LedgerError) -> ArraySlice<LedgerPosting> {
+        let new = postings.drop { $0.offset <= applied }
+        var last = applied
+        for posting in new {
+            guard posting.offset == last + 1 else {
+                throw .outOfOrder(lane: lane, applied: last, found: posting.offset)
+            }
+            last = posting.offset
+        }
+        return new
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Dispatch
+import GRDB
+
+/// A store that was closed was asked for something.
+struct StoreClosed: Error {}
+
+/// The connections to one file: one that writes, with what only it touches, and some that read.
+///
+/// Nothing here stops when the task that asks is cancelled: what was begun is finished, and the caller learns the result.
+///
+/// Safety: `state` is touched only in closures that run on the pool's writing queue, which is serial; what they capture
+/// is `Sendable`. The other members are constants.
+final class StoreConnection<State>: @unchecked Sendable {
+    private let pool: DatabasePool
+    private var state: State?
+
+    /// Takes over a pool.
+    ///
+    /// - Parameters:
+    ///   - pool: open; nobody else uses it.
+    ///   - makeState: makes what belongs to the writing connection, for instance prepared statements.
+    /// - Throws: what `makeState` throws.
+    init(_ pool: DatabasePool, makeState: (Database) throws -> State) throws {
+        self.pool = pool
+        self.state = try pool.writeWithoutTransaction { try makeState($0) }
+    }
+
+    /// Does something with the writing connection, after everything that was asked of it before; nothing when it is
+    /// closed.
+    func enqueue(_ body: @escaping @Sendable (Database, State) -> Void) {
+        self.pool.asyncWriteWithoutTransaction { database in
+            if let state = self.state { body(database, state) }
+        }
+    }
+
+    /// Does something with the writing connection, after everything that was asked of it before.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, State) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            self.pool.asyncWriteWithoutTransaction { database in
+                continuation.resume(
+                    with: Result {
+                        guard let state = self.state else { throw StoreClosed() }
+                        return try body(database, state)
+                    }
+                )
+            }
+        }
+    }
+
+    /// Reads at one moment.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            self.pool.asyncRead { result in
+                continuation.resume(with: Result { try body(try result.get()) })
+            }
+        }
+    }
+
+    /// Closes, after everything that was asked before; reads under way fail.
+    ///
+    /// - Parameter last: the last thing done with the writing connection; not called when it was closed before.
+    func close(_ last: @escaping @Sendable (Database, State) -> Void) async {
+        await withCheckedContinuation { continuation in
+            self.pool.asyncWriteWithoutTransaction { database in
+                if let state = self.state { last(database, state) }
+                self.state = nil
+                // Closing waits for the queue that we are on, and for readers.
+                DispatchQueue.global()
+                    .async {
+                        self.pool.interrupt()
+                        // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
+                        try? self.pool.close()
+                        continuation.resume()
+                    }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Why a data directory cannot be used.
+package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Another process uses it; `owner` is its process id, where it is known.
+    case inUse(directory: String, owner: Int?)
+    /// It cannot be made, read or written.
+    case unusable(directory: String, reason: String)
+    /// A file was written by a later version.
+    case laterSchema(file: String)
+    /// A file is damaged, or not ours.
+    case damaged(file: String, reason: String)
+    /// SQLite would confirm what a loss of power takes away.
+    case notDurable(file: String, synchronous: Int)
+
+    package var description: String {
+        switch self {
+        case .inUse(let directory, let owner?):
+            "The data directory \(directory) is in use by the process \(owner)."
+        case .inUse(let directory, nil): "The data directory \(directory) is in use by another process."
+        case .unusable(let directory, let reason): "The data directory \(directory) cannot be used: \(reason)."
+        case .laterSchema(let file): "The file \(file) was written by a later version of the gateway."
+        case .damaged(let file, let reason): "The file \(file) cannot be read: \(reason)."
+        case .notDurable(let file, let synchronous):
+            "The file \(file) would not be durable: PRAGMA synchronous reads \(synchronous) and must read 2 (FULL)."
+        }
+    }
+}

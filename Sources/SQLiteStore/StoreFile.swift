@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import GRDB
+
+/// What the log's file and the ledger's have in common.
+///
+/// One connection does all writes and all checkpoints; readers are read-only: SQLite before 3.51.3 can corrupt a file in
+/// WAL mode when two connections write or checkpoint at the same moment.
+///
+/// Files are never mapped into memory: a failing disk would then end the process instead of returning an error.
+package enum StoreFile {
+    /// How the two files differ.
+    struct Settings {
+        /// The most memory for pages of the writing connection, in KiB.
+        var writerCacheKiB: Int
+        /// The most memory for pages of each reading connection, in KiB.
+        var readerCacheKiB: Int
+        /// After how many pages in the write-ahead log SQLite moves them into the file by itself, in a commit; 0: never.
+        var autocheckpointPages: Int
+        /// The write-ahead log is cut to this size when it starts again, in bytes.
+        var walBytesKept: Int
+    }
+
+    /// How long a connection waits for another process, for instance somebody who looks at the file, in seconds.
+    private static let busySeconds = 5.0
+    /// How many may read at the same time.
+    private static let readersMax = 3
+
+    /// Opens a file in WAL mode and brings its schema up to date.
+    static func open(
+        _ path: String,
+        settings: Settings,
+        migrator: DatabaseMigrator
+    ) throws(StoreError) -> DatabasePool {
+        var configuration = Configuration()
+        configuration.maximumReaderCount = Self.readersMax
+        configuration.busyMode = .timeout(Self.busySeconds)
+        configuration.prepareDatabase { database in
+            let isReader = database.configuration.readonly
+            try database.execute(
+                sql: "PRAGMA cache_size = -\(isReader ? settings.readerCacheKiB : settings.writerCacheKiB)"
+            )
+            guard !isReader else { return }
+            // Debian's SQLite overwrites with zeros whatever is deleted: pruning would write as much as appending did.
+            try database.execute(sql: "PRAGMA secure_delete = OFF")
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = \(settings.autocheckpointPages)")
+            try database.execute(sql: "PRAGMA journal_size_limit = \(settings.walBytesKept)")
+        }
+        do {
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
+                throw StoreError.laterSchema(file: path)
+            }
+            try migrator.migrate(pool)
+            return pool
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .damaged(file: path, reason: Self.sentence(error))
+        }
+    }
+
+    /// Makes commits of a connection survive a loss of power, and proves it.
+    ///
+    /// To be called on an open connection: GRDB sets NORMAL when it opens a file in WAL mode, whatever was set before.
+    package static func makeDurable(_ database: Database, file: String) throws {
+        #if canImport(Darwin)
+        // On Darwin fsync does not reach the medium (SQLite, "PRAGMA fullfsync").
+        try database.execute(sql: "PRAGMA fullfsync = ON")
+        #endif
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        try Self.requireDurable(database, file: file)
+    }
+
+    /// Throws `notDurable` unless every commit of this connection is synchronised.
+    package static func requireDurable(_ database: Database, file: String) throws {
+        let synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1
+        guard synchronous == 2 else { throw StoreError.notDurable(file: file, synchronous: synchronous) }
+    }
+
+    /// What went wrong, for people.
+    static func sentence(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "\(error)" }
+        return "\(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))"
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+
+/// Where the tests find files.
+enum Places {
+    /// The root of the package.
+    static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Documents that nobody here wrote, which are not part of the package.
+    ///
+    /// They are beside it, or where `CUECAST_SAMPLES` says.
+    static let samples =
+        ProcessInfo.processInfo.environment["CUECAST_SAMPLES"].map { URL(filePath: $0) }
+        ?? Places.package.appending(path: "../shared/samples").standardizedFileURL
+
+    /// Whether the samples are there.
+    static let hasSamples = FileManager.default.fileExists(atPath: Self.samples.appending(path: "vast").path)
+
+    /// The XML files in a folder of the samples, by name.
+    static func documents(in folder: String) throws -> [(name: String, bytes: [UInt8])] {
+        try FileManager.default.contentsOfDirectory(atPath: self.samples.appending(path: folder).path)
+            .filter { $0.hasSuffix(".xml") || $0.hasSuffix(".mpd") }.sorted()
+            .map { ($0, [UInt8](try Data(contentsOf: self.samples.appending(path: "\(folder)/\($0)")))) }
+    }
+}

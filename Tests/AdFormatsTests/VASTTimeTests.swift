@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Testing
+
+@testable import AdFormats
+
+@Suite(.timeLimit(.minutes(1)))
+struct VASTTimeTests {
+    @Test(arguments: [
+        ("00:00:15", 15_000), ("00:01:30.123", 90_123), ("01:00:00", 3_600_000), ("99:59:59.999", 359_999_999),
+        ("00:00:00", 0), ("00:00:01.5", 1_500), ("00:00:01.05", 1_050), ("00:00:01.005", 1_005),
+    ])
+    func `a time is hours, minutes, seconds and a fraction of up to three digits`(text: String, milliseconds: Int) {
+        #expect(VASTTime.milliseconds(text) == milliseconds)
+    }
+
+    @Test(arguments: [
+        "", "30", "0:00:15", "00:15", "00:60:00", "00:00:60", "00:00:15.", "00:00:15.1234", "00:00:15,5", "-0:00:15",
+        "00:00:1x", "00-00-15", "000:00:15", "00:00:15 ", "+1:00:00", "٠٠:٠٠:١٥", "00:00:15.+1",
+    ])
+    func `anything else is no time`(text: String) {
+        #expect(VASTTime.milliseconds(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("00:00:05", 5_000), ("25%", 2_500), ("60.5%", 6_050), ("0%", 0), ("100%", 10_000), ("33.333%", 3_333),
+        ("3", 3_000),
+        ("1.5", 1_500), ("20:00:00", 72_000_000), ("359999.99", 359_999_990),
+    ])
+    func `an offset is a time, a percentage or a number of seconds`(text: String, milliseconds: Int) {
+        #expect(VASTTime.offset(text, durationMilliseconds: 10_000) == milliseconds)
+    }
+
+    @Test(arguments: [
+        "", "%", "101%", "-5%", "5 %", "1e3", "nan", "inf", "0x10", "five", "5%%", "360000", "1234567890",
+    ])
+    func `anything else is no offset`(text: String) {
+        #expect(VASTTime.offset(text, durationMilliseconds: 10_000) == nil)
+    }
+
+    @Test func `a percentage is rounded to the nearest millisecond`() {
+        #expect(VASTTime.offset("60%", durationMilliseconds: 90_123) == 54_074)
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Synchronization
+import Testing
+
+@testable import Cuecast
+
+extension ListenerEvents {
+    /// Reads events until one matches.
+    func first<Value>(_ match: (ListenerEvent) -> Value?) async -> Value? {
+        for await event in self {
+            if let value = match(event) { return value }
+        }
+        return nil
+    }
+}
+
+extension ListenerEvent {
+    var isListening: Void? {
+        if case .connectionChanged(.listening) = self { () } else { nil }
+    }
+
+    var available: [Advertisement]? {
+        if case .available(_, let advertisements) = self { advertisements } else { nil }
+    }
+
+    var acknowledged: [String]? {
+        if case .acknowledged(_, let adIDs) = self { adIDs } else { nil }
+    }
+}
+
+func makeClient(
+    _ transport: MemoryTransport,
+    advertisements: AdvertisementCenter = AdvertisementCenter(),
+    _ configure: (inout ListenerConfiguration) -> Void = { _ in }
+) throws -> CuecastClient {
+    var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
+    configuration.timings.preStreamWait = .milliseconds(200)
+    configuration.timings.retryDelayFirst = .milliseconds(10)
+    configure(&configuration)
+    return try CuecastClient(configuration: configuration, transport: transport, advertisements: advertisements)
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ClientTests {
+    let transport = MemoryTransport()
+
+    init() {
+        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+    }
+
+    @Test func `a client starts, listens, stops and leaves nothing behind`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        #expect(client.connectionState == .idle)
+        try await client.start()
+        #expect(client.connectionState == .listening)
+        client.stop()
+        await client.stopped()
+        #expect(client.connectionState == .stopped)
+        #expect(self.transport.openConnections == 0)
+        var states: [ConnectionState] = []
+        for await case .connectionChanged(let state) in events { states.append(state) }
+        #expect(states == [.connecting, .subscribing, .joining, .listening, .stopping, .stopped])
+    }
+
+    @Test func `stopping does not wait for a gateway that is silent or away`() async throws {
+        for isReachable in [true, false] {
+            self.transport.state.withLock { $0.isReachable = isReachable }
+            let client = try makeClient(self.transport) { $0.timings.requestTimeout = .seconds(86_400) }
+            try await client.start()
+            self.transport.state.withLock { $0.answers = false }
+            client.stop()
+            await client.stopped()
+            self.transport.state.withLock { $0.answers = true }
+        }
+    }
+
+    @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a"), content("b")], in: 0.1)
+        let pushed = await events.first(\.available)
+        #expect(pushed?.map(\.adID) == ["a", "b"])
+        let first = try #require(client.advertisements.getAdvertisement())
+        #expect(first.adID == "a")
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.advertisements.report(.completed, for: first)
+        let acknowledged = await events.first(\.acknowledged)
+        #expect(acknowledged == ["a"])
+        #expect(client.advertisements.getAdvertisement()?.adID == "b")
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `what is ignored is told as ignored by the user`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a"), content("b")], in: 0)
+        _ = await events.first(\.available)
+        client.advertisements.ignoreReceivedAdvertisements()
+        let acknowledged = await events.first(\.acknowledged)
+        #expect(acknowledged == ["a", "b"])
+        let told = self.transport.state.withLock { $0.gateway.outcomes.values.flatMap(\.self).map(\.reason) }
+        #expect(told == [.user, .user])
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `what plays before the stream is queued when start returns`() async throws {
+        self.transport.publish { gateway, now in
+            gateway.publish("pre", [content("p")], start: nil, expires: now + .seconds(600), preStream: true, at: now)
+        }
+        let client = try makeClient(self.transport) { $0.timings.preStreamWait = .seconds(30) }
+        try await client.start()
+        #expect(client.advertisements.getAdvertisement()?.adID == "p")
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `start returns where no gateway answers`() async throws {
+        self.transport.state.withLock { $0.isReachable = false }
+        let client = try makeClient(self.transport)
+        try await client.start()
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `a lost connection is made again, and what was missed is made up for`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        _ = await events.first(\.isListening)
+        self.transport.state.withLock { $0.isReachable = false }
+        self.transport.breakConnections()
+        self.transport.publish("b1", [content("a")], in: 0.2)
+        self.transport.state.withLock { $0.isReachable = true }
+        let pushed = await events.first(\.available)
+        #expect(pushed?.map(\.adID) == ["a"])
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `starting twice is refused, starting again is a new session`() async throws {
+        let client = try makeClient(self.transport)
+        try await client.start()
+        await #expect(throws: CuecastError.alreadyStarted) { try await client.start() }
+        client.stop()
+        try await client.start()
+        #expect(client.connectionState == .listening)
+        client.stop()
+        await client.stopped()
+        let sessions = self.transport.state.withLock { Set($0.gateway.requests.map(\.session)) }
+        #expect(sessions.count == 2)
+    }
+
+    @Test func `two clients do not share observers at the same time, one after the other may`() async throws {
+        let center = AdvertisementCenter()
+        let first = try makeClient(self.transport, advertisements: center)
+        let second = try makeClient(self.transport, advertisements: center)
+        try await first.start()
+        await #expect(throws: CuecastError.advertisementsInUse) { try await second.start() }
+        first.stop()
+        await first.stopped()
+        try await second.start()
+        second.stop()
+        await second.stopped()
+    }
+
+    @Test func `outcomes that are not confirmed are told in the next session`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a")], in: 0)
+        _ = await events.first(\.available)
+        self.transport.state.withLock { $0.answers = false }
+        client.advertisements.ignoreReceivedAdvertisements()
+        #expect(client.unconfirmedOutcomes == 1)
+        client.stop()
+        await client.stopped()
+        #expect(client.unconfirmedOutcomes == 1)
+        self.transport.state.withLock { $0.answers = true }
+        let later = client.events
+        try await client.start()
+        let acknowledged = await later.first(\.acknowledged)
+        #expect(acknowledged == ["a"])
+        client.stop()
+        await client.stopped()
+        let sessions = self.transport.state.withLock { state in
+            Set(state.gateway.requests.filter { if case .acknowledge = $0.kind { true } else { false } }.map(\.session))
+        }
+        #expect(sessions.count == 1, "told with the session in which it happened")
+    }
+
+    @Test func `a client that is dropped frees its connection`() async throws {
+        var client: CuecastClient? = try makeClient(self.transport)
+        try await client?.start()
+        weak let weakClient = client
+        #expect(self.transport.openConnections == 1)
+        client = nil
+        #expect(weakClient == nil)
+        #expect(self.transport.openConnections == 0)
+    }
+
+    @Test func `events that nobody reads are dropped and counted`() async throws {
+        let client = try makeClient(self.transport) { $0.eventsBufferedMax = 3 }
+        let events = client.events
+        try await client.start()
+        client.stop()
+        await client.stopped()
+        var count = 0
+        for await _ in events { count += 1 }
+        #expect(count == 3)
+    }
+
+    @Test func `dropped events are counted before the next one`() async {
+        let hub = EventHub(bufferedMax: 2)
+        let events = hub.makeEvents()
+        for number in 1...5 { hub.send(.noticesDropped(number)) }
+        var iterator = events.makeAsyncIterator()
+        _ = await iterator.next()
+        _ = await iterator.next()
+        hub.send(.noticesDropped(6))
+        guard case .eventsDropped(3) = await iterator.next() else { return #expect(Bool(false)) }
+        guard case .noticesDropped(6) = await iterator.next() else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a reader that goes away is forgotten`() async {
+        let hub = EventHub(bufferedMax: 2)
+        var events: ListenerEvents? = hub.makeEvents()
+        #expect(hub.readerCount == 1)
+        _ = events
+        events = nil
+        #expect(hub.readerCount == 0)
+    }
+
+    @Test func `the app's token goes into the join, and a provider that throws is asked again`() async throws {
+        struct NotYet: Error {}
+        let transport = self.transport
+        let calls = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(10))
+        let client = try makeClient(transport) {
+            $0.tokenProvider = {
+                calls.continuation.yield()
+                guard transport.state.withLock({ $0.made }) > 1 else { throw NotYet() }
+                return "token"
+            }
+        }
+        let events = client.events
+        try await client.start()
+        _ = await events.first(\.isListening)
+        client.stop()
+        await client.stopped()
+        let tokens = transport.state.withLock { state in
+            state.gateway.requests.compactMap { if case .join(let join) = $0.kind { join.token } else { nil } }
+        }
+        #expect(tokens == ["token"])
+    }
+
+    @Test func `the banner's click is told for the stream that is heard only`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a")], in: 0)
+        let pushed = try #require(await events.first(\.available)?.first)
+        client.advertisements.onAdBannerClicked(LiveStream(id: "other"), advertisement: pushed)
+        client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: pushed)
+        client.stop()
+        await client.stopped()
+        var clicks = 0
+        for await case .bannerClicked in events { clicks += 1 }
+        #expect(clicks == 1)
+    }
+
+    @Test func `a client without a session has no advertisements`() throws {
+        let client = try makeClient(self.transport)
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.advertisements.ignoreReceivedAdvertisements()
+        client.stop()
+        #expect(Mycrocast.shared.advertisements.getAdvertisement() == nil)
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+@testable import Cuecast
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionMachineTests {
+    typealias Action = ConnectionMachine.Action
+
+    let topic = NoticeFrame.topic(of: stream())
+    let sync = NoticeFrame.syncTopic
+    var jitter = JitterSource(seed: 1)
+
+    func machine(usesToken: Bool = false) -> ConnectionMachine {
+        ConnectionMachine(stream: stream(), usesToken: usesToken, timings: ListenerTimings())
+    }
+
+    /// A machine that has joined at this instant with instance 5.
+    mutating func joined(at now: Double = 0) -> ConnectionMachine {
+        var machine = self.machine()
+        _ = machine.start(now: local(now))
+        _ = machine.connected(now: local(now))
+        _ = machine.tick(instance: 5, now: local(now))
+        _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+        return machine
+    }
+
+    @Test mutating func `the join comes only after the tick of the second subscription`() {
+        var machine = self.machine()
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1)])
+        #expect(machine.tick(instance: 5, now: local(0)) == [])
+        #expect(machine.connected(now: local(1)) == [.subscribe(self.topic), .subscribe(self.sync)])
+        #expect(machine.tick(instance: 5, now: local(2)) == [.unsubscribe(self.sync), .join(instance: 5)])
+        #expect(machine.tick(instance: 5, now: local(2)) == [])
+        let answer = machine.joined(instance: 5, now: local(3), jitter: &self.jitter)
+        #expect(answer.counts && answer.actions == [])
+        #expect(machine.state == .joined(instance: 5))
+        #expect(machine.canRequest)
+    }
+
+    @Test mutating func `starting twice connects once`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        #expect(machine.start(now: local(0)) == [])
+    }
+
+    @Test mutating func `another instance in the answer proves the subscription anew, then connects anew`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.tick(instance: 5, now: local(0))
+        let first = machine.joined(instance: 6, now: local(1), jitter: &self.jitter)
+        #expect(!first.counts && first.actions == [.subscribe(self.sync)])
+        #expect(machine.tick(instance: 5, now: local(1)) == [.unsubscribe(self.sync), .join(instance: 5)])
+        let second = machine.joined(instance: 6, now: local(2), jitter: &self.jitter)
+        #expect(!second.counts && second.actions == [.disconnect])
+        #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2)])
+    }
+
+    @Test mutating func `an answer of the right instance after a mismatch counts`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.tick(instance: 5, now: local(0))
+        _ = machine.joined(instance: 6, now: local(1), jitter: &self.jitter)
+        _ = machine.tick(instance: 6, now: local(1))
+        #expect(machine.joined(instance: 6, now: local(1), jitter: &self.jitter).counts)
+    }
+
+    @Test mutating func `a connection that is not made in time is tried again`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        #expect(machine.due(now: local(9.999), jitter: &self.jitter) == [])
+        #expect(machine.due(now: local(10), jitter: &self.jitter) == [.disconnect])
+        #expect(machine.nextDeadline.map { $0 <= local(10.25) } == true)
+        #expect(machine.due(now: local(10.25), jitter: &self.jitter) == [.connect(attempt: 2)])
+    }
+
+    @Test mutating func `a subscription that does not take effect in time is tried again`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(1))
+        #expect(machine.due(now: local(6), jitter: &self.jitter) == [.disconnect])
+    }
+
+    @Test mutating func `every reconnect proves the subscription again`() {
+        var machine = self.joined()
+        #expect(machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter) == [.disconnect])
+        #expect(!machine.canRequest)
+        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2)])
+        #expect(machine.connected(now: local(2)) == [.subscribe(self.topic), .subscribe(self.sync)])
+    }
+
+    @Test mutating func `waits between connections grow, and start over after a good one`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        var now = 0.0
+        for limit in [0.25, 0.5, 1, 2, 4, 8, 16, 30, 30] {
+            _ = machine.disconnected(reason: "refused", now: local(now), jitter: &self.jitter)
+            #expect(machine.nextDeadline.map { $0 <= local(now + limit) } == true)
+            now += limit
+            #expect(machine.due(now: local(now), jitter: &self.jitter).count == 1)
+        }
+        _ = machine.connected(now: local(now))
+        _ = machine.tick(instance: 5, now: local(now))
+        _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+        now += 10
+        _ = machine.disconnected(reason: "gone", now: local(now), jitter: &self.jitter)
+        #expect(machine.nextDeadline.map { $0 <= local(now + 0.25) } == true)
+    }
+
+    @Test mutating func `the first rejoin comes within a quarter of a second, and keeps other requests going`() {
+        var machine = self.joined()
+        machine.rejoin(now: local(20), jitter: &self.jitter)
+        #expect(machine.canRequest)
+        #expect(machine.nextDeadline.map { $0 >= local(20) && $0 <= local(20.25) } == true)
+        #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [.join(instance: 5)])
+        #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [])
+        machine.joinFailed(now: local(25), jitter: &self.jitter)
+        #expect(machine.nextDeadline.map { $0 <= local(25.5) } == true)
+    }
+
+    @Test mutating func `rejoins that do not help come ever later`() {
+        var machine = self.joined()
+        var now = 20.0
+        var waits: [Double] = []
+        for _ in 0..<12 {
+            machine.rejoin(now: local(now), jitter: &self.jitter)
+            guard let deadline = machine.nextDeadline else { break }
+            waits.append((deadline - local(now)).inSeconds)
+            now += waits[waits.count - 1] + 0.001
+            _ = machine.due(now: local(now), jitter: &self.jitter)
+            _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+        }
+        #expect(waits[0] <= 0.25)
+        #expect(waits.max().map { $0 > 1 } == true)
+    }
+
+    @Test mutating func `a gap that closes by itself needs no join`() {
+        var machine = self.joined()
+        machine.rejoin(now: local(20), jitter: &self.jitter)
+        machine.rejoinNotNeeded()
+        #expect(machine.state == .joined(instance: 5))
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test mutating func `a join under way is not taken back`() {
+        var machine = self.joined()
+        machine.rejoin(now: local(20), jitter: &self.jitter)
+        _ = machine.due(now: local(21), jitter: &self.jitter)
+        machine.rejoinNotNeeded()
+        #expect(machine.state == .rejoining(instance: 5, sendAt: nil))
+    }
+
+    @Test mutating func `three requests in a row without a reply mean a useless connection`() {
+        var machine = self.joined()
+        #expect(machine.requestUnanswered(now: local(1), jitter: &self.jitter) == [])
+        #expect(machine.requestUnanswered(now: local(2), jitter: &self.jitter) == [])
+        machine.replyArrived()
+        #expect(machine.requestUnanswered(now: local(3), jitter: &self.jitter) == [])
+        #expect(machine.requestUnanswered(now: local(4), jitter: &self.jitter) == [])
+        #expect(machine.requestUnanswered(now: local(5), jitter: &self.jitter) == [.disconnect])
+    }
+
+    @Test mutating func `a final refusal ends the tries`() {
+        var machine = self.machine()
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.tick(instance: 5, now: local(0))
+        #expect(machine.refuse(reason: "not allowed") == [.disconnect])
+        #expect(machine.state.published == .refused(reason: "not allowed"))
+        #expect(machine.nextDeadline == nil)
+        #expect(machine.disconnected(reason: "closed", now: local(1), jitter: &self.jitter) == [])
+    }
+
+    @Test mutating func `a token is asked for between the proof and the join, on each connection`() {
+        var machine = self.machine(usesToken: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        #expect(machine.tick(instance: 5, now: local(0)) == [.unsubscribe(self.sync), .askForToken])
+        #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [.join(instance: 5)])
+        #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [])
+        _ = machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter)
+        _ = machine.due(now: local(2), jitter: &self.jitter)
+        _ = machine.connected(now: local(2))
+        _ = machine.tick(instance: 5, now: local(2))
+        #expect(machine.token(isGiven: false, now: local(2), jitter: &self.jitter) == [.disconnect])
+    }
+
+    @Test mutating func `a token that stays away is not waited for without end`() {
+        var machine = self.machine(usesToken: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.tick(instance: 5, now: local(0))
+        #expect(machine.due(now: local(10), jitter: &self.jitter) == [.disconnect])
+    }
+
+    @Test mutating func `stopping ends every state once`() {
+        var joined = self.joined()
+        #expect(joined.stop() == [.disconnect])
+        #expect(joined.stop() == [])
+        #expect(joined.state == .stopped)
+        #expect(joined.start(now: local(1)) == [])
+        #expect(joined.connected(now: local(1)) == [])
+        #expect(joined.tick(instance: 1, now: local(1)) == [])
+        #expect(joined.disconnected(reason: "", now: local(1), jitter: &self.jitter) == [])
+        #expect(joined.due(now: local(100), jitter: &self.jitter) == [])
+        #expect(joined.joined(instance: 1, now: local(1), jitter: &self.jitter).counts == false)
+        var idle = self.machine()
+        #expect(idle.stop() == [])
+    }
+}

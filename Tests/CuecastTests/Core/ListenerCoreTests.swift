@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+@testable import Cuecast
+
+/// The core with a scripted gateway on a perfect network, step by step.
+struct CoreBench {
+    var core: ListenerCore
+    var gateway = ScriptedGateway()
+    var now = LocalInstant.start
+    var actions: [ListenerCore.Action] = []
+    /// Whether the gateway answers.
+    var answers = true
+
+    init(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws {
+        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
+        configure(&configuration)
+        self.core = ListenerCore(
+            settings: try ListenerSettings(configuration),
+            session: SessionID(high: 1, low: 2),
+            origin: .now,
+            seed: 1
+        )
+    }
+
+    /// Lets the core do something, then performs what it decides.
+    mutating func step(_ body: (inout ListenerCore, LocalInstant) -> Void) {
+        body(&self.core, self.now)
+        self.perform()
+    }
+
+    private mutating func perform() {
+        while case let actions = self.core.takeActions(), !actions.isEmpty {
+            self.actions += actions
+            for case .send(let frame) in actions where self.answers {
+                let reply = self.gateway.answer(frame, at: gatewayStart + self.now.sinceStart)
+                self.core.transport(.reply(reply), attempt: self.core.connection.attempt, now: self.now)
+            }
+        }
+    }
+
+    /// Wakes the core whenever it wants to be, until then.
+    mutating func advance(to seconds: Double) {
+        let end = local(seconds)
+        while let wake = self.core.nextWake(now: self.now), wake <= end {
+            self.now = max(wake, self.now + .microseconds(1))
+            self.step { $0.wake(now: $1) }
+        }
+        self.now = max(self.now, end)
+        self.step { $0.wake(now: $1) }
+    }
+
+    mutating func receive(_ event: ListenerConnectionEvent) {
+        let attempt = self.core.connection.attempt
+        self.step { $0.transport(event, attempt: attempt, now: $1) }
+    }
+
+    mutating func receive(_ notice: Notice) {
+        self.receive(.notice(NoticeFrame.notice(notice, stream: stream()).encoded()))
+    }
+
+    mutating func tick(_ instance: UInt64 = 100) {
+        self.receive(.notice(NoticeFrame.tick(SyncTick(instance: instance, counter: 1)).encoded()))
+    }
+
+    /// Starts, connects, proves and joins.
+    mutating func listen() {
+        self.step { $0.start(now: $1) }
+        self.receive(.connected)
+        self.tick(self.gateway.instance)
+    }
+
+    /// What the app gets when it asks.
+    mutating func next(at now: LocalInstant) -> Advertisement? {
+        self.now = max(self.now, now)
+        return self.core.nextAdvertisement(now: now)
+    }
+
+    mutating func expectNext(
+        _ adID: String?,
+        at now: LocalInstant,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let given = self.next(at: now)?.adID
+        #expect(given == adID, sourceLocation: sourceLocation)
+    }
+
+    /// What was sent, decoded.
+    var sent: [ListenerRequest] {
+        self.actions.compactMap { action in
+            guard case .send(let frame) = action else { return nil }
+            return try? ListenerRequest(decoding: frame)
+        }
+    }
+
+    var events: [ListenerEvent] {
+        self.actions.compactMap { if case .event(let event) = $0 { event } else { nil } }
+    }
+
+    func count(_ matches: (ListenerCore.Action) -> Bool) -> Int { self.actions.count(where: matches) }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ListenerCoreTests {
+    @Test func `a session subscribes, proves it, and joins with what the gateway needs to know`() throws {
+        var bench = try CoreBench {
+            $0.delay = .seconds(5)
+            $0.delayMax = .seconds(60)
+            $0.attributes = ["device": "car"]
+            $0.client = "radio app/3"
+        }
+        bench.listen()
+        #expect(bench.sent.count == 1)
+        guard case .join(let join) = bench.sent.first?.kind else { return #expect(Bool(false)) }
+        #expect(join.stream == stream() && join.last == nil && join.instance == 100)
+        #expect(join.delay == ListenerDelay(now: .seconds(5), max: .seconds(60)))
+        #expect(join.attributes == ["device": "car"] && join.client == "radio app/3")
+        #expect(bench.core.connectionState == .listening)
+        let order = bench.actions.compactMap { action -> String? in
+            switch action {
+            case .subscribe(let topic): "+" + String(decoding: topic.dropLast(), as: UTF8.self)
+            case .unsubscribe(let topic): "-" + String(decoding: topic.dropLast(), as: UTF8.self)
+            case .send: "join"
+            default: nil
+            }
+        }
+        #expect(order == ["+radio1", "+~sync", "-~sync", "join"])
+    }
+
+    @Test func `a break is announced, fetched, held, queued, played and acknowledged`() throws {
+        var bench = try CoreBench()
+        bench.gateway.headInterval = .seconds(600)
+        bench.listen()
+        let window = RequestWindow(from: gateway(1), by: gateway(6))
+        let ads = [content("a"), content("b")]
+        let notice = bench.gateway.publish(
+            "b1",
+            ads,
+            start: gateway(8),
+            window: window,
+            expires: gateway(28),
+            at: gateway(0)
+        )
+        bench.receive(notice)
+        bench.advance(to: 0.99)
+        #expect(bench.gateway.delivered.isEmpty)
+        bench.advance(to: 6)
+        #expect(bench.gateway.delivered.count == 2)
+        bench.expectNext(nil, at: local(6))
+        #expect(bench.count { if case .tellAvailable = $0 { true } else { false } } == 0)
+        bench.advance(to: 8)
+        #expect(bench.count { if case .tellAvailable = $0 { true } else { false } } == 1)
+        let firstHandedOut = bench.next(at: local(8))
+        let first = try #require(firstHandedOut)
+        #expect(first.adID == "a")
+        bench.advance(to: 18)
+        let secondHandedOut = bench.next(at: local(18))
+        let second = try #require(secondHandedOut)
+        bench.step { $0.report(.completed, second, now: $1) }
+        bench.advance(to: 19)
+        let outcomes = bench.gateway.outcomes
+        #expect(outcomes[first.key]?.map(\.evidence) == [.inferred])
+        #expect(outcomes[second.key]?.map(\.evidence) == [.reported])
+        #expect(bench.core.acknowledgements.count == 0)
+        #expect(bench.events.contains { if case .acknowledged("b1", ["b"]) = $0 { true } else { false } })
+        let tickets = bench.gateway.requests.map(\.ticket)
+        #expect(tickets.first == [] && tickets.dropFirst().allSatisfy { $0 == [0xAA] })
+    }
+
+    @Test func `what an earlier connection says does not count`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(.closed(reason: "reset"))
+        bench.advance(to: 1)
+        #expect(bench.core.connection.attempt == 2)
+        bench.step { $0.transport(.connected, attempt: 1, now: $1) }
+        #expect(bench.core.connectionState == .connecting)
+        bench.step { $0.transport(.closed(reason: "late"), attempt: 1, now: $1) }
+        #expect(bench.core.connectionState == .connecting)
+    }
+
+    @Test func `a reconnect joins with the last position and gets what was missed`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(.closed(reason: "reset"))
+        _ = bench.gateway.publish("b1", [content("a")], start: gateway(20), expires: gateway(40), at: gateway(0))
+        bench.advance(to: 1)
+        bench.receive(.connected)
+        bench.tick()
+        guard case .join(let join) = bench.sent.last(where: { if case .join = $0.kind { true } else { false } })?.kind
+        else {
+            return #expect(Bool(false))
+        }
+        #expect(join.last == position(0))
+        #expect(bench.events.contains { if case .joined(.recovered(notices: 1)) = $0 { true } else { false } })
+        #expect(bench.core.book.entries.count == 1)
+    }
+
+    @Test func `a gap leads to a join within a quarter of a second`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        let missed = bench.gateway.publish(
+            "b1",
+            [content("a")],
+            start: gateway(20),
+            expires: gateway(40),
+            at: gateway(0)
+        )
+        _ = missed
+        bench.receive(.head(bench.gateway.head, sent: gateway(1)))
+        bench.advance(to: 0.26)
+        #expect(bench.core.follower.last == bench.gateway.head)
+        #expect(bench.events.contains { if case .positionLost(.gap) = $0 { true } else { false } })
+    }
+
+    @Test func `silence is a lost connection`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.advance(to: 12.4)
+        #expect(bench.core.connectionState == .listening)
+        bench.advance(to: 12.5)
+        #expect(bench.core.connectionState != .listening)
+    }
+
+    @Test func `frames that are not ours are told and change nothing`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(.notice([1, 2, 3]))
+        bench.receive(.reply([0xFF, 0xFF]))
+        bench.receive(.notice(Array("radio1".utf8) + [0, 0xFF]))
+        #expect(bench.events.count { if case .notUnderstood = $0 { true } else { false } } == 3)
+        #expect(bench.core.connectionState == .listening)
+    }
+
+    @Test func `notices of another stream are not ours`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        let other = NoticeFrame.notice(notice(1), stream: stream("radio10")).encoded()
+        bench.receive(.notice(other))
+        #expect(bench.core.book.entries.isEmpty && bench.core.connectionState == .listening)
+    }
+
+    @Test func `a request without a reply is asked again with another id in the same session`() throws {
+        var bench = try CoreBench()
+        bench.answers = false
+        bench.listen()
+        bench.advance(to: 5.3)
+        #expect(bench.sent.count == 2)
+        #expect(Set(bench.sent.map(\.id)).count == 2)
+        #expect(Set(bench.sent.map(\.session)).count == 1)
+        // The first one's reply is stale by now: the second is still waited for.
+        let stale = bench.gateway.answer(bench.sent[0].encoded(), at: gateway(5.3))
+        bench.receive(.reply(stale))
+        #expect(bench.core.connectionState == .joining)
+        bench.receive(.reply(bench.gateway.answer(bench.sent[1].encoded(), at: gateway(5.3))))
+        #expect(bench.core.connectionState == .listening)
+    }
+
+    @Test func `three requests without a reply connect anew`() throws {
+        var bench = try CoreBench()
+        bench.answers = false
+        bench.listen()
+        bench.advance(to: 17)
+        #expect(bench.core.connection.attempt == 2)
+    }
+
+    @Test func `a final refusal ends it, a passing one is tried again`() throws {
+        var refused = try CoreBench()
+        refused.gateway.refuse = { _ in Refusal(.notAllowed, "This stream needs a token.") }
+        refused.listen()
+        #expect(refused.core.connectionState == .refused(reason: "NOT_ALLOWED: This stream needs a token."))
+        #expect(refused.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
+        refused.advance(to: 100)
+        #expect(refused.sent.count == 1)
+
+        var busy = try CoreBench()
+        busy.gateway.refuse = { _ in Refusal(.rateLimited, "Slowly.", retryAfter: .seconds(1)) }
+        busy.listen()
+        busy.gateway.refuse = { _ in nil }
+        busy.advance(to: 0.9)
+        #expect(busy.core.connectionState == .joining)
+        busy.advance(to: 1.3)
+        #expect(busy.core.connectionState == .listening)
+    }
+
+    @Test func `a draining gateway is left`() throws {
+        var bench = try CoreBench()
+        bench.gateway.refuse = { _ in Refusal(.draining, "Stopping.") }
+        bench.listen()
+        guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
+    }
+
+    @Test func `a token is carried by the join, and a refused one asked for anew`() throws {
+        var bench = try CoreBench { $0.tokenProvider = { "unused: the bench answers" } }
+        bench.gateway.refuse = { _ in Refusal(.notAllowed, "The token has expired.") }
+        bench.listen()
+        #expect(bench.sent.isEmpty)
+        bench.step { $0.tokenGiven("old", attempt: 1, now: $1) }
+        guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
+        bench.gateway.refuse = { _ in nil }
+        bench.advance(to: 1)
+        bench.receive(.connected)
+        bench.tick()
+        bench.step { $0.tokenGiven("new", attempt: 2, now: $1) }
+        let tokens = bench.sent.compactMap { if case .join(let join) = $0.kind { join.token } else { nil } }
+        #expect(tokens == ["old", "new"])
+        #expect(bench.core.connectionState == .listening)
+    }
+
+    @Test func `a token of 4096 bytes is taken and one of 4097 is not`() throws {
+        for (count, isTaken) in [(4_096, true), (4_097, false)] {
+            var bench = try CoreBench { $0.tokenProvider = { "" } }
+            bench.listen()
+            bench.step { $0.tokenGiven(String(repeating: "t", count: count), attempt: 1, now: $1) }
+            #expect((bench.core.connectionState == .listening) == isTaken)
+        }
+    }
+
+    @Test func `the clock is sampled within a minute of silence, and sooner while it is not good`() throws {
+        var bench = try CoreBench()
+        bench.gateway.headInterval = .seconds(600)
+        bench.listen()
+        bench.advance(to: 59)
+        #expect(bench.sent.count == 1)
+        bench.advance(to: 61)
+        #expect(bench.sent.last?.kind == .getTime)
+        let before = bench.sent.count
+        // A slow network: the reply to the next sample takes a second.
+        bench.answers = false
+        bench.advance(to: 121)
+        guard let slow = bench.sent.last else { return }
+        bench.now = local(122)
+        bench.receive(.reply(bench.gateway.answer(slow.encoded(), at: gateway(121.5))))
+        bench.answers = true
+        #expect(bench.sent.count == before + 1)
+    }
+
+    // MARK: Before the stream
+
+    @Test func `start returns when what plays before the stream is queued`() throws {
+        var bench = try CoreBench()
+        _ = bench.gateway.publish(
+            "pre",
+            [content("p")],
+            start: nil,
+            expires: gateway(600),
+            preStream: true,
+            at: gateway(0)
+        )
+        bench.listen()
+        #expect(bench.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
+        #expect(bench.core.queue.isWaitingForApp)
+        bench.receive(.closed(reason: "reset"))
+        bench.advance(to: 1)
+        bench.receive(.connected)
+        bench.tick()
+        #expect(bench.gateway.requests.count { if case .getBatch = $0.kind { true } else { false } } == 1)
+    }
+
+    @Test func `start returns at once where nothing plays before the stream, and after two seconds in any case`() throws
+    {
+        var nothing = try CoreBench()
+        nothing.listen()
+        #expect(nothing.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
+        var silent = try CoreBench()
+        silent.answers = false
+        silent.listen()
+        silent.advance(to: 1.99)
+        #expect(silent.count { if case .preStreamSettled = $0 { true } else { false } } == 0)
+        silent.advance(to: 2)
+        #expect(silent.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
+    }
+
+    @Test func `a break that starts during the pre-roll waits and is trimmed`() throws {
+        var bench = try CoreBench()
+        let pre = [content("p", seconds: 15)]
+        _ = bench.gateway.publish("pre", pre, start: nil, expires: gateway(600), preStream: true, at: gateway(0))
+        bench.listen()
+        bench.expectNext("p", at: local(0))
+        bench.step { _, _ in }
+        let ads = [content("a"), content("b"), content("c")]
+        bench.receive(bench.gateway.publish("b1", ads, start: gateway(2), expires: gateway(32), at: gateway(0)))
+        bench.advance(to: 5)
+        bench.expectNext(nil, at: local(5))
+        bench.advance(to: 15)
+        bench.expectNext("b", at: local(15))
+        bench.step { _, _ in }
+        #expect(bench.core.queue.batches.flatMap(\.advertisements).map(\.adID) == ["c"])
+    }
+
+    // MARK: Time shift
+
+    @Test func `a delay is carried by the request for the batch and moves the break`() throws {
+        var bench = try CoreBench {
+            $0.delay = .seconds(30)
+            $0.delayMax = .seconds(60)
+        }
+        bench.gateway.delayMax = .seconds(60)
+        bench.gateway.headInterval = .seconds(600)
+        bench.listen()
+        bench.receive(
+            bench.gateway.publish("b1", [content("a")], start: gateway(5), expires: gateway(15), at: gateway(0))
+        )
+        bench.advance(to: 1)
+        let delays = bench.sent.compactMap { if case .getBatch(let get) = $0.kind { get.delay } else { nil } }
+        #expect(delays == [ListenerDelay(now: .seconds(30), max: .seconds(60))])
+        bench.advance(to: 34.9)
+        #expect(!bench.core.queue.isWaitingForApp)
+        bench.advance(to: 35)
+        #expect(bench.core.queue.isWaitingForApp)
+    }
+
+    @Test func `catching up fires a break with the remainder`() throws {
+        var bench = try CoreBench { $0.delayMax = .seconds(60) }
+        bench.gateway.delayMax = .seconds(60)
+        bench.gateway.headInterval = .seconds(600)
+        bench.listen()
+        bench.step { $0.setDelay(.seconds(60), now: $1) }
+        let ads = [content("a"), content("b"), content("c")]
+        bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
+        bench.advance(to: 27)
+        bench.step { $0.setDelay(.seconds(0), now: $1) }
+        #expect(bench.core.queue.batches.flatMap(\.advertisements).map(\.adID) == ["c"])
+        let skipped = bench.events.compactMap { event -> String? in
+            guard case .outcome(let outcome) = event, outcome.result == .ignored(.skippedOver) else { return nil }
+            return outcome.advertisement.adID
+        }
+        #expect(skipped == ["a", "b"])
+    }
+
+    // MARK: Stopping
+
+    @Test func `stopping tells what is to be told, leaves, and ends`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(
+            bench.gateway.publish("b1", [content("a")], start: gateway(0), expires: gateway(10), at: gateway(0))
+        )
+        let advertisementHandedOut = bench.next(at: local(0))
+        let advertisement = try #require(advertisementHandedOut)
+        bench.step { $0.report(.started, advertisement, now: $1) }
+        bench.now = local(4)
+        bench.step { $0.stop(now: $1) }
+        #expect(bench.gateway.outcomes[advertisement.key]?.map(\.heard) == [.seconds(4)])
+        #expect(bench.sent.last?.kind == .leave(stream()))
+        #expect(bench.count { if case .stopped = $0 { true } else { false } } == 1)
+        #expect(bench.count { if case .disconnect = $0 { true } else { false } } == 1)
+        #expect(bench.core.nextWake(now: local(4)) == nil)
+    }
+
+    @Test func `a gateway that does not answer does not keep the listener from stopping`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.answers = false
+        bench.step { $0.stop(now: $1) }
+        #expect(bench.count { if case .stopped = $0 { true } else { false } } == 0)
+        bench.advance(to: 0.7)
+        #expect(bench.count { if case .stopped = $0 { true } else { false } } == 1)
+    }
+
+    @Test func `stopping without a connection, twice, or before starting ends at once`() throws {
+        var waiting = try CoreBench()
+        waiting.step { $0.start(now: $1) }
+        waiting.step { $0.stop(now: $1) }
+        waiting.step { $0.stop(now: $1) }
+        #expect(waiting.count { if case .stopped = $0 { true } else { false } } == 1)
+        var created = try CoreBench()
+        created.step { $0.stop(now: $1) }
+        #expect(created.count { if case .stopped = $0 { true } else { false } } == 1)
+        #expect(created.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
+        created.step { $0.start(now: $1) }
+        #expect(created.count { if case .connect = $0 { true } else { false } } == 0)
+    }
+
+    @Test func `nothing is handed out or taken after stopping`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(
+            bench.gateway.publish(
+                "b1",
+                [content("a"), content("b")],
+                start: gateway(0),
+                expires: gateway(20),
+                at: gateway(0)
+            )
+        )
+        let firstHandedOut = bench.next(at: local(0))
+        let first = try #require(firstHandedOut)
+        bench.step { $0.stop(now: $1) }
+        bench.expectNext(nil, at: local(0))
+        bench.step { $0.ignoreAll(now: $1) }
+        bench.step { $0.report(.completed, first, now: $1) }
+        #expect(bench.gateway.outcomes.isEmpty)
+        let unknown = bench.events.compactMap { if case .outcomeUnknown(let each) = $0 { each.adID } else { nil } }
+        #expect(unknown == ["a", "b"])
+    }
+}

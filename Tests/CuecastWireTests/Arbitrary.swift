@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+// Random values of everything that crosses a socket, within the rules of the wire.
+
+extension SeededGenerator {
+    private mutating func text(_ alphabet: [Character], _ counts: ClosedRange<Int>) -> String {
+        String(self.list(counts) { $0.pick(alphabet) })
+    }
+
+    mutating func streamID() -> StreamID {
+        let alphabet = Array("ABCXYZabcxyz0189._-")
+        return must { () throws(WireError) in try StreamID(self.text(alphabet, 1...64)) }
+    }
+
+    mutating func breakID() -> BreakID {
+        must { () throws(WireError) in try BreakID(self.text(Array("abcxyz0189-"), 1...63)) }
+    }
+
+    mutating func key() -> BreakKey { BreakKey(stream: self.streamID(), id: self.breakID()) }
+
+    mutating func advertisementID() -> AdvertisementID {
+        must { () throws(WireError) in try AdvertisementID(self.text(Array("abz019 /-_äß€𝄞"), 1...32)) }
+    }
+
+    mutating func session() -> SessionID { SessionID(high: self.number(0...UInt64.max), low: self.next()) }
+
+    mutating func words() -> String { self.text(Array("abz019 \n\täß€𝄞\"\\<>,;"), 0...40) }
+
+    mutating func url() -> String {
+        self.pick(["http://", "https://", "HTTPS://"])
+            + self.text(Array("abz019.-_/?&=[]{}%äß€"), 1...40)
+            .replacingLeadingSeparators()
+    }
+
+    mutating func timestamp() -> Timestamp { Timestamp(microseconds: self.number(Int64.min...Int64.max)) }
+
+    mutating func milliseconds(_ range: ClosedRange<UInt32> = 0...UInt32.max) -> Duration {
+        .milliseconds(self.number(range))
+    }
+
+    mutating func position() -> Position {
+        Position(epoch: self.number(0...UInt64.max), sequence: self.number(0...UInt64.max))
+    }
+
+    mutating func window() -> RequestWindow { RequestWindow(from: self.timestamp(), by: self.timestamp()) }
+
+    mutating func notice(_ kind: Notice.Kind? = nil, position: Position? = nil) -> Notice {
+        let kind = kind ?? self.pick(Notice.Kind.allCases)
+        return Notice(
+            position: position ?? self.position(),
+            kind: kind,
+            breakID: kind == .head ? nil : self.breakID(),
+            start: self.maybe { $0.timestamp() },
+            duration: self.maybe { $0.milliseconds() },
+            window: self.maybe { $0.window() },
+            expires: self.timestamp(),
+            advertisementCount: Int(self.number(0...UInt32.max)),
+            sent: self.timestamp(),
+            preStream: self.bool(),
+            exact: self.bool(),
+            endMode: self.pick(EndMode.allCases),
+            cancelReason: self.maybe { $0.pick(CancelReason.allCases) }
+        )
+    }
+
+    mutating func noticeFrame() -> NoticeFrame {
+        self.number(0...9) == 0
+            ? .tick(SyncTick(instance: self.next(), counter: self.number(0...UInt64.max)))
+            : .notice(self.notice(), stream: self.streamID())
+    }
+
+    mutating func advertisement(id: AdvertisementID? = nil) -> AdvertisementContent {
+        AdvertisementContent(
+            id: id ?? self.advertisementID(),
+            title: self.words(),
+            text: self.words(),
+            advertiser: self.words(),
+            duration: self.milliseconds(1...WireLimits.advertisementDurationMillisecondsMax),
+            skipOffset: self.maybe { $0.milliseconds() },
+            media: self.list(1...3) {
+                AdvertisementContent.MediaFile(
+                    url: $0.url(),
+                    type: $0.words(),
+                    bitrateKilobitsPerSecond: $0.number(0...UInt32.max),
+                    width: $0.number(0...UInt32.max),
+                    height: $0.number(0...UInt32.max),
+                    codec: $0.words(),
+                    streaming: $0.bool()
+                )
+            },
+            clickThroughURL: self.maybe { $0.url() } ?? "",
+            banner: self.maybe {
+                AdvertisementContent.Banner(
+                    imageURL: $0.url(),
+                    targetURL: $0.maybe { $0.url() } ?? "",
+                    width: $0.number(0...UInt32.max),
+                    height: $0.number(0...UInt32.max),
+                    alternativeText: $0.words(),
+                    type: $0.words()
+                )
+            },
+            trackers: self.list(0...3) {
+                AdvertisementContent.Tracker(
+                    event: "e" + $0.words(),
+                    url: $0.url(),
+                    offset: $0.maybe { $0.milliseconds() }
+                )
+            }
+        )
+    }
+
+    /// A list with no id twice.
+    mutating func advertisements(_ counts: ClosedRange<Int> = 1...4) -> [AdvertisementContent] {
+        let ids = Set(self.list(counts) { $0.advertisementID() }).sorted { $0.description < $1.description }
+        return ids.map { self.advertisement(id: $0) }
+    }
+
+    mutating func delay() -> ListenerDelay {
+        ListenerDelay(
+            now: self.milliseconds(0...WireLimits.delayMillisecondsMax),
+            max: self.milliseconds(0...WireLimits.delayMillisecondsMax)
+        )
+    }
+
+    mutating func outcome() -> Outcome {
+        let kind = self.pick(Outcome.Kind.allCases)
+        return Outcome(
+            advertisementID: self.advertisementID(),
+            kind: kind,
+            evidence: self.pick(Outcome.Evidence.allCases),
+            reason: kind == .ignored ? self.pick(Outcome.Reason.allCases) : nil,
+            heard: self.milliseconds(0...WireLimits.advertisementDurationMillisecondsMax),
+            quartiles: self.number(0...4),
+            muted: self.bool(),
+            vastError: self.number(0...999),
+            occurred: self.timestamp()
+        )
+    }
+
+    mutating func listenerRequest() -> ListenerRequest {
+        let kind: ListenerRequest.Kind =
+            switch self.number(0...4) {
+            case 0:
+                .join(
+                    ListenerRequest.Join(
+                        stream: self.streamID(),
+                        last: self.maybe { $0.position() },
+                        instance: self.number(0...UInt64.max),
+                        token: self.words(),
+                        delay: self.delay(),
+                        attributes: Dictionary(
+                            self.list(0...4) { ($0.words(), $0.words()) },
+                            uniquingKeysWith: { first, _ in first }
+                        ),
+                        client: self.words()
+                    )
+                )
+            case 1: .getBatch(ListenerRequest.GetBatch(key: self.key(), delay: self.delay()))
+            case 2:
+                .acknowledge(
+                    ListenerRequest.Acknowledge(
+                        key: self.key(),
+                        delivery: self.bytes(0...WireLimits.deliveryBytesMax),
+                        outcomes: self.list(1...5) { $0.outcome() }
+                    )
+                )
+            case 3: .getTime
+            default: .leave(self.streamID())
+            }
+        return ListenerRequest(
+            id: self.number(0...UInt64.max),
+            session: self.session(),
+            ticket: self.bytes(0...WireLimits.ticketBytesMax),
+            kind: kind
+        )
+    }
+
+    mutating func refusal() -> Refusal {
+        Refusal(
+            self.pick(StatusCode.allCases.filter { $0 != .ok }),
+            self.words(),
+            retryAfter: self.milliseconds()
+        )
+    }
+
+    mutating func batch() -> ListenerReply.Batch {
+        ListenerReply.Batch(
+            delivery: self.bytes(0...WireLimits.deliveryBytesMax),
+            start: self.maybe { $0.timestamp() },
+            duration: self.maybe { $0.milliseconds() },
+            skipped: Int(self.number(0...UInt32.max)),
+            endMode: self.pick(EndMode.allCases),
+            exact: self.bool(),
+            advertisements: self.advertisements()
+        )
+    }
+
+    mutating func listenerReply() -> ListenerReply {
+        let body: ListenerReply.Body =
+            switch self.number(0...4) {
+            case 0:
+                .joined(
+                    ListenerReply.Joined(
+                        kind: self.pick(ListenerReply.Joined.Kind.allCases),
+                        head: self.position(),
+                        notices: self.list(0...5) { $0.notice() },
+                        instance: self.next(),
+                        headInterval: self.milliseconds(),
+                        lease: self.milliseconds(),
+                        ticket: self.bytes(0...WireLimits.ticketBytesMax)
+                    )
+                )
+            case 1: .batch(self.batch())
+            case 2: .acknowledged(recorded: Int(self.number(0...UInt32.max)))
+            case 3: .done
+            default: .refused(self.refusal())
+            }
+        return ListenerReply(requestID: self.number(0...UInt64.max), gatewayTime: self.timestamp(), body: body)
+    }
+}
+
+extension String {
+    /// A host must follow the scheme.
+    fileprivate func replacingLeadingSeparators() -> String { "h" + self }
+}
+
+/// What a generator makes keeps the rules; if not, the generator is wrong.
+func must<T>(_ make: () throws(WireError) -> T) -> T {
+    do {
+        return try make()
+    } catch {
+        preconditionFailure("the generator broke a rule: \(error)")
+    }
+}

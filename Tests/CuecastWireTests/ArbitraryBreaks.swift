@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+// Random values of what broadcasters and gateways say to each other, and of what the event log holds.
+
+extension SeededGenerator {
+    mutating func breakStart() -> BreakStart {
+        switch self.number(0...2) {
+        case 0: .at(self.timestamp())
+        case 1: .after(self.milliseconds())
+        default: .now
+        }
+    }
+
+    mutating func breakDuration() -> Duration { self.milliseconds(1...WireLimits.breakDurationMillisecondsMax) }
+
+    mutating func publish(_ key: BreakKey? = nil) -> BroadcastRequest.Publish {
+        let preStream = self.bool()
+        let start = preStream ? nil : self.maybe { $0.breakStart() }
+        return BroadcastRequest.Publish(
+            key: key ?? self.key(),
+            start: start,
+            duration: self.maybe { $0.breakDuration() },
+            advertisements: self.advertisements(),
+            preStream: preStream,
+            exact: self.bool(),
+            endMode: self.pick(EndMode.allCases),
+            hold: start == nil ? self.maybe { $0.milliseconds(1...WireLimits.holdMillisecondsMax) } : nil
+        )
+    }
+
+    mutating func punch() -> BroadcastRequest.Punch {
+        BroadcastRequest.Punch(key: self.key(), start: self.maybe { $0.breakStart() })
+    }
+
+    mutating func update() -> BroadcastRequest.Update {
+        var update = BroadcastRequest.Update(
+            key: self.key(),
+            start: self.maybe { $0.breakStart() },
+            duration: self.maybe { $0.breakDuration() },
+            advertisements: self.maybe { $0.advertisements() }
+        )
+        if update.start == nil, update.duration == nil, update.advertisements == nil { update.start = .now }
+        return update
+    }
+
+    mutating func end() -> BroadcastRequest.End {
+        BroadcastRequest.End(
+            key: self.key(),
+            endMode: self.maybe { $0.pick(EndMode.allCases) },
+            at: self.maybe { $0.timestamp() }
+        )
+    }
+
+    mutating func broadcastRequest() -> BroadcastRequest {
+        let kind: BroadcastRequest.Kind =
+            switch self.number(0...5) {
+            case 0: .publish(self.publish())
+            case 1: .punch(self.punch())
+            case 2: .update(self.update())
+            case 3: .end(self.end())
+            case 4: .cancel(self.key())
+            default:
+                .list(
+                    BroadcastRequest.List(
+                        stream: self.maybe { $0.streamID() },
+                        id: self.maybe { $0.breakID() },
+                        after: self.bytes(0...WireLimits.pageTokenBytesMax)
+                    )
+                )
+            }
+        return BroadcastRequest(id: self.number(0...UInt64.max), token: self.words(), kind: kind)
+    }
+
+    mutating func breakInfo() -> BreakInfo {
+        BreakInfo(
+            key: self.key(),
+            state: self.pick(BreakState.allCases),
+            start: self.maybe { $0.timestamp() },
+            duration: self.maybe { $0.milliseconds() },
+            advertisementCount: Int(self.number(0...UInt32.max)),
+            preStream: self.bool(),
+            exact: self.bool(),
+            position: self.maybe { $0.position() },
+            announce: self.maybe { $0.timestamp() },
+            end: self.maybe { $0.timestamp() },
+            holdUntil: self.maybe { $0.timestamp() },
+            published: self.timestamp(),
+            firstAdvertisementTitle: self.words()
+        )
+    }
+
+    mutating func broadcastReply() -> BroadcastReply {
+        let body: BroadcastReply.Body =
+            switch self.number(0...2) {
+            case 0: .break(self.breakInfo())
+            case 1:
+                .list(self.list(0...4) { $0.breakInfo() }, after: self.bytes(0...WireLimits.pageTokenBytesMax))
+            default: .refused(self.refusal())
+            }
+        return BroadcastReply(requestID: self.number(0...UInt64.max), gatewayTime: self.timestamp(), body: body)
+    }
+
+    mutating func publishEntry(_ key: BreakKey? = nil) -> BreakEntry.Publish {
+        let request = self.publish(key)
+        return BreakEntry.Publish(
+            request: request,
+            start: self.maybe { $0.timestamp() },
+            announce: self.timestamp(),
+            window: self.window(),
+            holdUntil: self.maybe { $0.timestamp() },
+            safetyDuration: self.milliseconds()
+        )
+    }
+
+    mutating func breakEntry() -> BreakEntry {
+        let kind: BreakEntry.Kind =
+            switch self.number(0...6) {
+            case 0: .publish(self.publishEntry())
+            case 1: .punch(self.punch(), start: self.timestamp())
+            case 2:
+                .update(
+                    BreakEntry.Update(
+                        request: self.update(),
+                        start: self.maybe { $0.timestamp() },
+                        announce: self.maybe { $0.timestamp() },
+                        window: self.maybe { $0.window() }
+                    )
+                )
+            case 3: .end(self.end())
+            case 4: .cancel(self.key())
+            case 5: .announce(self.key(), BreakNumber(rawValue: self.next()), window: self.window())
+            default: .expire(self.key(), BreakNumber(rawValue: self.number(0...UInt64.max)))
+            }
+        return BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
+    }
+
+    mutating func breakGroup() -> BreakGroup { BreakGroup(entries: self.list(0...4) { $0.breakEntry() }) }
+
+    mutating func acknowledgementGroup() -> AcknowledgementGroup {
+        AcknowledgementGroup(
+            requests: self.list(0...3) {
+                AcknowledgementGroup.AcceptedRequest(
+                    request: $0.bytes(0...80),
+                    received: $0.timestamp(),
+                    breakNumber: BreakNumber(rawValue: $0.number(0...UInt64.max)),
+                    ordinals: $0.list(0...5) { $0.number(0...UInt32.max) }
+                )
+            },
+            deliveries: self.list(0...3) {
+                AcknowledgementGroup.Delivery(
+                    session: $0.session(),
+                    breakNumber: BreakNumber(rawValue: $0.number(0...UInt64.max)),
+                    variant: $0.number(0...UInt32.max),
+                    first: $0.number(0...UInt32.max),
+                    at: $0.timestamp()
+                )
+            }
+        )
+    }
+
+    mutating func breakRecord(_ key: BreakKey) -> BreakRecord {
+        var record = BreakRecord(
+            number: BreakNumber(rawValue: self.number(0...UInt64.max)),
+            published: self.timestamp(),
+            broadcaster: self.words(),
+            publish: self.publishEntry(key)
+        )
+        record.start = self.maybe { $0.timestamp() }
+        record.duration = self.maybe { $0.breakDuration() }
+        record.advertisements = self.advertisements()
+        record.announce = self.timestamp()
+        record.window = self.window()
+        record.phase = self.pick(BreakRecord.Phase.allCases)
+        record.ended = self.maybe { $0.timestamp() }
+        record.endMode = self.pick(EndMode.allCases)
+        record.closed = self.maybe { $0.timestamp() }
+        record.punchedAs = self.maybe { $0.breakStart() }
+        record.lastNotice = self.maybe { $0.notice() }
+        record.condensed = self.bool()
+        return record
+    }
+
+    mutating func boardRecord() -> BoardRecord {
+        let streams = Set(self.list(0...3) { $0.streamID() }).sorted()
+        return BoardRecord(
+            offset: self.number(0...UInt64(1) << 50),
+            streams: streams.map { stream in
+                let ids = Set(self.list(0...5) { $0.breakID() }).sorted()
+                let sequence = self.number(4...UInt64(1) << 60)
+                let recent = UInt64(self.number(0...4))
+                let epoch = self.next()
+                return StreamRecord(
+                    stream: stream,
+                    sequence: sequence,
+                    recentNotices: (0..<recent)
+                        .map { each in
+                            self.notice(
+                                self.pick([.available, .updated, .ended, .cancelled]),
+                                position: Position(epoch: epoch, sequence: sequence - recent + 1 + each)
+                            )
+                        },
+                    breaks: ids.dropFirst().map { self.breakRecord(BreakKey(stream: stream, id: $0)) },
+                    retired: Array(ids.prefix(1))
+                )
+            }
+        )
+    }
+}

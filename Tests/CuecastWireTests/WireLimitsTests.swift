@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Testing
+
+/// Every named limit holds: what reaches it is read, one more is refused.
+@Suite(.timeLimit(.minutes(1)))
+struct WireLimitsTests {
+    /// Something that is bounded by a named limit.
+    struct Bounded: Sendable, CustomTestStringConvertible {
+        let limit: String
+        let subject: String
+        let maximum: Int
+        /// Reads something of this size.
+        let read: @Sendable (Int) throws -> Void
+        var testDescription: String { "\(self.limit): \(self.subject)" }
+
+        init(_ limit: String, _ subject: String, _ maximum: Int, _ read: @escaping @Sendable (Int) throws -> Void) {
+            self.limit = limit
+            self.subject = subject
+            self.maximum = maximum
+            self.read = read
+        }
+    }
+
+    static let all: [Bounded] = Self.identifiers + Self.requests + Self.advertisements + Self.breaks + Self.frames
+
+    private static let identifiers: [Bounded] = [
+        Bounded("streamIDBytesMax", "a stream id", WireLimits.streamIDBytesMax) { _ = try StreamID(Raw.text($0)) },
+        Bounded("breakIDBytesMax", "a break id", WireLimits.breakIDBytesMax) { _ = try BreakID(Raw.text($0)) },
+        Bounded("advertisementIDBytesMax", "an advertisement id", WireLimits.advertisementIDBytesMax) {
+            _ = try AdvertisementID(Raw.text($0))
+        },
+        Bounded("sessionBytes", "a session id", WireLimits.sessionBytes) {
+            _ = try SessionID(bytes: [UInt8](repeating: 1, count: $0))
+        },
+    ]
+
+    private static let requests: [Bounded] = [
+        Bounded("outcomesPerRequestMax", "outcomes", WireLimits.outcomesPerRequestMax) {
+            let outcomes = (0..<$0).map { Raw.outcome("ad\($0)") }
+            _ = try ListenerRequest(decoding: Raw.acknowledge(outcomes: outcomes))
+        },
+        Bounded("attributesMax", "attributes", WireLimits.attributesMax) { count in
+            let join = Raw.join { join in
+                for each in 0..<count { join.message(7) { $0.string(1, "k\(each)") } }
+            }
+            _ = try ListenerRequest(decoding: join)
+        },
+        Bounded("attributeBytesMax", "the key of an attribute", WireLimits.attributeBytesMax) { count in
+            let join = Raw.join { $0.message(7) { $0.string(1, Raw.text(count)) } }
+            _ = try ListenerRequest(decoding: join)
+        },
+        Bounded("attributeBytesMax", "the value of an attribute", WireLimits.attributeBytesMax) { count in
+            let join = Raw.join { $0.message(7) { $0.string(2, Raw.text(count)) } }
+            _ = try ListenerRequest(decoding: join)
+        },
+        Bounded("attributeBytesMax", "the name of a client", WireLimits.attributeBytesMax) { count in
+            _ = try ListenerRequest(decoding: Raw.join { $0.string(8, Raw.text(count)) })
+        },
+        Bounded("tokenBytesMax", "the token of a listener", WireLimits.tokenBytesMax) { count in
+            _ = try ListenerRequest(decoding: Raw.join { $0.string(4, Raw.text(count)) })
+        },
+        Bounded("tokenBytesMax", "the token of a broadcaster", WireLimits.tokenBytesMax) { count in
+            let token = ProtoWriter { $0.string(2, Raw.text(count)) }.bytes
+            _ = try BroadcastRequest(decoding: Raw.broadcast(kind: 14) + token)
+        },
+        Bounded("ticketBytesMax", "the ticket of a request", WireLimits.ticketBytesMax) {
+            _ = try ListenerRequest(decoding: Raw.request(kind: 13, ticket: $0) { _ in })
+        },
+        Bounded("ticketBytesMax", "the ticket of a join reply", WireLimits.ticketBytesMax) { count in
+            _ = try ListenerReply(decoding: Raw.joined { $0.bytes(7, [UInt8](repeating: 1, count: count)) })
+        },
+        Bounded("deliveryBytesMax", "the delivery of an acknowledgement", WireLimits.deliveryBytesMax) {
+            _ = try ListenerRequest(decoding: Raw.acknowledge(outcomes: [Raw.outcome()], delivery: $0))
+        },
+        Bounded("deliveryBytesMax", "the delivery of a batch", WireLimits.deliveryBytesMax) { count in
+            let batch = Raw.reply {
+                $0.message(11) {
+                    $0.bytes(1, [UInt8](repeating: 1, count: count))
+                    $0.bytes(7, Raw.advertisement())
+                }
+            }
+            _ = try ListenerReply(decoding: batch)
+        },
+        Bounded("delayMillisecondsMax", "the delay of a join", Int(WireLimits.delayMillisecondsMax)) { delay in
+            _ = try ListenerRequest(decoding: Raw.join { $0.varint(5, UInt64(delay)) })
+        },
+        Bounded("delayMillisecondsMax", "the largest delay of a join", Int(WireLimits.delayMillisecondsMax)) { delay in
+            _ = try ListenerRequest(decoding: Raw.join { $0.varint(6, UInt64(delay)) })
+        },
+        Bounded("delayMillisecondsMax", "the delay of a batch", Int(WireLimits.delayMillisecondsMax)) { delay in
+            _ = try ListenerRequest(decoding: Raw.getBatch { $0.varint(3, UInt64(delay)) })
+        },
+        Bounded("delayMillisecondsMax", "the largest delay of a batch", Int(WireLimits.delayMillisecondsMax)) { delay in
+            _ = try ListenerRequest(decoding: Raw.getBatch { $0.varint(4, UInt64(delay)) })
+        },
+        Bounded(
+            "advertisementDurationMillisecondsMax",
+            "what was heard",
+            Int(WireLimits.advertisementDurationMillisecondsMax)
+        ) { heard in
+            let outcome = Raw.outcome { $0.varint(5, UInt64(heard)) }
+            _ = try ListenerRequest(decoding: Raw.acknowledge(outcomes: [outcome]))
+        },
+    ]
+
+    private static let advertisements: [Bounded] = [
+        Bounded("advertisementsPerBreakMax", "advertisements", WireLimits.advertisementsPerBreakMax) { count in
+            _ = try Self.publish((0..<count).map { Raw.advertisement("ad\($0)") })
+        },
+        Bounded("mediaFilesPerAdvertisementMax", "media files", WireLimits.mediaFilesPerAdvertisementMax) {
+            _ = try Self.publish([Raw.advertisement(media: $0)])
+        },
+        Bounded("trackersPerAdvertisementMax", "trackers", WireLimits.trackersPerAdvertisementMax) {
+            _ = try Self.publish([Raw.advertisement(trackers: $0)])
+        },
+        Bounded(
+            "advertisementDurationMillisecondsMax",
+            "an advertisement",
+            Int(WireLimits.advertisementDurationMillisecondsMax)
+        ) { duration in
+            _ = try Self.publish([Raw.advertisement { $0.varint(5, UInt64(duration)) }])
+        },
+        Self.text("title") { text in { $0.string(2, text) } },
+        Self.text("description") { text in { $0.string(3, text) } },
+        Self.text("advertiser") { text in { $0.string(4, text) } },
+        Self.text("media type") { text in
+            {
+                $0.message(7) {
+                    $0.string(1, "http://h/")
+                    $0.string(2, text)
+                }
+            }
+        },
+        Self.text("media codec") { text in
+            {
+                $0.message(7) {
+                    $0.string(1, "http://h/")
+                    $0.string(6, text)
+                }
+            }
+        },
+        Self.text("banner alternative_text") { text in
+            {
+                $0.message(9) {
+                    $0.string(1, "http://h/")
+                    $0.string(5, text)
+                }
+            }
+        },
+        Self.text("banner type") { text in
+            {
+                $0.message(9) {
+                    $0.string(1, "http://h/")
+                    $0.string(6, text)
+                }
+            }
+        },
+        Self.text("tracker event") { text in
+            {
+                $0.message(10) {
+                    $0.string(1, text)
+                    $0.string(2, "http://h/")
+                }
+            }
+        },
+        Self.url("media url") { url in { $0.message(7) { $0.string(1, url) } } },
+        Self.url("click_through_url") { url in { $0.string(8, url) } },
+        Self.url("banner image_url") { url in { $0.message(9) { $0.string(1, url) } } },
+        Self.url("banner target_url") { url in
+            {
+                $0.message(9) {
+                    $0.string(1, "http://h/")
+                    $0.string(2, url)
+                }
+            }
+        },
+        Self.url("tracker url") { url in
+            {
+                $0.message(10) {
+                    $0.string(1, "e")
+                    $0.string(2, url)
+                }
+            }
+        },
+    ]
+
+    private static let breaks: [Bounded] = [
+        Bounded(
+            "breakDurationMillisecondsMax",
+            "a break that is published",
+            Int(WireLimits.breakDurationMillisecondsMax)
+        ) { duration in
+            _ = try BroadcastRequest(decoding: Raw.publish { $0.varint(4, UInt64(duration)) })
+        },
+        Bounded(
+            "breakDurationMillisecondsMax",
+            "a break that is updated",
+            Int(WireLimits.breakDurationMillisecondsMax)
+        ) { duration in
+            _ = try BroadcastRequest(decoding: Raw.broadcast(kind: 12) { $0.varint(4, UInt64(duration)) })
+        },
+        Bounded("holdMillisecondsMax", "a hold", Int(WireLimits.holdMillisecondsMax)) { hold in
+            _ = try BroadcastRequest(decoding: Raw.publish { $0.varint(9, UInt64(hold)) })
+        },
+        Bounded("pageTokenBytesMax", "the page asked for", WireLimits.pageTokenBytesMax) { count in
+            let list = Raw.broadcast(kind: 15) { $0.bytes(3, [UInt8](repeating: 1, count: count)) }
+            _ = try BroadcastRequest(decoding: list)
+        },
+        Bounded("pageTokenBytesMax", "the next page", WireLimits.pageTokenBytesMax) { count in
+            let list = Raw.reply { $0.message(11) { $0.bytes(2, [UInt8](repeating: 1, count: count)) } }
+            _ = try BroadcastReply(decoding: list)
+        },
+        Bounded("breaksPerPageMax", "breaks on a page", WireLimits.breaksPerPageMax) { count in
+            let list = Raw.reply {
+                $0.message(11) { list in for _ in 0..<count { list.bytes(1, Raw.info()) } }
+            }
+            _ = try BroadcastReply(decoding: list)
+        },
+        Bounded("noticesPerJoinMax", "notices of a join reply", WireLimits.noticesPerJoinMax) { count in
+            let joined = Raw.joined { joined in for _ in 0..<count { joined.bytes(3, Raw.notice()) } }
+            _ = try ListenerReply(decoding: joined)
+        },
+    ]
+
+    private static let frames: [Bounded] = [
+        Bounded("noticeFrameBytesMax", "a notice frame", WireLimits.noticeFrameBytesMax) {
+            _ = try NoticeFrame(decoding: ProtoWriter.padding(Array("radio1\0".utf8) + Raw.notice(), to: $0))
+        },
+        Bounded("noticeFrameBytesMax", "a tick", WireLimits.noticeFrameBytesMax) {
+            _ = try NoticeFrame(decoding: ProtoWriter.padding(NoticeFrame.syncTopic, to: $0))
+        },
+        Bounded("requestFrameBytesMax", "a request", WireLimits.requestFrameBytesMax) {
+            _ = try ListenerRequest(decoding: ProtoWriter.padding(Raw.join(), to: $0))
+        },
+        Bounded("broadcastFrameBytesMax", "a request of a broadcaster", WireLimits.broadcastFrameBytesMax) {
+            _ = try BroadcastRequest(decoding: ProtoWriter.padding(Raw.publish(), to: $0))
+        },
+        Bounded("replyFrameBytesMax", "a reply", WireLimits.replyFrameBytesMax) {
+            _ = try ListenerReply(decoding: ProtoWriter.padding(Raw.joined(), to: $0))
+        },
+        Bounded("replyFrameBytesMax", "a reply to a broadcaster", WireLimits.replyFrameBytesMax) {
+            _ = try BroadcastReply(decoding: ProtoWriter.padding(Raw.reply { $0.bytes(10, Raw.info()) }, to: $0))
+        },
+    ]
+
+    private static func publish(_ advertisements: [[UInt8]]) throws -> BroadcastRequest {
+        try BroadcastRequest(decoding: Raw.publish(advertisements: advertisements))
+    }
+
+    private static func text(
+        _ field: String,
+        _ fill: @escaping @Sendable (String) -> (inout ProtoWriter) -> Void
+    ) -> Bounded {
+        Bounded("textBytesMax", field, WireLimits.textBytesMax) {
+            _ = try Self.publish([Raw.advertisement("ad", fill(Raw.text($0)))])
+        }
+    }
+
+    private static func url(
+        _ field: String,
+        _ fill: @escaping @Sendable (String) -> (inout ProtoWriter) -> Void
+    ) -> Bounded {
+        Bounded("urlBytesMax", field, WireLimits.urlBytesMax) {
+            _ = try Self.publish([Raw.advertisement("ad", fill(Raw.url($0)))])
+        }
+    }
+
+    @Test(arguments: WireLimitsTests.all)
+    func `a limit allows what reaches it and refuses one more`(bounded: Bounded) throws {
+        try bounded.read(bounded.maximum)
+        let error = #expect(throws: WireError.self) { try bounded.read(bounded.maximum + 1) }
+        switch error {
+        case .tooLarge(let limit, let maximum, let found):
+            #expect(limit.hasPrefix(bounded.limit), "the sentence names the limit as the code does")
+            #expect(maximum == bounded.maximum)
+            #expect(found == bounded.maximum + 1)
+            #expect(error?.status == .tooLarge)
+        case .invalid:
+            #expect(bounded.limit.contains("ID") || bounded.limit == "sessionBytes", "ids say their whole rule")
+        default: Issue.record("\(String(describing: error))")
+        }
+    }
+
+    @Test func `a session id has no fewer bytes either`() {
+        #expect(throws: WireError.self) { try SessionID(bytes: [UInt8](repeating: 1, count: 15)) }
+    }
+
+    @Test func `every limit of the table is tested here`() throws {
+        let source = try RepositoryFile.text("Sources/CuecastWire/WireLimits.swift")
+        let names = source.matches(of: /static let (\w+)/).map { String($0.1) }
+        #expect(names.count > 20)
+        #expect(Set(names) == Set(Self.all.map(\.limit)))
+    }
+
+    @Test func `the largest notice fits into its frame`() throws {
+        let notice = Notice(
+            position: Position(epoch: .max, sequence: .max),
+            kind: .cancelled,
+            breakID: try BreakID(Raw.text(WireLimits.breakIDBytesMax)),
+            start: Timestamp(microseconds: .min),
+            duration: .milliseconds(UInt32.max),
+            window: RequestWindow(from: Timestamp(microseconds: .min), by: Timestamp(microseconds: .min)),
+            expires: Timestamp(microseconds: .min),
+            advertisementCount: WireLimits.advertisementsPerBreakMax,
+            sent: Timestamp(microseconds: .min),
+            preStream: true,
+            exact: true,
+            endMode: .finishAd,
+            cancelReason: .notStarted
+        )
+        let stream = try StreamID(Raw.text(WireLimits.streamIDBytesMax))
+        #expect(NoticeFrame.notice(notice, stream: stream).encoded().count <= WireLimits.noticeFrameBytesMax)
+
+        let joined = ListenerReply.Joined(
+            kind: .recovered,
+            head: notice.position,
+            notices: Array(repeating: notice, count: WireLimits.noticesPerJoinMax),
+            instance: .max,
+            headInterval: .seconds(5),
+            lease: .seconds(300),
+            ticket: [UInt8](repeating: 1, count: WireLimits.ticketBytesMax)
+        )
+        let reply = ListenerReply(requestID: .max, gatewayTime: notice.sent, body: .joined(joined))
+        #expect(try ListenerReply(decoding: reply.encoded()) == reply)
+    }
+}

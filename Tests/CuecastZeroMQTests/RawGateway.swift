@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Synchronization
+import ZeroMQ
+
+/// A gateway made of bare sockets, which says what it saw in which order.
+final class RawGateway: Sendable {
+    enum Sight: Hashable, Sendable {
+        case subscribed(String)
+        case unsubscribed(String)
+        case asked(ListenerRequest.Kind)
+    }
+
+    let notices: String
+    let requests: String
+    private let thread: PollingThread
+    private let desk: Desk
+    private let sights: AsyncStream<Sight>.Continuation
+    /// What was seen, in order; for one reader.
+    let seen: AsyncStream<Sight>
+
+    /// Binds where it is told, by default where the kernel likes.
+    init(
+        notices: String = "tcp://127.0.0.1:*",
+        requests: String = "tcp://127.0.0.1:*",
+        ads: [AdvertisementContent] = [],
+        answers: Bool = true
+    ) async throws {
+        (self.seen, self.sights) = AsyncStream.makeStream(of: Sight.self, bufferingPolicy: .bufferingOldest(10_000))
+        self.thread = try PollingThread(name: "raw-gateway")
+        self.desk = Desk(on: self.thread, ads: ads, answers: answers, sights: self.sights)
+        (self.notices, self.requests) = try await self.desk.open(notices: notices, requests: requests)
+    }
+
+    /// Sends one message as it is.
+    func publish(_ frames: [[UInt8]]) async { await self.desk.publish(frames) }
+
+    func publish(_ notice: Notice) async {
+        await self.publish([NoticeFrame.notice(notice, stream: testStream).encoded()])
+    }
+
+    /// Closes both sockets, as a process does that dies.
+    func die() async {
+        await self.desk.close()
+        await self.thread.stop()
+        self.sights.finish()
+    }
+}
+
+let testStream: StreamID = {
+    guard let stream = try? StreamID("radio1") else { preconditionFailure("radio1 is a stream id") }
+    return stream
+}()
+
+func wallClock() -> Timestamp {
+    // Any clock will do, as long as it is the gateway's only one.
+    Timestamp(microseconds: 1_750_000_000_000_000) + started.duration(to: .now)
+}
+
+private let started = ContinuousClock.now
+
+private final class Pair {
+    let notices: Socket
+    let requests: Socket
+
+    init(notices: consuming Socket, requests: consuming Socket) {
+        self.notices = notices
+        self.requests = requests
+    }
+}
+
+private actor Desk {
+    private let thread: PollingThread
+    private let ads: [AdvertisementContent]
+    private let answers: Bool
+    private let sights: AsyncStream<RawGateway.Sight>.Continuation
+    private let context: Context?
+    private let instance = UInt64.random(in: 1...UInt64.max)
+    private var sockets: Pair?
+    private var frames = FrameBuffer(framesMax: 3)
+    private var counter: UInt64 = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.thread.asUnownedSerialExecutor() }
+
+    init(
+        on thread: PollingThread,
+        ads: [AdvertisementContent],
+        answers: Bool,
+        sights: AsyncStream<RawGateway.Sight>.Continuation
+    ) {
+        self.thread = thread
+        self.ads = ads
+        self.answers = answers
+        self.sights = sights
+        self.context = try? Context()
+    }
+
+    isolated deinit {}
+
+    func open(notices: String, requests: String) throws -> (String, String) {
+        guard let context else { throw ZeroMQError(operation: "Context", code: .terminated, detail: nil) }
+        let sockets = Pair(notices: try Socket(.xpub, in: context), requests: try Socket(.router, in: context))
+        self.sockets = sockets
+        let bound = (try sockets.notices.bind(notices), try sockets.requests.bind(requests))
+        self.thread.attach(sockets.notices, for: self) { $0.readSubscriptions() }
+        self.thread.attach(sockets.requests, for: self) { $0.readRequests() }
+        _ = self.thread.tick(every: .milliseconds(10), for: self) { $0.tick() }
+        return bound
+    }
+
+    func close() { self.sockets = nil }
+
+    func publish(_ messageFrames: [[UInt8]]) {
+        for (index, frame) in messageFrames.enumerated() {
+            _ = try? self.sockets?.notices.send(frame, more: index < messageFrames.count - 1)
+        }
+    }
+
+    private func tick() {
+        self.readSubscriptions()
+        self.counter += 1
+        self.publish([NoticeFrame.tick(SyncTick(instance: self.instance, counter: self.counter)).encoded()])
+    }
+
+    private func readSubscriptions() {
+        while let sockets = self.sockets, (try? sockets.notices.receive(into: &self.frames)) == .message {
+            let bytes = self.frames.bytes(at: 0)
+            let topic = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+            self.sights.yield(bytes.first == 1 ? .subscribed(topic) : .unsubscribed(topic))
+        }
+    }
+
+    private func readRequests() {
+        while let sockets = self.sockets, (try? sockets.requests.receive(into: &self.frames)) == .message {
+            guard self.frames.isRequest, let request = try? ListenerRequest(decoding: self.frames.bytes(at: 2)) else {
+                continue
+            }
+            // Subscriptions that came before are seen before.
+            let peer = self.frames.routingID
+            self.readSubscriptions()
+            self.sights.yield(.asked(request.kind))
+            guard self.answers else { continue }
+            let reply = ListenerReply(requestID: request.id, gatewayTime: wallClock(), body: self.body(request.kind))
+            // What is not a reply is sent first: it must not disturb.
+            _ = try? peer.withBytes { (id) throws(ZeroMQError) in try sockets.requests.send(id, more: true) }
+            _ = try? sockets.requests.send([1, 2, 3])
+            _ = try? sockets.requests.sendReply(to: peer, Message(reply.encoded()))
+        }
+    }
+
+    private func body(_ kind: ListenerRequest.Kind) -> ListenerReply.Body {
+        switch kind {
+        case .join:
+            .joined(
+                ListenerReply.Joined(
+                    kind: .snapshot,
+                    head: Position(epoch: 1, sequence: 0),
+                    notices: [],
+                    instance: self.instance,
+                    headInterval: .seconds(60),
+                    lease: .seconds(300)
+                )
+            )
+        case .getBatch: .batch(ListenerReply.Batch(delivery: [1], advertisements: self.ads))
+        case .acknowledge(let acknowledge): .acknowledged(recorded: acknowledge.outcomes.count)
+        case .getTime, .leave: .done
+        }
+    }
+}

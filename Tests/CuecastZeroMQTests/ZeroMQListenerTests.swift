@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Cuecast
+import CuecastWire
+import CuecastZeroMQ
+import Foundation
+import Testing
+import ZeroMQ
+
+/// A client of `gateway` on a runtime of its own.
+func makeClient(_ gateway: RawGateway, _ runtime: ZeroMQRuntime) throws -> CuecastClient {
+    var configuration = ListenerConfiguration(
+        gateway: GatewayAddress(notices: gateway.notices, requests: gateway.requests),
+        stream: LiveStream(id: "radio1")
+    )
+    configuration.timings.retryDelayMax = .milliseconds(250)
+    return try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(runtime: runtime))
+}
+
+extension ListenerEvents {
+    /// Reads events until one matches.
+    func first<Value>(_ match: (ListenerEvent) -> Value?) async -> Value? {
+        for await event in self {
+            if let value = match(event) { return value }
+        }
+        return nil
+    }
+
+    func untilListening() async {
+        _ = await self.first { if case .connectionChanged(.listening) = $0 { () } else { nil } }
+    }
+
+    func untilWaiting() async -> String? {
+        await self.first { if case .connectionChanged(.waiting(let reason)) = $0 { reason } else { nil } }
+    }
+}
+
+func breakNotice(_ sequence: UInt64, in delay: Duration) throws -> Notice {
+    Notice(
+        position: Position(epoch: 1, sequence: sequence),
+        kind: .available,
+        breakID: try BreakID("b\(sequence)"),
+        start: wallClock() + delay,
+        duration: .seconds(30),
+        expires: wallClock() + delay + .seconds(30),
+        advertisementCount: 1,
+        sent: wallClock()
+    )
+}
+
+func spot() throws -> AdvertisementContent {
+    AdvertisementContent(
+        id: try AdvertisementID("spot"),
+        duration: .seconds(10),
+        media: [.init(url: "https://media.example/spot.mp3", type: "audio/mpeg")]
+    )
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct ZeroMQListenerTests {
+    @Test func `the stream is subscribed before the proof, and the join comes after it`() async throws {
+        let gateway = try await RawGateway()
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime)
+        try await client.start()
+        client.stop()
+        await client.stopped()
+        await gateway.die()
+        var seen: [String] = []
+        for await sight in gateway.seen {
+            switch sight {
+            case .subscribed(let topic): seen.append("+\(topic)")
+            case .unsubscribed(let topic): seen.append("-\(topic)")
+            case .asked(.join(let join)):
+                seen.append("join")
+                #expect(join.instance != 0)
+            case .asked: break
+            }
+        }
+        #expect(seen.prefix(2) == ["+radio1", "+~sync"])
+        let join = try #require(seen.firstIndex(of: "join"))
+        #expect(join >= 2)
+        #expect(seen.contains("-~sync"))
+        await runtime.shutDown()
+    }
+
+    @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
+        let gateway = try await RawGateway(ads: [try spot()])
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime)
+        let events = client.events
+        try await client.start()
+        await events.untilListening()
+        await gateway.publish(try breakNotice(1, in: .milliseconds(50)))
+        let available = await events.first { if case .available(_, let ads) = $0 { ads } else { nil } }
+        #expect(available?.map(\.adID) == ["spot"])
+        let advertisement = try #require(client.advertisements.getAdvertisement())
+        client.advertisements.report(.completed, for: advertisement)
+        let acknowledged = await events.first { if case .acknowledged(_, let adIDs) = $0 { adIDs } else { nil } }
+        #expect(acknowledged == ["spot"])
+        client.stop()
+        await client.stopped()
+        await gateway.die()
+        await runtime.shutDown()
+    }
+
+    @Test func `a gateway that dies and returns on the same ports is found again`() async throws {
+        let first = try await RawGateway(ads: [try spot()])
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(first, runtime)
+        let events = client.events
+        try await client.start()
+        await events.untilListening()
+        await first.die()
+        #expect(await events.untilWaiting() != nil)
+        let second = try await RawGateway(notices: first.notices, requests: first.requests, ads: [try spot()])
+        await events.untilListening()
+        await second.publish(try breakNotice(1, in: .zero))
+        let available = await events.first { if case .available(_, let ads) = $0 { ads } else { nil } }
+        #expect(available?.count == 1)
+        client.stop()
+        await client.stopped()
+        await second.die()
+        await runtime.shutDown()
+    }
+
+    @Test func `a gateway that is not there is said to be unreachable`() async throws {
+        let gone = try await RawGateway()
+        await gone.die()
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gone, runtime)
+        let events = client.events
+        try await client.start()
+        let reason = await events.untilWaiting()
+        #expect(reason?.contains("127.0.0.1") == true)
+        client.stop()
+        await client.stopped()
+        await runtime.shutDown()
+    }
+
+    @Test func `an address that is none, and a runtime that is shut down, are said to be so`() async throws {
+        let runtime = ZeroMQRuntime()
+        for address in ["nonsense", "tcp://127.0.0.1:99999999"] {
+            let reason = await withCheckedContinuation { continuation in
+                let transport = ZeroMQListenerTransport(runtime: runtime)
+                let gateway = GatewayAddress(notices: address, requests: address)
+                _ = transport.connect(to: gateway) { event in
+                    if case .closed(let reason) = event { continuation.resume(returning: reason) }
+                }
+            }
+            #expect(!reason.isEmpty)
+        }
+        await runtime.shutDown()
+        let refused = await withCheckedContinuation { continuation in
+            _ = ZeroMQListenerTransport(runtime: runtime)
+                .connect(to: GatewayAddress(host: "127.0.0.1")) { event in
+                    if case .closed(let reason) = event { continuation.resume(returning: reason) }
+                }
+        }
+        #expect(refused.contains("shut down"))
+    }
+
+    @Test func `stopping does not wait for a gateway that does not answer`() async throws {
+        let gateway = try await RawGateway(answers: false)
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime)
+        try await client.start()
+        #expect(client.connectionState == .joining)
+        let begin = ContinuousClock.now
+        client.stop()
+        await client.stopped()
+        // A second, and what a busy machine adds to it.
+        #expect(begin.duration(to: .now) < .seconds(4))
+        await gateway.die()
+        await runtime.shutDown()
+    }
+
+    @Test func `messages of another shape are dropped and the next notice arrives`() async throws {
+        let gateway = try await RawGateway(ads: [try spot()])
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime)
+        let events = client.events
+        try await client.start()
+        await events.untilListening()
+        let topic = NoticeFrame.topic(of: testStream)
+        await gateway.publish([topic, [1]])
+        await gateway.publish([topic, [1], [2]])
+        await gateway.publish(try breakNotice(1, in: .zero))
+        let event = await events.first { event -> String? in
+            switch event {
+            case .available: "available"
+            case .notUnderstood(let what): what
+            default: nil
+            }
+        }
+        #expect(event == "available")
+        client.stop()
+        await client.stopped()
+        await gateway.die()
+        await runtime.shutDown()
+    }
+
+    @Test func `a notice of 1024 bytes is received, and one of 1025 ends the connection`() async throws {
+        let gateway = try await RawGateway()
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime)
+        let events = client.events
+        try await client.start()
+        await events.untilListening()
+        let topic = NoticeFrame.topic(of: testStream)
+        await gateway.publish([topic + [UInt8](repeating: 0xFF, count: 1_024 - topic.count)])
+        let understood = await events.first { if case .notUnderstood = $0 { true } else { nil } }
+        #expect(understood == true)
+        await gateway.publish([topic + [UInt8](repeating: 0xFF, count: 1_025 - topic.count)])
+        #expect(await events.untilWaiting() != nil)
+        await events.untilListening()
+        client.stop()
+        await client.stopped()
+        await gateway.die()
+        await runtime.shutDown()
+    }
+}
+
+#if os(Linux)
+/// In processes of their own, where nobody else opens descriptors or starts threads.
+@Suite(.timeLimit(.minutes(5)))
+struct ResourceTests {
+    struct Use: Hashable {
+        let descriptors: Int
+        let threads: Int
+
+        static func now() -> Use {
+            func count(_ path: String) -> Int {
+                (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? -1
+            }
+            return Use(descriptors: count("/proc/self/fd"), threads: count("/proc/self/task"))
+        }
+
+        /// libzmq closes descriptors on a thread of its own, so they go soon and not at once.
+        static func isAtMost(_ limit: Use) async throws -> Bool {
+            for _ in 0..<200 {
+                let use = Use.now()
+                if use.descriptors <= limit.descriptors, use.threads <= limit.threads { return true }
+                try await Task.sleep(for: .milliseconds(25))
+            }
+            print("uses \(Use.now()), allowed \(limit)")
+            return false
+        }
+    }
+
+    @Test func `fifty times starting and stopping leaves no descriptor and no thread behind`() async {
+        await #expect(processExitsWith: .success) {
+            let gateway = try await RawGateway()
+            let runtime = ZeroMQRuntime()
+            func cycle() async throws {
+                let client = try makeClient(gateway, runtime)
+                try await client.start()
+                client.stop()
+                await client.stopped()
+            }
+            // Swift's own threads come with the first uses.
+            for _ in 0..<5 { try await cycle() }
+            try await Task.sleep(for: .milliseconds(200))
+            let before = Use.now()
+            for _ in 0..<50 { try await cycle() }
+            guard try await Use.isAtMost(before) else { exit(1) }
+            await runtime.shutDown()
+            await gateway.die()
+        }
+    }
+
+    @Test func `fifty clients share one polling thread`() async {
+        await #expect(processExitsWith: .success) {
+            let gateway = try await RawGateway()
+            let runtime = ZeroMQRuntime()
+            func started() async throws -> CuecastClient {
+                let client = try makeClient(gateway, runtime)
+                try await client.start()
+                return client
+            }
+            var clients = [try await started()]
+            try await Task.sleep(for: .milliseconds(200))
+            let threads = Use.now().threads
+            for _ in 1..<50 { clients.append(try await started()) }
+            // Swift may have started one more of its own.
+            guard Use.now().threads <= threads + 2 else { exit(1) }
+            for client in clients { client.stop() }
+            for client in clients { await client.stopped() }
+            await runtime.shutDown()
+            await gateway.die()
+        }
+    }
+
+    @Test func `a runtime that is shut down leaves nothing behind`() async {
+        await #expect(processExitsWith: .success) {
+            let gateway = try await RawGateway()
+            func cycle() async throws {
+                let runtime = ZeroMQRuntime()
+                let client = try makeClient(gateway, runtime)
+                try await client.start()
+                client.stop()
+                await client.stopped()
+                await runtime.shutDown()
+            }
+            for _ in 0..<3 { try await cycle() }
+            try await Task.sleep(for: .milliseconds(200))
+            let before = Use.now()
+            for _ in 0..<10 { try await cycle() }
+            guard try await Use.isAtMost(before) else { exit(1) }
+            await gateway.die()
+        }
+    }
+}
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Testing
+
+/// A gateway in pure values: requests become entries, entries go into a log, and the log is folded into the board.
+struct Desk {
+    /// What a broadcaster is answered, with what the board made of the entry where there was one.
+    enum Reply: Equatable {
+        case recorded(EntryResult)
+        case answered(BroadcastReply.Body)
+
+        var refusal: Refusal? {
+            switch self {
+            case .recorded(.refused(let refusal)), .answered(.refused(let refusal)): refusal
+            default: nil
+            }
+        }
+
+        var notice: Notice? {
+            if case .recorded(.changed(_, let notice)) = self { notice } else { nil }
+        }
+
+        /// In a word, for tables: `available`, `silently`, `unchanged` or the status of a refusal.
+        var word: String {
+            switch self {
+            case .recorded(let result): result.word
+            case .answered(.break): "unchanged"
+            case .answered(.list): "list"
+            case .answered(.refused(let refusal)): refusal.status.name
+            }
+        }
+    }
+
+    var planner = BroadcastPlanner(policy: BreakPolicy())
+    /// How many listeners every stream has.
+    var listeners = 0
+    private(set) var board = Board(epoch: Sample.epoch)
+    private(set) var log: [BreakGroup] = []
+    /// Every notice in the order in which it was sent.
+    private(set) var notices: [StreamNotice] = []
+
+    mutating func ask(_ kind: BroadcastRequest.Kind, at now: Timestamp, by broadcaster: String = "") -> Reply {
+        let request = BroadcastRequest(id: 1, kind: kind)
+        switch self.planner.plan(request, by: broadcaster, on: self.board, at: now, listeners: self.listeners) {
+        case .answer(let body): return .answered(body)
+        case .append(let entry): return .recorded(self.append([entry])[0])
+        }
+    }
+
+    mutating func ask(_ kind: BroadcastRequest.Kind, at seconds: Double) -> Reply {
+        self.ask(kind, at: Sample.at(seconds))
+    }
+
+    /// Does what is due, as often as something is.
+    @discardableResult
+    mutating func tick(at now: Timestamp) -> [EntryResult] {
+        var results: [EntryResult] = []
+        while true {
+            let due = BreakTimers(policy: self.planner.policy)
+                .due(on: self.board, at: now) { [listeners] _ in listeners }
+            guard !due.entries.isEmpty else { return results }
+            results += self.append(due.entries)
+        }
+    }
+
+    @discardableResult
+    mutating func tick(at seconds: Double) -> [EntryResult] { self.tick(at: Sample.at(seconds)) }
+
+    /// Appends one group, as the log would hand it back: through its bytes.
+    @discardableResult
+    mutating func append(_ entries: [BreakEntry]) -> [EntryResult] {
+        let group = must { () throws(WireError) in
+            try BreakGroup(decoding: BreakGroup(entries: entries).encoded())
+        }
+        self.log.append(group)
+        let results = self.board.apply(group, offset: UInt64(self.log.count))
+        for case (.changed(let each, let notice?)) in results {
+            self.notices.append(StreamNotice(stream: each.key.stream, notice: notice))
+        }
+        return results
+    }
+
+    subscript(id: String) -> Break? { self.board[Sample.key(id)] }
+}
+
+extension EntryResult {
+    var word: String {
+        switch self {
+        case .changed(_, let notice?): "\(notice.kind)"
+        case .changed(_, nil): "silently"
+        case .unchanged: "unchanged"
+        case .refused(let refusal): refusal.status.name
+        }
+    }
+}

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Shows that check-imports and check-sources can fail: each offence they look for is made in a small package of its own.
+
+    python3 scripts/checkers_test.py
+"""
+
+import importlib.machinery
+import importlib.util
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+HEADER = "// SPDX-License-Identifier: Apache-2.0\n// Copyright (c) 2026 the Cuecast authors\n"
+
+
+def script(name):
+    """The script of that name as a module."""
+    path = str(Path(__file__).resolve().parent / name)
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+CHECK_IMPORTS = script("check-imports")
+CHECK_SOURCES = script("check-sources")
+
+
+class CheckerTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+class ImportsTests(CheckerTest):
+    def setUp(self):
+        super().setUp()
+        for target in CHECK_IMPORTS.ALLOWED:
+            self.write(f"Sources/{target}/Nothing.swift", "")
+
+    def offences(self, text, path="Sources/GatewayCore/Break.swift"):
+        self.write(path, text)
+        return [line.replace(f"{self.root}/", "") for line in CHECK_IMPORTS.offences(self.root)]
+
+    def test_what_the_table_allows_passes(self):
+        self.assertEqual(self.offences("package import CuecastWire\nimport HeapModule\n"), [])
+
+    def test_every_way_to_write_an_import_is_seen(self):
+        for line in (
+            "import GRDB",
+            "package import GRDB",
+            "  internal import struct GRDB.Row",
+            "@preconcurrency import GRDB",
+            "@_spi(Inner) public import GRDB",
+            "import GRDB.SQL",
+        ):
+            expected = "Sources/GatewayCore/Break.swift:2: GatewayCore may not import GRDB here"
+            self.assertEqual(self.offences(f"\n{line}\n"), [expected], line)
+
+    def test_words_in_comments_and_strings_are_no_imports(self):
+        text = '// import GRDB\n/*\nimport GRDB\n*/\nlet a = """\n    import GRDB\n    """\nimport CuecastWire\n'
+        self.assertEqual(self.offences(text), [])
+        self.assertEqual(len(self.offences(text + "import GRDB\n")), 1)
+
+    def test_a_module_allowed_in_one_folder_is_refused_beside_it(self):
+        metrics = "Sources/GatewayCore/Metrics/Cells.swift"
+        self.assertEqual(self.offences("import Synchronization\n", metrics), [])
+        self.assertEqual(len(self.offences("import Synchronization\n")), 1)
+
+    def test_foundation_may_only_stand_in_for_foundation_essentials(self):
+        path = "Sources/CuecastWire/Coding.swift"
+        text = "#if canImport(FoundationEssentials)\nimport FoundationEssentials\n#else\nimport Foundation\n#endif\n"
+        self.assertEqual(self.offences(text, path), [])
+        self.assertEqual(len(self.offences("import Foundation\n", path)), 1)
+        self.assertEqual(len(self.offences(text + "import Foundation\n", path)), 1)
+        self.write(path, "")
+        self.assertEqual(len(self.offences(text)), 2)
+
+    def test_the_c_library_goes_by_each_of_its_names(self):
+        path = "Sources/ZeroMQ/Clock.swift"
+        for module in ("Glibc", "Musl", "Darwin"):
+            self.assertEqual(self.offences(f"import {module}\n", path), [])
+            self.assertEqual(len(self.offences(f"import {module}\n", "Sources/Cuecast/Clock.swift")), 1)
+            self.write("Sources/Cuecast/Clock.swift", "")
+
+    def test_testable_imports_are_refused(self):
+        self.assertEqual(len(self.offences("@testable import CuecastWire\n")), 1)
+
+    def test_a_target_without_a_row_is_named(self):
+        self.assertIn("has no row for Surprise", "".join(self.offences("", "Sources/Surprise/A.swift")))
+
+    def test_a_row_without_a_target_is_named(self):
+        (self.root / "Sources/ZeroMQ/Nothing.swift").unlink()
+        (self.root / "Sources/ZeroMQ").rmdir()
+        self.assertIn("no target ZeroMQ", "".join(self.offences("")))
+
+    def test_a_package_without_targets_is_no_success(self):
+        self.assertEqual(len(list(CHECK_IMPORTS.offences(self.root / "Sources/ZeroMQ"))), 1 + len(CHECK_IMPORTS.ALLOWED))
+
+
+class SourcesTests(CheckerTest):
+    def offences(self, text, path="Sources/Gateway/A.swift"):
+        self.write(path, text)
+        return list(CHECK_SOURCES.offences(self.root))
+
+    def test_a_file_with_its_header_passes(self):
+        self.assertEqual(self.offences(HEADER), [])
+        self.assertEqual(self.offences("#!/bin/sh\n" + HEADER.replace("//", "#"), "scripts/run"), [])
+        self.assertEqual(self.offences("// swift-tools-version: 6.3\n" + HEADER, "Examples/A/Package.swift"), [])
+
+    def test_a_missing_or_altered_header_is_refused(self):
+        for text in ("", "import A\n", "\n" + HEADER, HEADER.replace("2026", "2025"), HEADER.splitlines()[0]):
+            self.assertEqual(len(self.offences(text)), 1, text)
+        self.assertEqual(len(self.offences("#!/bin/sh\n", "scripts/run")), 2)
+
+    def test_generated_and_built_files_are_left_alone(self):
+        self.write("Sources/Gateway/Kept.swift", HEADER)
+        self.assertEqual(self.offences("", "Sources/CuecastWire/Generated/a.pb.swift"), [])
+        self.assertEqual(self.offences("", "Examples/A/.build/checkouts/B.swift"), [])
+
+    def test_a_promise_without_a_reason_is_refused(self):
+        for promise in ("final class A: @unchecked Sendable {}", "nonisolated(unsafe) let a = 1"):
+            self.assertEqual(len(self.offences(f"{HEADER}\n{promise}\n")), 1)
+            self.assertEqual(len(self.offences(f"{HEADER}\n// Safety:\n{promise}\n")), 1)
+            self.assertEqual(self.offences(f"{HEADER}\n// Safety: never written.\n{promise}\n"), [])
+
+    def test_a_reason_must_be_near(self):
+        promise = "nonisolated(unsafe) let a = 1\n"
+        reason = "// Safety: never written.\n"
+        self.assertEqual(self.offences(f"{HEADER}\n{reason}let b = 1\nlet c = 1\n{promise}"), [])
+        self.assertEqual(len(self.offences(f"{HEADER}\n{reason}let b = 1\nlet c = 1\nlet d = 1\n{promise}")), 1)
+        self.assertEqual(self.offences(f"{HEADER}\n{reason}// a\n// b\n// c\n// d\n{promise}"), [])
+
+    def test_a_promise_in_a_comment_is_none(self):
+        self.assertEqual(self.offences(f"{HEADER}\n// @unchecked Sendable would be wrong here.\n"), [])
+
+    def test_a_package_without_files_is_no_success(self):
+        self.assertEqual(len(list(CHECK_SOURCES.offences(self.root))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

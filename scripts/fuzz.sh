@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
+# Runs the property tests with new seeds again and again: random bytes, spoiled documents, random histories.
+#
+#   scripts/fuzz.sh                10 minutes
+#   scripts/fuzz.sh --seconds N    so long; the run that is under way then is finished
+#
+# Property tests are the suites whose names end in PropertyTests. When one fails its output has the seed:
+# CUECAST_SEED=… swift test --filter … repeats it.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+seconds=600
+case "${1:-}" in
+    "") ;;
+    --seconds) seconds="${2:-}" ;;
+    *) fail 64 "unknown argument '$1'; there is --seconds N" ;;
+esac
+[[ "$seconds" =~ ^[0-9]+$ ]] || fail 64 "--seconds is '$seconds'; it must be a number"
+
+choose_swift_flags
+swift build "${swift_flags[@]}" --build-tests
+log="$scratch/fuzz.log"
+unset CUECAST_SEED
+SECONDS=0
+run=0
+while [ "$run" -eq 0 ] || [ "$SECONDS" -lt "$seconds" ]; do
+    run=$((run + 1))
+    if ! run_tests --filter 'PropertyTests' >"$log" 2>&1; then
+        cat "$log"
+        fail 1 "run $run failed; its seeds are in the output above, which is kept in $log"
+    fi
+done
+echo "fuzz: $run runs of all property tests in $SECONDS s, none failed"

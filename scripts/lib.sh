@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
+# What the scripts share. To be sourced, never run; it leaves the shell in the package's root folder.
+#
+#   CUECAST_SCRATCH_PATH   where builds go; .build unless told
+#   CUECAST_WARNINGS       `error` or `allow`; unless told, warnings are errors with the compiler that the project is
+#                          developed with, and allowed with a newer one, which may warn of what nobody has seen yet
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 70
+
+# The oldest compiler that builds the package, and the one whose warnings are errors.
+readonly swift_version_min="6.3"
+
+# The folder of every build. One folder and one set of flags: other flags would build our modules anew.
+scratch="${CUECAST_SCRATCH_PATH:-.build}"
+
+# Ends the script with a sentence on the error output. Arguments: the exit code, then the sentence.
+fail() {
+    local code="$1"
+    shift
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit "$code"
+}
+
+# The installed compiler's version, such as 6.3.1; nothing where there is none.
+swift_version() {
+    { swift --version 2>/dev/null || true; } | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)+).*/\1/p' | head -n 1
+}
+
+# Whether the first version is the second or newer.
+version_at_least() {
+    [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
+}
+
+# Sets `swift_flags`, the flags of every build and test run.
+# SwiftPM leaves the flag that makes warnings errors out for dependencies, so that theirs never fail a build.
+choose_swift_flags() {
+    swift_flags=(--scratch-path "$scratch")
+    local warnings="${CUECAST_WARNINGS:-}"
+    if [ -z "$warnings" ]; then
+        case "$(swift_version)" in
+            "$swift_version_min" | "$swift_version_min".*) warnings=error ;;
+            *) warnings=allow ;;
+        esac
+    fi
+    case "$warnings" in
+        error) swift_flags+=(-Xswiftc -warnings-as-errors) ;;
+        allow) ;;
+        *) fail 64 "CUECAST_WARNINGS is '$warnings'; it may be 'error' or 'allow'" ;;
+    esac
+}
+
+# Runs the tests that are built, with the arguments given; fails when none ran. Call `choose_swift_flags` and build before.
+run_tests() {
+    local log status=0
+    log="$(mktemp)"
+    # XCTest is not used; without it the output ends with what counts. Not in an `if`: the exit code must be swift's.
+    swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 | tee "$log" || status="$?"
+    if [ "$status" -eq 0 ] && ! grep -Eq 'Test run with [1-9][0-9]* tests?' "$log"; then
+        echo "no test ran" >&2
+        status=1
+    fi
+    rm -f "$log"
+    return "$status"
+}
+
+# Lists our Swift files, one a line, without what was generated or built.
+our_swift_files() {
+    local root roots=(Package.swift)
+    for root in Sources Tests Examples Snippets Benchmarks scripts; do
+        [ -d "$root" ] && roots+=("$root")
+    done
+    find "${roots[@]}" \( -name '.build*' -o -name Generated \) -prune -o -type f -name '*.swift' -print | sort
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
+# Installs what Cuecast needs beside the Swift toolchain. Does nothing, and quickly, when everything is there.
+#
+#   scripts/setup.sh            everything
+#   scripts/setup.sh build      what building and running the gateway needs
+#   scripts/setup.sh test       what the tests need beyond that
+#
+# Knows Debian and its relatives; says what to install on macOS. Needs root or sudo only when something is missing.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq and
+# SQLite, and the libraries that the Swift package manager itself needs.
+build_packages=(
+    binutils ca-certificates g++ git libcurl4 libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata zlib1g-dev
+)
+# Testing: the protobuf compiler, and Debian's own Python with the two libraries of the client without our libraries.
+# Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
+test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq)
+
+check_toolchain() {
+    local version
+    version="$(swift_version)"
+    [ -n "$version" ] || fail 69 "no Swift toolchain found on the PATH; install Swift $swift_version_min or newer" \
+        "from https://www.swift.org/install/linux/ and try again"
+    version_at_least "$version" "$swift_version_min" || fail 69 "Swift $version is too old; install Swift" \
+        "$swift_version_min or newer from https://www.swift.org/install/linux/ (found $(command -v swift))"
+}
+
+# Lists the names of all installed Debian packages, and the names that they stand in for.
+installed_names() {
+    dpkg-query -W -f='${db:Status-Status}, ${Package}, ${Provides}\n' |
+        awk -F ', *' '$1 == "installed" { for (i = 2; i <= NF; i++) { sub(/ .*/, "", $i); if ($i != "") print $i } }'
+}
+
+# Sets `missing` to those of the given Debian packages that are not installed.
+find_missing() {
+    missing=()
+    local names package
+    names="$(installed_names)"
+    for package in "$@"; do
+        grep -Fxq -- "$package" <<<"$names" || missing+=("$package")
+    done
+}
+
+# Runs a command as root: directly, or by sudo, which asks for a password only where somebody can answer.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+install_missing() {
+    echo "setup: missing Debian packages: ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail 77 "these packages need root to be installed, and there is no sudo;" \
+            "as root, run: apt-get install ${missing[*]}"
+        [ -t 0 ] || sudo -n true 2>/dev/null || fail 77 "these packages need root to be installed, and sudo wants a" \
+            "password that nobody can type here; run: sudo apt-get install ${missing[*]}"
+    fi
+    echo "setup: installing them with apt-get"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
+        fail 69 "apt-get update failed; is there a network? Packages still missing: ${missing[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" ||
+        fail 69 "apt-get install failed; packages still missing: ${missing[*]}"
+    find_missing "${missing[@]}"
+    [ "${#missing[@]}" -eq 0 ] || fail 69 "still missing after the installation: ${missing[*]}"
+    echo "setup: installed"
+}
+
+wanted=()
+[ "$#" -gt 0 ] || set -- build test
+for group in "$@"; do
+    case "$group" in
+        build) wanted+=("${build_packages[@]}") ;;
+        test) wanted+=("${test_packages[@]}") ;;
+        *) fail 64 "unknown group '$group'; there are 'build' and 'test'" ;;
+    esac
+done
+
+check_toolchain
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+    find_missing "${wanted[@]}"
+    [ "${#missing[@]}" -eq 0 ] || install_missing
+elif [ "$(uname -s)" = Darwin ]; then
+    echo "setup: this is macOS; if they are missing: brew install zeromq protobuf && pip3 install pyzmq protobuf"
+else
+    echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
+fi
+echo "setup: Swift $(swift_version) and everything else is there"
