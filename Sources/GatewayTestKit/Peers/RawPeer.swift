@@ -38,6 +38,8 @@ package actor RawPeer {
     private var inbox: [Frames] = []
     private var waiters: [Waiter] = []
     private var counter = 0
+    /// How often the connection was lost; counted only after `watchConnection`.
+    package private(set) var disconnections = 0
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.network.thread.asUnownedSerialExecutor()
@@ -71,6 +73,14 @@ package actor RawPeer {
         try self.socket?.connect(endpoint)
         guard self.eager else { return }
         self.attach()
+    }
+
+    /// Counts from now on how often the connection is lost.
+    package func watchConnection() throws {
+        try self.socket?
+            .startMonitor([.disconnected], on: self.network.thread, for: self) { peer, event in
+                if case .disconnected = event.change { peer.disconnections += 1 }
+            }
     }
 
     private func attach() {
