@@ -78,7 +78,10 @@ package actor RequestService: Service, BoardObserver {
             metrics: metrics,
             logger: logger
         )
-        self.breaks = BreakLane(entriesWaitingMax: configuration.entriesWaitingMax)
+        self.breaks = BreakLane(
+            entriesWaitingMax: configuration.entriesWaitingMax,
+            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+        )
         self.handler = handler
         self.log = log
         self.holder = holder
@@ -157,7 +160,9 @@ package actor RequestService: Service, BoardObserver {
 
     /// Hands a record to the log; the answer comes back as an event.
     private func append(
-        _ record: [UInt8], to lane: Lane, as event: @escaping @Sendable (Result<UInt64, EventLogError>) -> Event
+        _ record: [UInt8],
+        to lane: Lane,
+        as event: @escaping @Sendable (Result<UInt64, EventLogError>) -> Event
     ) {
         let metrics = self.metrics
         let handedOver = ContinuousClock.now
