@@ -64,4 +64,4 @@ bench: ## measures; gates nothing
 	@scripts/bench.sh
 
 clean: ## removes everything that was built
-	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-without-zeromq"
+	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq"

@@ -83,8 +83,23 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
-        tests("GatewayTests", ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]),
+        tests(
+            "CuecastBroadcastTests",
+            ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "ZeroMQ", logging]
+        ),
+        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", grdb]),
+        tests(
+            "GatewayHTTPTests",
+            ["GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SQLiteStore", lifecycle, logging]
+        ),
+        tests(
+            "GatewayTests",
+            ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]
+        ),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
-        tests("CuecastZeroMQTests", ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]),
+        tests(
+            "CuecastZeroMQTests",
+            ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]
+        ),
     ]
 )

@@ -15,13 +15,22 @@ set -euo pipefail
 
 readonly committed="Sources/CuecastWire/Generated"
 
+# Builds the plugin for protoc, from the sources of the resolved swift-protobuf, and sets `plugin` to its path.
+# In a scratch folder of its own: building a dependency's product inside the project's folder makes the Swift package
+# manager take that dependency's other products into its plan, and the next build compiles protoc itself, from C++.
+build_plugin() {
+    local sources="$scratch/checkouts/swift-protobuf" flags
+    [ -d "$sources" ] || swift package --scratch-path "$scratch" resolve >&2
+    flags=(--package-path "$sources" --scratch-path "$scratch-generator")
+    swift build "${flags[@]}" --product protoc-gen-swift >&2
+    plugin="$(swift build "${flags[@]}" --show-bin-path)/protoc-gen-swift"
+}
+
 # Generates into the folder given.
 generate() {
-    local out="$1" plugin
+    local out="$1"
     command -v protoc >/dev/null || fail 69 "protoc is missing; install Debian's protobuf-compiler (scripts/setup.sh)"
-    choose_swift_flags
-    swift build "${swift_flags[@]}" --product protoc-gen-swift >&2
-    plugin="$(swift build "${swift_flags[@]}" --show-bin-path)/protoc-gen-swift"
+    build_plugin
     mkdir -p "$out"
     protoc --plugin=protoc-gen-swift="$plugin" --proto_path=proto \
         --swift_out=Visibility=Internal,UseAccessLevelOnImports=true,FileNaming=DropPath:"$out" proto/cuecast/v1/*.proto

@@ -65,6 +65,11 @@ package struct ReportDocument: Codable, Hashable, Sendable {
         package var offset: UInt64
         /// The newest record of the log; absent when the log does not tell.
         package var head: UInt64?
+
+        package init(offset: UInt64, head: UInt64?) {
+            self.offset = offset
+            self.head = head
+        }
     }
 
     /// Newest first.

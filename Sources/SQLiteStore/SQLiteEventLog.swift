@@ -53,7 +53,8 @@ package final class SQLiteEventLog: EventLog {
             writerCacheKiB: 16 * 1_024,
             readerCacheKiB: 2 * 1_024,
             autocheckpointPages: 0,
-            walBytesKept: 2 * limits.checkpointBytes
+            // A cycle writes a little more than what makes it end.
+            walBytesKept: 2 * min(limits.checkpointBytes, 1 << 40)
         )
         let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
         do {
@@ -82,6 +83,17 @@ package final class SQLiteEventLog: EventLog {
 
     /// Why the log takes no appends any more; `nil`: it works.
     package var failure: String? { self.state.withLock(\.failure) }
+
+    /// What `PRAGMA synchronous` reads on the writing connection: 2 (FULL), or the log would not have opened.
+    package func synchronousMode() async throws(EventLogError) -> Int {
+        do {
+            return try await self.connection.write { database, _ in
+                try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1
+            }
+        } catch {
+            throw self.state.withLock(\.refusal) ?? .failed(StoreFile.sentence(error))
+        }
+    }
 
     package func append(
         _ record: [UInt8],

@@ -11,6 +11,8 @@ final class MonitorReader {
     private var frames = FrameBuffer(framesMax: 2)
     /// The monitored socket, where it lives on the reader's thread.
     private let monitored: SocketCore?
+    /// The number of this monitor there: a later one of the same socket is none of its business.
+    private let number: UInt64?
 
     /// The most events that are handled before the other sockets of a polling thread get their turn.
     private static let eventsPerPassMax = 256
@@ -25,11 +27,12 @@ final class MonitorReader {
         self.monitor = monitor
         self.handler = handler
         self.monitored = monitored
+        self.number = monitored?.monitorNumber
     }
 
     deinit {
         // When the polling thread ends first: a monitor that nobody reads would block the I/O thread.
-        self.monitored?.stopMonitor()
+        if let monitored, monitored.monitorNumber == self.number { monitored.stopMonitor() }
         self.monitor.end()
     }
 

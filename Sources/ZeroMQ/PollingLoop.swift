@@ -83,16 +83,14 @@ final class PollingLoop {
         if self.itemsAreStale { self.rebuildItems() }
         let timeout = canWait ? self.pollTimeout() : 0
         let count = unsafe CInt(self.items.count)
-        while true {
-            let ready = unsafe self.items.withUnsafeMutableBufferPointer {
-                unsafe zmq_poll($0.baseAddress, count, timeout)
-            }
-            if ready >= 0 { break }
+        let ready = unsafe self.items.withUnsafeMutableBufferPointer {
+            unsafe zmq_poll($0.baseAddress, count, timeout)
+        }
+        if ready < 0 {
             let code = zmq_errno()
-            // Going round once after a signal is cheaper than computing the timeout again here.
             guard code == EINTR else { SystemCall.trap("zmq_poll", code) }
+            // A signal: the caller comes round again, with a new timeout.
             for index in unsafe self.items.indices { unsafe self.items[index].revents = 0 }
-            break
         }
         return unsafe self.items[0].revents != 0
     }

@@ -37,7 +37,7 @@ extension Socket {
     ///
     /// An empty topic is every message.
     ///
-    /// The publisher learns of it some time later, and nothing says when: see what it must send for that to show.
+    /// The publisher learns of it some time later, and nothing says when.
     ///
     /// - Throws: `invalidArgument` for more than ``topicBytesMax`` bytes, or on another kind of socket.
     package borrowing func subscribe(_ topic: [UInt8]) throws(ZeroMQError) {

@@ -101,7 +101,8 @@ final class SocketCore {
     // Retained because a context may end only after its sockets.
     let context: Context
     private(set) var isClosed = false
-    private(set) var isMonitored = false
+    /// The number of the monitor that runs, if one does.
+    private(set) var monitorNumber: UInt64?
 
     /// The thread that polls the socket, while one does.
     var registration: PollingLoop.Registration?
@@ -131,11 +132,11 @@ final class SocketCore {
         SystemCall.mustSucceed("zmq_close") { unsafe zmq_close(self.handle) }
     }
 
-    func startMonitor(endpoint: String, events: CInt) throws(ZeroMQError) {
+    func startMonitor(_ number: UInt64, endpoint: String, events: CInt) throws(ZeroMQError) {
         try SystemCall.perform("zmq_socket_monitor", detail: endpoint) {
             unsafe zmq_socket_monitor(self.handle, endpoint, events)
         }
-        self.isMonitored = true
+        self.monitorNumber = number
     }
 
     /// Makes `monitorStopped` the last event.
@@ -143,8 +144,7 @@ final class SocketCore {
     /// Without it, closing would still report to a reader that may be gone, and libzmq blocks its I/O thread until
     /// somebody reads.
     func stopMonitor() {
-        guard self.isMonitored, !self.isClosed else { return }
-        self.isMonitored = false
+        guard self.monitorNumber.take() != nil, !self.isClosed else { return }
         SystemCall.mustSucceed("zmq_socket_monitor") { unsafe zmq_socket_monitor(self.handle, nil, 0) }
     }
 }

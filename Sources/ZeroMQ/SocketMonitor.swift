@@ -61,7 +61,7 @@ package final class SocketMonitor: Sendable {
     }
 }
 
-/// Tells the inner endpoints of monitors apart.
+/// Tells monitors, and their inner endpoints, apart.
 private let monitorNumber = Atomic<UInt64>(0)
 
 extension Socket {
@@ -137,12 +137,13 @@ extension Socket {
     /// Starts the monitoring and returns the socket that its events come from.
     private borrowing func startMonitorSocket(_ kinds: SocketEvent.Kinds) throws(ZeroMQError) -> sending Socket {
         self.core.checkThread("startMonitor(_:)")
-        precondition(!self.core.isMonitored, "the socket has a monitor already")
-        let endpoint = "inproc://monitor-\(monitorNumber.wrappingAdd(1, ordering: .relaxed).newValue)"
+        precondition(self.core.monitorNumber == nil, "the socket has a monitor already")
+        let number = monitorNumber.wrappingAdd(1, ordering: .relaxed).newValue
+        let endpoint = "inproc://monitor-\(number)"
         let events = try Socket(.pair, in: self.core.context)
         // No limit, and before connecting: a full queue would block the I/O thread.
         try events.set(.receiveHighWaterMark, to: 0)
-        try self.core.startMonitor(endpoint: endpoint, events: kinds.union(.monitorStopped).rawValue)
+        try self.core.startMonitor(number, endpoint: endpoint, events: kinds.union(.monitorStopped).rawValue)
         // Nothing but a lack of memory can refuse this, and there is no way back: a monitor without a reader blocks.
         do throws(ZeroMQError) {
             try events.connect(endpoint)

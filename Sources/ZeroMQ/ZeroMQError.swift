@@ -39,6 +39,8 @@ extension ZeroMQError {
         package static let addressFamilyNotSupported = Code(rawValue: EAFNOSUPPORT)
         package static let addressInUse = Code(rawValue: EADDRINUSE)
         package static let addressNotAvailable = Code(rawValue: EADDRNOTAVAIL)
+        package static let badAddress = Code(rawValue: EFAULT)
+        package static let badFileDescriptor = Code(rawValue: EBADF)
         package static let brokenPipe = Code(rawValue: EPIPE)
         package static let connectionAborted = Code(rawValue: ECONNABORTED)
         package static let connectionRefused = Code(rawValue: ECONNREFUSED)
@@ -54,6 +56,7 @@ extension ZeroMQError {
         package static let noSuchEndpoint = Code(rawValue: ENOENT)
         package static let noThreadAvailable = Code(rawValue: EMTHREAD)
         package static let notConnected = Code(rawValue: ENOTCONN)
+        package static let notSocket = Code(rawValue: ENOTSOCK)
         package static let notSupported = Code(rawValue: ENOTSUP)
         package static let outOfMemory = Code(rawValue: ENOMEM)
         package static let protocolError = Code(rawValue: EPROTO)
@@ -71,6 +74,8 @@ extension ZeroMQError {
             .addressFamilyNotSupported: "addressFamilyNotSupported",
             .addressInUse: "addressInUse",
             .addressNotAvailable: "addressNotAvailable",
+            .badAddress: "badAddress",
+            .badFileDescriptor: "badFileDescriptor",
             .brokenPipe: "brokenPipe",
             .connectionAborted: "connectionAborted",
             .connectionRefused: "connectionRefused",
@@ -86,6 +91,7 @@ extension ZeroMQError {
             .noSuchEndpoint: "noSuchEndpoint",
             .noThreadAvailable: "noThreadAvailable",
             .notConnected: "notConnected",
+            .notSocket: "notSocket",
             .notSupported: "notSupported",
             .outOfMemory: "outOfMemory",
             .protocolError: "protocolError",

@@ -37,10 +37,12 @@ struct Desk {
     var planner = BroadcastPlanner(policy: BreakPolicy())
     /// How many listeners every stream has.
     var listeners = 0
-    private(set) var board = Board(epoch: Sample.epoch)
+    private(set) var board: Board
     private(set) var log: [BreakGroup] = []
     /// Every notice in the order in which it was sent.
     private(set) var notices: [StreamNotice] = []
+
+    init(_ board: Board = Board(epoch: Sample.epoch)) { self.board = board }
 
     mutating func ask(_ kind: BroadcastRequest.Kind, at now: Timestamp, by broadcaster: String = "") -> Reply {
         let request = BroadcastRequest(id: 1, kind: kind)
@@ -76,7 +78,7 @@ struct Desk {
             try BreakGroup(decoding: BreakGroup(entries: entries).encoded())
         }
         self.log.append(group)
-        let results = self.board.apply(group, offset: UInt64(self.log.count))
+        let results = self.board.apply(group, offset: self.board.offset + 1)
         for case (.changed(let each, let notice?)) in results {
             self.notices.append(StreamNotice(stream: each.key.stream, notice: notice))
         }

@@ -11,6 +11,7 @@ struct ModelGateway {
     struct Break {
         let id: String
         let request: BroadcastRequest.Publish
+        let published: Int64
         let safety: Int64
         var start: Int64?
         var duration: Int64?
@@ -98,6 +99,7 @@ struct ModelGateway {
         var new = Break(
             id: id,
             request: request,
+            published: now,
             safety: 300 * Self.second,
             start: start,
             duration: request.duration.map { $0.inMicroseconds },
@@ -168,11 +170,7 @@ struct ModelGateway {
             if let ended = each.ended, ended <= now { return "unchanged" }
             guard let planned = each.end else { throw Refused(word: "WRONG_STATE") }
             if let start = each.start, at <= start { throw Refused(word: "WRONG_STATE") }
-            if each.request.preStream, let hold = each.hold, let length = each.request.hold?.inMicroseconds,
-                at < hold - length
-            {
-                throw Refused(word: "INVALID")
-            }
+            guard at >= each.published else { throw Refused(word: "INVALID") }
             guard now < planned else { throw Refused(word: "WRONG_STATE") }
             guard at <= planned else { throw Refused(word: "INVALID") }
             let mode = request.endMode ?? each.endMode

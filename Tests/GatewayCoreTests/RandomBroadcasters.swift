@@ -10,6 +10,7 @@ struct RandomBroadcasters {
     /// By the gateway's clock, in whole milliseconds.
     private(set) var now = Sample.t0
     private var sent: [BroadcastRequest.Kind] = []
+    private var published: [BreakKey] = []
 
     init(for test: String) { self.generator = SeededGenerator(for: test) }
 
@@ -22,27 +23,37 @@ struct RandomBroadcasters {
     /// The next request.
     mutating func request() -> BroadcastRequest.Kind {
         if !self.sent.isEmpty, self.generator.number(0...4) == 0 { return self.generator.pick(self.sent.suffix(20)) }
-        let key = Sample.key(
-            self.generator.pick(["a", "b", "c", "d", "e", "f", "g", "h"]) + self.generator.pick(["", "1", "2", "3"]),
-            of: Sample.stream(self.generator.pick(["radio1", "radio10"]))
-        )
         let kind: BroadcastRequest.Kind =
             switch self.generator.number(0...11) {
-            case 0...4: .publish(self.publish(key))
-            case 5, 6: .punch(.init(key: key, start: self.generator.maybe { Self.start(&$0, self.now) }))
-            case 7, 8: .update(self.update(key))
+            case 0...4: .publish(self.publish(self.newKey()))
+            case 5, 6: .punch(.init(key: self.key(), start: self.generator.maybe { Self.start(&$0, self.now) }))
+            case 7, 8: .update(self.update(self.key()))
             case 9, 10:
                 .end(
                     .init(
-                        key: key,
+                        key: self.key(),
                         endMode: self.generator.maybe { $0.pick(EndMode.allCases) },
                         at: self.generator.maybe { self.now + .milliseconds(Int64($0.number(-20_000...40_000))) }
                     )
                 )
-            default: .cancel(key)
+            default: .cancel(self.key())
             }
+        if case .publish(let publish) = kind { self.published.append(publish.key) }
         self.sent.append(kind)
         return kind
+    }
+
+    private mutating func newKey() -> BreakKey {
+        Sample.key(
+            self.generator.pick(["a", "b", "c", "d", "e", "f", "g", "h"]) + self.generator.pick(["", "1", "2", "3"]),
+            of: Sample.stream(self.generator.pick(["radio1", "radio10"]))
+        )
+    }
+
+    /// Most often a break that was published lately.
+    private mutating func key() -> BreakKey {
+        self.published.isEmpty || self.generator.number(0...9) == 0
+            ? self.newKey() : self.generator.pick(self.published.suffix(6))
     }
 
     private mutating func publish(_ key: BreakKey) -> BroadcastRequest.Publish {

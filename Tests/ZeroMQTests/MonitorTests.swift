@@ -135,6 +135,32 @@ struct MonitorTests {
         }
     }
 
+    @Test func `a monitor on a polling thread can be started again before the last one has ended`() async throws {
+        try await withPollingThread { thread in
+            let witness = Witness(on: thread, socket: try Socket(.router, in: self.context))
+            let monitors = try await witness.run { witness in
+                try (0..<3)
+                    .map { number in
+                        witness.stopMonitor()
+                        return try witness.startMonitor([.listening], as: "\(number)")
+                    }
+            }
+            try await witness.run { _ = try $0.socket?.bind(anyPort) }
+            await monitors[0].waitForEnd()
+            await monitors[1].waitForEnd()
+            // The last one runs on, and is told apart by what it reports after the others have ended.
+            try await witness.run { _ = try $0.socket?.bind(anyPort) }
+            await witness.wait(forEntries: 4)
+            await witness.run { $0.socket = nil }
+            await monitors[2].waitForEnd()
+            let log = await witness.log
+            let last = log.filter { $0.hasPrefix("2") }
+            #expect(last == ["2 listening", "2 listening", "2 monitorStopped"])
+            let earlier = log.filter { !$0.hasPrefix("2") }
+            #expect(earlier == ["0 monitorStopped", "1 monitorStopped"])
+        }
+    }
+
     @Test func `a slow handler does not hold up the connections`() async throws {
         // Each listener is an event: more than the 2,000 that two default high-water marks hold.
         let socket = try Socket(.pull, in: self.context)

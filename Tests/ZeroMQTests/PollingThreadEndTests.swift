@@ -133,12 +133,12 @@ struct PollingThreadEndTests {
 
     @Test func `an actor of the thread may stop it`() async throws {
         let thread = try PollingThread(name: "ending")
-        let suicidal = Suicidal(on: thread)
-        await suicidal.end()
-        #expect(await suicidal.hasSurvived)
+        let stopper = Stopper(on: thread)
+        await stopper.end()
+        #expect(await stopper.hasSurvived)
     }
 
-    actor Suicidal {
+    actor Stopper {
         private let thread: PollingThread
         private(set) var hasSurvived = false
 

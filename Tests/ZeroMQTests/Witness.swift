@@ -65,6 +65,23 @@ actor Witness {
         self.socket = consume socket
     }
 
+    /// Notes the events of the socket, as the monitor of this name.
+    func startMonitor(_ kinds: SocketEvent.Kinds, as name: String) throws -> SocketMonitor {
+        guard let socket = self.socket.take() else { throw CancellationError() }
+        let monitor = try socket.startMonitor(kinds, on: self.thread, for: self) { witness, event in
+            witness.note("\(name) \(String("\(event.change)".prefix { $0 != "(" }))")
+        }
+        self.socket = consume socket
+        return monitor
+    }
+
+    /// Ends the monitor of the socket.
+    func stopMonitor() {
+        guard let socket = self.socket.take() else { return }
+        socket.stopMonitor()
+        self.socket = consume socket
+    }
+
     /// Keeps a job of this actor waiting at all times until the task is cancelled.
     func spin() async {
         while !Task.isCancelled { await Task.yield() }

@@ -209,6 +209,8 @@ extension BroadcastClient {
             longest: self.configuration.retryDelayMax
         )
         var generator = SystemRandomNumberGenerator()
+        /// Why the last connection was lost or not made.
+        var reason: String?
         while true {
             let outcome = await self.channel.attempt(id, frame, until: min(.now + attemptTimeout, deadline))
             let failure: AttemptFailure
@@ -220,12 +222,14 @@ extension BroadcastClient {
                 failure = AttemptFailure(
                     error: wasSent
                         ? .timedOut(after: kind.isRepeatable ? timeout : attemptTimeout)
-                        : .unreachable(reason: "no connection was made in time"),
+                        // The last attempt may be too short to find out again what an earlier one did.
+                        : .unreachable(reason: reason ?? "no connection was made in time"),
                     mayRepeat: !wasSent || kind.isRepeatable
                 )
-            case .disconnected(let reason, let wasSent):
+            case .disconnected(let why, let wasSent):
+                reason = why
                 failure = AttemptFailure(
-                    error: .unreachable(reason: reason),
+                    error: .unreachable(reason: why),
                     mayRepeat: !wasSent || kind.isRepeatable
                 )
             case .unreadable(let sentence): throw .unreadableReply(reason: sentence)

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Dispatch
+package import GatewayCore
+import Synchronization
+
+/// An event log in memory: durable as long as somebody keeps it.
+///
+/// It is the reference for what the protocol means: everything is in plain arrays under one lock.
+package final class InMemoryEventLog: EventLog {
+    fileprivate struct LaneState {
+        /// The newest offset.
+        var head: UInt64 = 0
+        /// The records that are kept: those at the end, up to `head`.
+        var records: [LoggedRecord] = []
+        var snapshot: LaneSnapshot?
+
+        var firstKept: UInt64 { self.head + 1 - UInt64(self.records.count) }
+    }
+
+    fileprivate struct State {
+        var lanes: [Lane: LaneState] = [:]
+        var isClosed = false
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var counter: UInt64 = 0
+    }
+
+    fileprivate enum Look {
+        case records([LoggedRecord])
+        case pruned(firstKept: UInt64)
+        case nothingYet
+        case nothingMore
+    }
+
+    package let epoch: UInt64
+    private let state: Mutex<State>
+    private let answers = DispatchQueue(label: "in-memory-log")
+
+    /// An empty log.
+    package init() {
+        self.epoch = .random(in: 1 ... .max)
+        self.state = Mutex(State())
+    }
+
+    private init(epoch: UInt64, lanes: [Lane: LaneState]) {
+        self.epoch = epoch
+        self.state = Mutex(State(lanes: lanes))
+    }
+
+    /// The same history in a log that is open, as after a restart.
+    package func reopened() -> InMemoryEventLog {
+        InMemoryEventLog(epoch: self.epoch, lanes: self.state.withLock(\.lanes))
+    }
+
+    package func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        let (result, waiting) = self.state.withLock { state -> (Result<UInt64, EventLogError>, [Waiter]) in
+            guard !state.isClosed else { return (.failure(.closed), []) }
+            let offset = state.lanes[lane, default: LaneState()].head + 1
+            state.lanes[lane, default: LaneState()].records.append(LoggedRecord(offset: offset, bytes: record))
+            state.lanes[lane, default: LaneState()].head = offset
+            // In the lock, so that answers come in the order of the offsets.
+            self.answers.async { done(.success(offset)) }
+            return (.success(offset), state.takeWaiting())
+        }
+        if case .failure = result { self.answers.async { done(result) } }
+        for each in waiting { each.resume() }
+    }
+
+    package func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        while true {
+            let look = self.state.withLock { state in
+                state.look(lane, after: offset, recordsMax: max(1, recordsMax), bytesMax: bytesMax)
+            }
+            switch look {
+            case .records(let records): return records
+            case .pruned(let firstKept): throw .pruned(lane: lane, firstKept: firstKept)
+            case .nothingMore: return []
+            case .nothingYet:
+                if Task.isCancelled { return [] }
+                await self.waitForRecord(in: lane, after: offset)
+            }
+        }
+    }
+
+    /// Returns when something has changed, or the task is cancelled.
+    private func waitForRecord(in lane: Lane, after offset: UInt64) async {
+        let id = self.state.withLock { state in
+            state.counter += 1
+            return state.counter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = self.state.withLock { state in
+                    let head = state.lanes[lane]?.head ?? 0
+                    guard !state.isClosed, offset >= head, !Task.isCancelled else { return false }
+                    state.waiting[id] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            self.state.withLock { $0.waiting.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    package func head(of lane: Lane) async throws(EventLogError) -> UInt64 {
+        try self.open { $0.lanes[lane]?.head ?? 0 }
+    }
+
+    package func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
+        let head = try await self.head(of: lane)
+        guard snapshot.offset <= head else {
+            throw .failed("a snapshot of the lane \(lane) at \(snapshot.offset) is ahead of its head \(head)")
+        }
+        try self.open { state in
+            if let kept = state.lanes[lane]?.snapshot, kept.offset > snapshot.offset { return }
+            state.lanes[lane, default: LaneState()].snapshot = snapshot
+        }
+    }
+
+    package func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
+        try self.open { $0.lanes[lane]?.snapshot }
+    }
+
+    package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
+        try self.open { state in state.lanes[lane]?.records.removeAll { $0.offset <= offset } }
+    }
+
+    package func close() async {
+        let waiting = self.state.withLock { state in
+            state.isClosed = true
+            return state.takeWaiting()
+        }
+        for each in waiting { each.resume() }
+    }
+
+    private func open<Value: Sendable>(_ body: (inout State) -> Value) throws(EventLogError) -> Value {
+        let value: Value? = self.state.withLock { state in state.isClosed ? nil : body(&state) }
+        guard let value else { throw .closed }
+        return value
+    }
+}
+
+private typealias Waiter = CheckedContinuation<Void, Never>
+
+extension InMemoryEventLog.State {
+    fileprivate mutating func takeWaiting() -> [Waiter] {
+        defer { self.waiting = [:] }
+        return Array(self.waiting.values)
+    }
+
+    fileprivate func look(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) -> InMemoryEventLog.Look {
+        guard let state = self.lanes[lane], offset < state.head else {
+            return self.isClosed ? .nothingMore : .nothingYet
+        }
+        guard offset + 1 >= state.firstKept else { return .pruned(firstKept: state.firstKept) }
+        var records: [LoggedRecord] = []
+        var bytes = 0
+        for record in state.records where record.offset > offset {
+            records.append(record)
+            bytes += record.bytes.count
+            if records.count == recordsMax || bytes >= bytesMax { break }
+        }
+        return .records(records)
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import GatewayCore
+import GatewayHTTP
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Books that a test wrote.
+struct WrittenBooks: Ledger {
+    /// Newest first.
+    var breaks: [Report.Break] = []
+    var failure: LedgerError?
+
+    func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 { 0 }
+    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) { throw .closed }
+    func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError) { throw .closed }
+    func checkpoint() async throws(LedgerError) -> [Lane: UInt64] { [:] }
+    func audit() async throws(LedgerError) -> [String] { [] }
+    func prune(
+        rowsOfBreaksEndedBefore rowsLimit: Timestamp,
+        totalsBefore totalsLimit: Timestamp
+    ) async throws(LedgerError) -> [BreakNumber] { [] }
+    func close() async {}
+
+    func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
+        if let failure { throw failure }
+        let found = self.breaks.filter { each in
+            (query.stream == nil || each.summary.key.stream == query.stream)
+                && (query.breakID == nil || each.summary.key.id == query.breakID)
+                && query.before.map { each.summary.number < $0 } ?? true
+        }
+        return Report(
+            breaks: Array(found.prefix(query.limit)),
+            offsets: [.breaks: 3, .acknowledgements(0): 17],
+            more: found.count > query.limit
+        )
+    }
+}
+
+/// A log of which only the heads are asked.
+struct LogHeads: EventLog {
+    let epoch: UInt64 = 7
+    var heads: [Lane: UInt64]
+
+    func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) { done(.failure(.closed)) }
+    func read(
+        _ lane: Lane,
+        after offset: UInt64,
+        recordsMax: Int,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [LoggedRecord] { throw .closed }
+    func head(of lane: Lane) async throws(EventLogError) -> UInt64 {
+        guard let head = self.heads[lane] else { throw .closed }
+        return head
+    }
+    func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) { throw .closed }
+    func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? { nil }
+    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) { throw .closed }
+    func close() async {}
+}
+
+/// What a server of a test is made of.
+struct Parts: Sendable {
+    var configuration = GatewayHTTPConfiguration(host: "127.0.0.1", port: 0)
+    var books = WrittenBooks()
+    var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
+    var metrics = MetricRegistry()
+    var missing: [String] = []
+    var board = Board(epoch: 7)
+
+    static let now = Timestamp(microseconds: 1_700_000_000_000_000)
+
+    func service(bound: @escaping @Sendable (String) async -> Void) -> GatewayHTTPService {
+        let parts = self
+        return GatewayHTTPService(
+            configuration: self.configuration,
+            ledger: self.books,
+            log: LogHeads(heads: self.heads),
+            metrics: self.metrics,
+            missing: { parts.missing },
+            board: { parts.board },
+            now: { Self.now },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            bound: bound
+        )
+    }
+
+    /// Runs a server while `body` runs, then ends it gracefully.
+    func serve(_ body: @escaping @Sendable (HTTPPeer) async throws -> Void) async throws {
+        let (addresses, sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
+        let service = self.service { address in
+            sink.yield(address)
+            sink.finish()
+        }
+        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        let group = ServiceGroup(services: [service], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            for await address in addresses { try await body(HTTPPeer(address: address)) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+}
+
+/// A client that sends exactly the bytes that it is given.
+struct HTTPPeer: Sendable {
+    struct Answer: Sendable {
+        let status: Int
+        let headers: [String: String]
+        let body: String
+
+        /// The body as one of the documents.
+        func decoded<Document: Decodable>(as type: Document.Type = Document.self) throws -> Document {
+            try JSONDecoder().decode(type, from: Data(self.body.utf8))
+        }
+    }
+
+    struct Failure: Error {
+        let what: String
+    }
+
+    let address: String
+
+    func get(_ target: String, method: String = "GET") async throws -> Answer {
+        try await self.send("\(method) \(target) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+    }
+
+    /// Sends, and reads until the server closes.
+    func send(_ request: String) async throws -> Answer {
+        let bytes = try await self.exchange(Array(request.utf8))
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { throw Failure(what: "no head in: \(text.prefix(200))") }
+        let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
+        guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw Failure(what: "no status in: \(lines[0])")
+        }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+        }
+        return Answer(status: status, headers: headers, body: String(text[end.upperBound...]))
+    }
+
+    /// All bytes until the server closes; on a thread of its own, because it blocks.
+    func exchange(_ bytes: [UInt8]) async throws -> [UInt8] {
+        let port = self.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try Self.blockingExchange(bytes, port: port) })
+            }
+        }
+    }
+
+    private static func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> [UInt8] {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(what: "socket") }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let connected = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { throw Failure(what: "connect: \(errno)") }
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes[sent...]
+                .withUnsafeBytes { buffer in
+                    unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+                }
+            // The server may refuse before it has read everything: its answer is still there to be read.
+            guard count > 0 else { break }
+            sent += count
+        }
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+                unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            }
+            guard count > 0 else { return received }
+            received += buffer[..<count]
+        }
+    }
+}

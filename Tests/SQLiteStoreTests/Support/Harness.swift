@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import GatewayTestKit
+import SQLiteStore
+
+/// The stores that keep one contract.
+enum StoreKind: String, CaseIterable, Sendable {
+    case inMemory
+    case sqlite
+    /// SQLite behind the wrapper that can fail, which does not.
+    case wrapped
+}
+
+/// Opens an event log, closes it, and opens it again.
+struct LogHarness: ~Copyable {
+    private let kind: StoreKind
+    private let directory: TemporaryDirectory
+    private var inMemory: InMemoryEventLog?
+    private var current: (any EventLog)?
+
+    init(_ kind: StoreKind) throws {
+        self.kind = kind
+        self.directory = try TemporaryDirectory()
+    }
+
+    /// Closes the log that is open, and opens it anew.
+    mutating func open() async throws -> any EventLog {
+        await self.current?.close()
+        self.current = nil
+        let log: any EventLog
+        switch self.kind {
+        case .inMemory:
+            let next = self.inMemory?.reopened() ?? InMemoryEventLog()
+            self.inMemory = next
+            log = next
+        case .sqlite: log = try SQLiteEventLog(in: StoreDirectory(path: self.directory.path))
+        case .wrapped:
+            log = FailingEventLog(try SQLiteEventLog(in: StoreDirectory(path: self.directory.path)))
+        }
+        self.current = log
+        return log
+    }
+
+    consuming func close() async { await self.current?.close() }
+}
+
+/// Opens a ledger, closes it, and opens it again.
+struct LedgerHarness: ~Copyable {
+    private let kind: StoreKind
+    private let directory: TemporaryDirectory
+    private var inMemory: InMemoryLedger?
+    private var current: (any Ledger)?
+
+    init(_ kind: StoreKind) throws {
+        self.kind = kind
+        self.directory = try TemporaryDirectory()
+    }
+
+    /// Closes the ledger that is open, and opens it anew.
+    mutating func open() async throws -> any Ledger {
+        await self.current?.close()
+        self.current = nil
+        let ledger: any Ledger
+        switch self.kind {
+        case .inMemory:
+            let next = self.inMemory?.reopened() ?? InMemoryLedger()
+            self.inMemory = next
+            ledger = next
+        case .sqlite: ledger = try SQLiteLedger(in: StoreDirectory(path: self.directory.path))
+        case .wrapped: ledger = FailingLedger(try SQLiteLedger(in: StoreDirectory(path: self.directory.path)))
+        }
+        self.current = ledger
+        return ledger
+    }
+
+    consuming func close() async { await self.current?.close() }
+}
+
+extension EventLog {
+    /// Everything that is in a lane now.
+    func everything(
+        in lane: Lane,
+        after offset: UInt64 = 0,
+        recordsMax: Int = 100
+    ) async throws(EventLogError) -> [LoggedRecord] {
+        let head = try await self.head(of: lane)
+        var records: [LoggedRecord] = []
+        while (records.last?.offset ?? offset) < head {
+            records += try await self.read(
+                lane,
+                after: records.last?.offset ?? offset,
+                recordsMax: recordsMax,
+                bytesMax: .max
+            )
+        }
+        return records
+    }
+}
