@@ -238,7 +238,8 @@ struct ConfigurationTests {
             flags: ["notices": endpoint, "requests": endpoint, "broadcast": endpoint, "http": "none"]
         )
         configuration.ioThreads = 1
-        try await withGateway(configuration: configuration, log: MemoryLog(), ledger: ListeningLedger()) { running in
+        try await withGateway(configuration: configuration, log: InMemoryEventLog(), ledger: InMemoryLedger()) {
+            running in
             #expect(!running.endpoints.notices.hasSuffix("*"))
             let joined = try await running.listener().join()
             #expect(joined.kind == .snapshot)
@@ -252,7 +253,11 @@ struct ConfigurationTests {
                 var configuration = GatewayConfiguration.forTests
                 configuration.requests = running.endpoints.requests
                 let error = await #expect(throws: (any Error).self) {
-                    try await withGateway(configuration: configuration, log: MemoryLog(), ledger: ListeningLedger()) {
+                    try await withGateway(
+                        configuration: configuration,
+                        log: InMemoryEventLog(),
+                        ledger: InMemoryLedger()
+                    ) {
                         _ in
                     }
                 }

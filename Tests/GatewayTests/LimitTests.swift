@@ -35,7 +35,7 @@ struct LimitTests {
             station.log.set(.breaks, .passing)
             for id in accepted { #expect(try await broadcaster.reply(to: id).info?.state == .cued) }
             #expect(try await broadcaster.reply(to: send(6)).info?.state == .cued)
-            #expect(try station.memory.breakGroups.map(\.entries.count).prefix(2) == [1, 5])
+            #expect(try await station.memory.breakGroups().map(\.entries.count).prefix(2) == [1, 5])
         }
     }
 
@@ -80,7 +80,7 @@ struct LimitTests {
 
             self.station.log.set(.breaks, .passing)
             for id in accepted { #expect(try await broadcaster.reply(to: id).info?.state == .cued) }
-            let sizes = try self.station.memory.breakGroups.map(\.entries.count)
+            let sizes = try await self.station.memory.breakGroups().map(\.entries.count)
             #expect(sizes.reduce(0, +) == fitting + 1)
             #expect(sizes.allSatisfy { $0 * bytes <= 8 * 1_048_576 })
         }
@@ -94,7 +94,7 @@ struct LimitTests {
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let batch = try await listener.batch(of: "b")
             let acknowledgement = try listener.acknowledgement(of: batch, of: "b")
-            try await until("the delivery is recorded") { try !station.memory.acknowledgementGroups.isEmpty }
+            try await until("the delivery is recorded") { try await !station.memory.acknowledgementGroups().isEmpty }
             let before = station.log.appendCount(of: Self.lane)
             station.log.set(Self.lane, .holding)
             var accepted = [try await listener.send(acknowledgement)]
@@ -123,7 +123,7 @@ struct LimitTests {
             #expect(running.metrics.value(.limitsHit, .limit("deliveriesWaitingMax")) == 1)
             station.log.set(Self.lane, .passing)
             try await until("all are recorded") {
-                try station.memory.acknowledgementGroups.flatMap(\.deliveries).count == 4
+                try await station.memory.acknowledgementGroups().flatMap(\.deliveries).count == 4
             }
             _ = try await listener.batch(of: "b")
         }
