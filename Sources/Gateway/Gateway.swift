@@ -81,9 +81,9 @@ package struct Gateway: Sendable {
         let broadcast = try GatewaySocket.broadcast.make(in: context)
         let broadcastMonitor = try monitors.watch(broadcast, .broadcast)
         self.endpoints = Endpoints(
-            notices: try notices.bind(configuration.notices),
-            requests: try requests.bind(configuration.requests),
-            broadcast: try broadcast.bind(configuration.broadcast)
+            notices: try notices.bind(configured: configuration.notices),
+            requests: try requests.bind(configured: configuration.requests),
+            broadcast: try broadcast.bind(configured: configuration.broadcast)
         )
 
         let noticeThread = try PollingThread(name: "cuecast-notices")

@@ -44,6 +44,16 @@ enum GatewaySocket {
     }
 }
 
+extension Socket {
+    /// Binds to an endpoint of the configuration, which may say `localhost`: libzmq binds to numbers and interfaces only.
+    borrowing func bind(configured endpoint: String) throws(ZeroMQError) -> String {
+        let name = "tcp://localhost:"
+        return try self.bind(
+            endpoint.hasPrefix(name) ? "tcp://127.0.0.1:" + endpoint.dropFirst(name.count) : endpoint
+        )
+    }
+}
+
 /// Counts the connections of each socket.
 struct ConnectionMonitors {
     let metrics: MetricRegistry

@@ -60,6 +60,7 @@ package struct Socket: ~Copyable {
     @discardableResult
     package borrowing func bind(_ endpoint: String) throws(ZeroMQError) -> String {
         self.core.checkThread("bind(_:)")
+        try self.allowIPv6(for: endpoint)
         try SystemCall.perform("zmq_bind", detail: endpoint) { unsafe zmq_bind(self.handle, endpoint) }
         return try self.get(.lastEndpoint)
     }
@@ -72,7 +73,13 @@ package struct Socket: ~Copyable {
     /// - Throws: `invalidArgument` for an endpoint that cannot be read. That nobody answers there is not an error.
     package borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
         self.core.checkThread("connect(_:)")
+        try self.allowIPv6(for: endpoint)
         try SystemCall.perform("zmq_connect", detail: endpoint) { unsafe zmq_connect(self.handle, endpoint) }
+    }
+
+    /// libzmq reads an address in brackets only when it is told beforehand; for names it would then prefer IPv6.
+    private borrowing func allowIPv6(for endpoint: String) throws(ZeroMQError) {
+        if endpoint.hasPrefix("tcp://[") { try self.set(.ipv6, to: true) }
     }
 
     /// Ends the connection to `endpoint` and drops what is queued for it.

@@ -27,7 +27,7 @@ struct DurabilityTests {
         try await running.broadcaster().publish("b", duration: .seconds(30))
         let batch = try await listener.batch(of: "b")
         // The delivery's own group is through before anything is held back.
-        try await until("the delivery is recorded") { try !self.station.memory.acknowledgementGroups.isEmpty }
+        try await until("the delivery is recorded") { try await !self.station.memory.acknowledgementGroups().isEmpty }
         return (listener, try listener.acknowledgement(of: batch, of: "b"))
     }
 
@@ -78,7 +78,7 @@ struct DurabilityTests {
                 #expect(try await connection.reply(to: id).body == .acknowledged(recorded: 2))
             }
             #expect(self.station.log.appendCount(of: Self.lane) == before + 2)
-            #expect(try self.station.memory.acknowledgementGroups.suffix(2).map(\.requests.count) == [1, 200])
+            #expect(try await self.station.memory.acknowledgementGroups().suffix(2).map(\.requests.count) == [1, 200])
         }
     }
 
@@ -98,7 +98,7 @@ struct DurabilityTests {
             for (connection, id) in waiting {
                 #expect(try await connection.reply(to: id).body == .acknowledged(recorded: 2))
             }
-            let sizes = try self.station.memory.acknowledgementGroups.map(\.requests.count)
+            let sizes = try await self.station.memory.acknowledgementGroups().map(\.requests.count)
             #expect(sizes.reduce(0, +) == 4_500)
         }
     }
@@ -106,7 +106,7 @@ struct DurabilityTests {
     @Test func `what the log failed is not confirmed, and its deliveries are recorded later`() async throws {
         try await self.station.run { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
-            let recorded = try self.station.memory.acknowledgementGroups.count
+            let recorded = try await self.station.memory.acknowledgementGroups().count
             self.station.log.set(Self.lane, .failing)
 
             let refusal = try #require(try await listener.ask(acknowledgement).refusal)
@@ -122,17 +122,18 @@ struct DurabilityTests {
             let attempts = self.station.log.appendCount(of: Self.lane)
             try await Task.sleep(for: .seconds(2))
             #expect(self.station.log.appendCount(of: Self.lane) - attempts <= 4)
-            #expect(try self.station.memory.acknowledgementGroups.count == recorded)
+            #expect(try await self.station.memory.acknowledgementGroups().count == recorded)
 
             self.station.log.set(Self.lane, .passing)
             let session = second.session
             try await until("the delivery is recorded") {
-                try self.station.memory.acknowledgementGroups.flatMap(\.deliveries).map(\.session).contains(session)
+                try await self.station.memory.acknowledgementGroups().flatMap(\.deliveries).map(\.session)
+                    .contains(session)
             }
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
-            let deliveries = try self.station.memory.acknowledgementGroups.flatMap(\.deliveries)
+            let deliveries = try await self.station.memory.acknowledgementGroups().flatMap(\.deliveries)
             #expect(deliveries.count == 2)
-            #expect(try self.station.memory.acknowledgementGroups.flatMap(\.requests).count == 1)
+            #expect(try await self.station.memory.acknowledgementGroups().flatMap(\.requests).count == 1)
         }
     }
 
@@ -200,16 +201,17 @@ struct DurabilityTests {
     }
 
     @Test func `a ledger that fails is tried again and loses nothing`() async throws {
-        self.station.ledger.fail(times: 2)
-        try await self.station.run { running in
+        let ledger = FailingLedger(InMemoryLedger())
+        ledger.fail(.apply)
+        ledger.fail(.record)
+        try await withGateway(configuration: self.station.configuration, log: self.station.log, ledger: ledger) {
+            running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
-            try await until("the ledger has everything") {
-                self.station.ledger.postings.flatMap(\.outcomes).count == 2 && self.station.ledger.breaks.count == 1
-            }
+            let books = try await running.books { $0.total.played == 2 && !$0.breaks.isEmpty }
+            #expect(books.total.delivered == 2)
+            #expect(books.balances)
             #expect(running.metrics.value(.ledgerFailures) == 2)
-            let offsets = self.station.ledger.postings.map(\.offset)
-            #expect(offsets == Array(1...UInt64(offsets.count)))
         }
     }
 

@@ -10,15 +10,14 @@ import Testing
 /// One break from publication to the last acknowledgement, and every kind of request, over real sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct HappyPathTests {
-    let log = MemoryLog()
-    let ledger = ListeningLedger()
+    let station = Station()
 
     @Test func `a break is published, announced, fetched, acknowledged and in the books`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let listener = try await running.listener()
             let joined = try await listener.join()
             #expect(joined.kind == .snapshot)
-            #expect(joined.head == Position(epoch: self.log.epoch, sequence: 0))
+            #expect(joined.head == Position(epoch: self.station.log.epoch, sequence: 0))
             #expect(joined.notices.isEmpty)
             #expect(joined.instance == running.gateway.instance)
 
@@ -29,7 +28,7 @@ struct HappyPathTests {
 
             let notice = try await listener.notice()
             #expect(notice.kind == .available)
-            #expect(notice.position == Position(epoch: self.log.epoch, sequence: 1))
+            #expect(notice.position == Position(epoch: self.station.log.epoch, sequence: 1))
             #expect(notice.breakID == (try BreakID("first")))
             #expect(notice.start == info.start)
             #expect(notice.duration == .seconds(30))
@@ -43,20 +42,20 @@ struct HappyPathTests {
             let reply = try await listener.ask(listener.acknowledgement(of: batch, of: "first"))
             #expect(reply.body == .acknowledged(recorded: 2))
 
-            let session = listener.session
-            try await until("the ledger has both outcomes") { self.ledger.postings.flatMap(\.outcomes).count == 2 }
-            let postings = self.ledger.postings
-            #expect(postings.flatMap(\.deliveries).map(\.session) == [session])
-            #expect(postings.flatMap(\.outcomes).map(\.outcome.kind) == [.played, .played])
-            #expect(postings.flatMap(\.outcomes).map(\.ordinal) == [0, 1])
-            try await until("the ledger knows the break") {
-                self.ledger.breaks[BreakKey(stream: try StreamID("radio1"), id: try BreakID("first"))] != nil
-            }
+            // The delivery and both outcomes, once each.
+            let books = try await running.books { $0.total.played == 2 }
+            #expect(books.breaks.map(\.summary.key) == [try .of("radio1", "first")])
+            #expect(books.breaks.first?.sessions == 1)
+            #expect(books.total.delivered == 2)
+            #expect(books.total.unknown == 0)
+            #expect(books.total.heardMilliseconds == 30_000)
+            #expect(books.balances)
+            #expect(try await running.ledger.audit() == [])
         }
     }
 
     @Test func `time and leave are answered, and a listener that left does not count`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let listener = try await running.listener()
             _ = try await listener.join()
             try await until("the listener counts") { running.metrics.value(.listeners) == 1 }
@@ -73,7 +72,7 @@ struct HappyPathTests {
     }
 
     @Test func `listeners of one stream hear nothing of a stream whose id only begins the same`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let listener = try await running.listener(of: "radio1")
             let other = try await running.listener(of: "radio10")
             let broadcaster = try await running.broadcaster()
@@ -91,7 +90,7 @@ struct HappyPathTests {
     }
 
     @Test func `the same publication again is the same break, without a second notice`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let listener = try await running.listener()
             let broadcaster = try await running.broadcaster()
             let first = try await broadcaster.publish("twice")
@@ -107,7 +106,7 @@ struct HappyPathTests {
     }
 
     @Test func `two publications of the same break sent at once get the same answer`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let broadcaster = try await running.broadcaster()
             let publish = BroadcastRequest.Kind.publish(
                 BroadcastRequest.Publish(
@@ -132,7 +131,7 @@ struct HappyPathTests {
     }
 
     @Test func `an acknowledgement sent again is confirmed again`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("again")
             let batch = try await listener.batch(of: "again")
@@ -140,11 +139,15 @@ struct HappyPathTests {
             for _ in 0..<3 {
                 #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
             }
+            let books = try await running.books { $0.total.repeats == 4 }
+            #expect(books.total.ignored == 2)
+            #expect(books.total.ignoredBy == [.user: 2])
+            #expect(books.balances)
         }
     }
 
     @Test func `breaks are listed page by page`() async throws {
-        try await withGateway(log: self.log, ledger: self.ledger) { running in
+        try await self.station.run { running in
             let broadcaster = try await running.broadcaster()
             for stream in ["one", "two"] {
                 for index in 0..<3 {

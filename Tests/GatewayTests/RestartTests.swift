@@ -121,11 +121,11 @@ struct RestartTests {
         #expect(fromSnapshot == kept)
 
         // A log that says it has no snapshot is read from the beginning.
-        let whole = MemoryLog(epoch: self.station.log.epoch)
-        for group in try self.station.memory.breakGroups {
+        let whole = ControlledLog(InMemoryEventLog(), epoch: self.station.log.epoch)
+        for group in try await self.station.memory.breakGroups() {
             _ = try await whole.append(group.encoded(), to: .breaks)
         }
-        let fromRecords = try await withGateway(log: whole, ledger: ListeningLedger()) { $0.board }
+        let fromRecords = try await withGateway(log: whole, ledger: InMemoryLedger()) { $0.board }
         #expect(fromRecords == kept)
     }
 }

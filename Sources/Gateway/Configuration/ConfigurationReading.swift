@@ -32,8 +32,9 @@ extension GatewayConfiguration {
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "cuecast"),
         ]
         if let file {
-            let values = try Self.values(ofFile: file)
+            var values = try Self.values(ofFile: file)
             for key in values.keys.sorted() where !ConfigurationTable.rows.contains(where: { $0.key == key }) {
+                values[key] = nil
                 faults.append(ConfigurationFault(key: key, reason: "there is no such key"))
             }
             providers.append(
@@ -55,7 +56,8 @@ extension GatewayConfiguration {
                 faults.append(ConfigurationFault(key: row.key, reason: reason))
             }
         }
-        faults += configuration.remoteFaults
+        let wrong = Set(faults.map(\.key))
+        faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
     }

@@ -43,8 +43,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var timerRecheck: Duration = .seconds(1)
     /// The most requests of broadcasters that wait for the log; more are refused until it has caught up.
     ///
-    /// For tests, as are the next two.
+    /// For tests, as are the next ones.
     package var entriesWaitingMax = 10_000
+    /// The most bytes of such requests.
+    package var entryBytesWaitingMax = 64 * 1_048_576
     /// The most acknowledgements that wait for the log; more are refused until it has caught up.
     package var acknowledgementsWaitingMax = 20_000
     /// The most deliveries that wait for the log; batches are refused until it has caught up.

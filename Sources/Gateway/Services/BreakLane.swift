@@ -29,7 +29,7 @@ struct BreakLane {
     /// A group is not made larger than this, except by its first entry.
     static let groupBytesMax = 8 * 1_048_576
     /// The most bytes of requests that wait for the log; more are refused until it has caught up.
-    static let entryBytesWaitingMax = 64 * 1_048_576
+    let entryBytesWaitingMax: Int
     /// The most entries that wait for the log; more are refused until it has caught up.
     let entriesWaitingMax: Int
 
@@ -45,7 +45,8 @@ struct BreakLane {
     private var early: [UInt64: [EntryResult]] = [:]
     private var counter: UInt64 = 0
 
-    init(entriesWaitingMax: Int) {
+    init(entriesWaitingMax: Int, entryBytesWaitingMax: Int) {
+        self.entryBytesWaitingMax = entryBytesWaitingMax
         self.entriesWaitingMax = entriesWaitingMax
     }
 
@@ -61,7 +62,7 @@ struct BreakLane {
     /// Takes an entry, unless too many wait already: then it says which limit is reached.
     mutating func add(_ member: Member) -> ReachedLimit? {
         guard self.gathered.count < self.entriesWaitingMax else { return "entriesWaitingMax" }
-        guard self.gatheredBytes + member.bytes <= Self.entryBytesWaitingMax else { return "entryBytesWaitingMax" }
+        guard self.gatheredBytes + member.bytes <= self.entryBytesWaitingMax else { return "entryBytesWaitingMax" }
         self.gathered.append(member)
         self.gatheredBytes += member.bytes
         return nil

@@ -78,7 +78,10 @@ package actor RequestService: Service, BoardObserver {
             metrics: metrics,
             logger: logger
         )
-        self.breaks = BreakLane(entriesWaitingMax: configuration.entriesWaitingMax)
+        self.breaks = BreakLane(
+            entriesWaitingMax: configuration.entriesWaitingMax,
+            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+        )
         self.handler = handler
         self.log = log
         self.holder = holder

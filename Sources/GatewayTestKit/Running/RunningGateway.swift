@@ -23,6 +23,7 @@ extension GatewayConfiguration {
 /// A gateway that runs, with real sockets, and whoever talks to it.
 package struct RunningGateway: Sendable {
     package let gateway: Gateway
+    package let ledger: any Ledger
     package let logs: LogCapture
     /// For peers that are to talk to it.
     package let network: PeerNetwork
@@ -35,6 +36,16 @@ package struct RunningGateway: Sendable {
     /// Asks it to stop, as SIGTERM would; returns at once.
     package func beginShutdown() async {
         await self.group.triggerGracefulShutdown()
+    }
+
+    /// The books, as soon as they are as a test expects.
+    package func books(when isComplete: (Report) -> Bool) async throws -> Report {
+        var report = Report(breaks: [], offsets: [:], more: false)
+        try await until("the books are complete") {
+            report = try await self.ledger.report(ReportQuery(now: SystemClock().now()))
+            return isComplete(report)
+        }
+        return report
     }
 
     /// A listener whose subscription has taken effect.
@@ -87,7 +98,7 @@ package func withGateway<Result>(
             logger: logs.logger
         )
         let group = ServiceGroup(services: gateway.services, logger: logs.logger)
-        let running = RunningGateway(gateway: gateway, logs: logs, network: network, group: group)
+        let running = RunningGateway(gateway: gateway, ledger: ledger, logs: logs, network: network, group: group)
         let result = try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             let result: Swift.Result<Result, any Error>

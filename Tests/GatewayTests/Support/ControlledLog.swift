@@ -23,17 +23,17 @@ final class ControlledLog: EventLog {
         var held: [@Sendable () -> Void] = []
         var appended: [Lane: Int] = [:]
         var readsFail = false
-        var isReading: [Lane: Int] = [:]
     }
 
+    let epoch: UInt64
     private let base: any EventLog
     private let state = Mutex(State())
 
-    init(_ base: any EventLog = MemoryLog()) {
+    /// Controls a log; under another epoch where a test wants the same history twice.
+    init(_ base: any EventLog, epoch: UInt64? = nil) {
         self.base = base
+        self.epoch = epoch ?? base.epoch
     }
-
-    var epoch: UInt64 { self.base.epoch }
 
     /// Sets what happens to appends from now on; those that were held go on when the lane passes.
     func set(_ lane: Lane, _ mode: Mode) {
@@ -112,5 +112,6 @@ final class ControlledLog: EventLog {
         try await self.base.prune(lane, through: offset)
     }
 
+    /// The log behind stays open, for the gateway that comes next.
     func close() async {}
 }

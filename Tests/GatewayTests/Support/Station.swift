@@ -49,22 +49,23 @@ extension BroadcastRequest.Kind {
 }
 
 /// A log with a gateway in front, which tests start again and again.
+///
+/// Each gateway has a new ledger, which it fills from the log.
 struct Station {
-    let memory: MemoryLog
+    let memory: InMemoryEventLog
     let log: ControlledLog
-    let ledger = ListeningLedger()
     var configuration = GatewayConfiguration.forTests
     let clock = ManualClock()
 
     init() {
-        self.memory = MemoryLog()
+        self.memory = InMemoryEventLog()
         self.log = ControlledLog(self.memory)
     }
 
     /// Runs a gateway on the system's clock.
     @discardableResult
     func run<Result>(_ body: (RunningGateway) async throws -> Result) async throws -> Result {
-        try await withGateway(configuration: self.configuration, log: self.log, ledger: self.ledger, body)
+        try await withGateway(configuration: self.configuration, log: self.log, ledger: InMemoryLedger(), body)
     }
 
     /// Runs a gateway on the clock that is set by hand.
@@ -73,9 +74,26 @@ struct Station {
         try await withGateway(
             configuration: self.configuration,
             log: self.log,
-            ledger: self.ledger,
+            ledger: InMemoryLedger(),
             clock: self.clock,
             body
         )
+    }
+}
+
+extension InMemoryEventLog {
+    /// The groups of acknowledgements so far, in order.
+    func acknowledgementGroups() async throws -> [AcknowledgementGroup] {
+        try await self.records(of: .acknowledgements(0)).map { try AcknowledgementGroup(decoding: $0.bytes) }
+    }
+
+    /// The groups of entries of breaks so far, in order.
+    func breakGroups() async throws -> [BreakGroup] {
+        try await self.records(of: .breaks).map { try BreakGroup(decoding: $0.bytes) }
+    }
+
+    private func records(of lane: Lane) async throws -> [LoggedRecord] {
+        guard try await self.head(of: lane) > 0 else { return [] }
+        return try await self.read(lane, after: 0, recordsMax: .max, bytesMax: .max)
     }
 }

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayTestKit
+import Testing
+
+/// What an operator may write, from each source, and what is refused with which sentence.
+@Suite(.timeLimit(.minutes(1)))
+struct ConfigurationTests {
+    /// Reads a configuration with a file of this text.
+    private func read(
+        _ text: String? = nil,
+        flags: [String: String] = [:],
+        environment: [String: String] = [:]
+    ) async throws -> GatewayConfiguration {
+        guard let text else {
+            return try await GatewayConfiguration.read(flags: flags, environment: environment, file: nil)
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "cuecast-\(UUID().uuidString).yaml")
+        try Data(text.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await GatewayConfiguration.read(flags: flags, environment: environment, file: file.path)
+    }
+
+    /// The sentences with which a configuration is refused.
+    private func faults(
+        _ text: String? = nil,
+        flags: [String: String] = [:],
+        environment: [String: String] = [:]
+    ) async -> [String] {
+        do {
+            _ = try await self.read(text, flags: flags, environment: environment)
+            return []
+        } catch let faults as ConfigurationFaults {
+            return faults.faults.map(\.description)
+        } catch {
+            return ["not a fault: \(error)"]
+        }
+    }
+
+    @Test func `nothing said means the defaults`() async throws {
+        #expect(try await self.read() == GatewayConfiguration())
+        #expect(try await self.read("") == GatewayConfiguration())
+        #expect(try await self.read("{}") == GatewayConfiguration())
+        // What is in the environment for others is not ours.
+        #expect(try await self.read(environment: ["PATH": "/bin", "CUECAST_GATEWAY": "x"]) == GatewayConfiguration())
+    }
+
+    @Test func `a file in YAML and the same in JSON are the same`() async throws {
+        let yaml = """
+            notices: tcp://127.0.0.1:9000
+            http: none
+            dataDir: "/var/lib/cue cast"
+            breaks:
+              announceAhead: 4s
+              batchRequestsPerSecond: 5000
+            listeners.max: 7
+            """
+        let json = """
+            {"notices": "tcp://127.0.0.1:9000", "http": "none", "dataDir": "/var/lib/cue cast",
+             "breaks": {"announceAhead": "4s", "batchRequestsPerSecond": 5000}, "listeners": {"max": 7}}
+            """
+        let configuration = try await self.read(yaml)
+        #expect(configuration.notices == "tcp://127.0.0.1:9000")
+        #expect(configuration.http == nil)
+        #expect(configuration.dataDirectory == "/var/lib/cue cast")
+        #expect(configuration.breaks.announceAhead == .seconds(4))
+        #expect(configuration.breaks.batchRequestsPerSecond == 5_000)
+        #expect(configuration.listenersMax == 7)
+        #expect(try await self.read(json) == configuration)
+    }
+
+    @Test func `flags go before the environment, which goes before the file`() async throws {
+        let file = "drainTimeout: 1s\nioThreads: 1\nlogLevel: error"
+        let environment = ["CUECAST_DRAIN_TIMEOUT": "2s", "CUECAST_IO_THREADS": "2"]
+        let configuration = try await self.read(file, flags: ["drainTimeout": "3s"], environment: environment)
+        #expect(configuration.drainTimeout == .seconds(3))
+        #expect(configuration.ioThreads == 2)
+        #expect(configuration.logLevel == "error")
+    }
+
+    @Test(arguments: ConfigurationTable.rows.map(\.key))
+    func `each key is read from flags, its variable and the file, and its default is a legal value`(
+        key: String
+    ) async throws {
+        let row = try #require(ConfigurationTable.rows.first { $0.key == key })
+        let value = row.defaultText
+        #expect(try await self.read(flags: [key: value]) == GatewayConfiguration())
+        #expect(try await self.read(environment: [row.environmentVariable: value]) == GatewayConfiguration())
+        #expect(try await self.read("\(key): \"\(value)\"") == GatewayConfiguration())
+        // A value that no key takes is seen from each source.
+        let wrong = key == "dataDir" ? "" : "\u{1}"
+        for faults in [
+            await self.faults(flags: [key: wrong]),
+            await self.faults(environment: [row.environmentVariable: wrong]),
+            await self.faults("\(key): \"\(wrong == "" ? "" : "\\x01")\""),
+        ] {
+            #expect(faults.count == 1)
+            #expect(faults.first?.hasPrefix("\(key): it must ") == true)
+        }
+    }
+
+    @Test func `variables are named after their keys`() {
+        let names = ConfigurationTable.rows.map { ($0.key, $0.environmentVariable) }
+        #expect(names.contains { $0 == ("dataDir", "CUECAST_DATA_DIR") })
+        #expect(names.contains { $0 == ("breaks.announceAhead", "CUECAST_BREAKS_ANNOUNCE_AHEAD") })
+        #expect(
+            names.contains { $0 == ("listeners.requestsPerSecondMax", "CUECAST_LISTENERS_REQUESTS_PER_SECOND_MAX") }
+        )
+    }
+
+    @Test(
+        arguments: [
+            ("listeners.max", "1", "10000000", "0", "10000001"),
+            ("listeners.headInterval", "100ms", "5m", "99ms", "301s"),
+            ("listeners.lease", "10s", "1d", "9s", "86401s"),
+            ("breaks.hold", "1s", "1d", "999ms", "86401s"),
+            ("breaks.announceAhead", "0s", "1h", "-1s", "3601s"),
+            ("breaks.batchRequestsPerSecond", "1", "1000000", "0", "1000001"),
+            ("drainTimeout", "0ms", "5m", "8", "301s"),
+            ("ioThreads", "0", "64", "-1", "65"),
+        ]
+    )
+    func `numbers and durations are taken at their bounds and refused past them`(
+        key: String,
+        least: String,
+        most: String,
+        below: String,
+        above: String
+    ) async throws {
+        for value in [least, most] { #expect(await self.faults(flags: [key: value]) == []) }
+        for value in [below, above, "", "many", "1.5", "1 s", "0x10"] {
+            let faults = await self.faults(flags: [key: value])
+            #expect(faults.count == 1)
+            #expect(faults.first?.hasPrefix("\(key): it must be a ") == true)
+            #expect(faults.first?.hasSuffix("and is \(value)") == true)
+        }
+    }
+
+    @Test func `everything that is wrong is said at once, each with its sentence`() async {
+        let faults = await self.faults(
+            """
+            notices: banana
+            requests: tcp://127.0.0.1
+            broadcast: tcp://127.0.0.1:70000
+            http: everywhere
+            allowUnencryptedRemote: perhaps
+            logLevel: loud
+            brakes:
+              hold: 1h
+            ports: [1, 2]
+            """
+        )
+        // A list is seen before anything else.
+        #expect(faults == ["ports: it must be a single value"])
+        let others = await self.faults(
+            """
+            notices: banana
+            requests: tcp://127.0.0.1
+            broadcast: tcp://127.0.0.1:70000
+            http: everywhere
+            allowUnencryptedRemote: perhaps
+            logLevel: loud
+            brakes:
+              hold: 1h
+            """
+        )
+        #expect(
+            others == [
+                "brakes.hold: there is no such key",
+                "notices: it must be tcp://HOST:PORT, and is banana",
+                "requests: it must be tcp://HOST:PORT, and is tcp://127.0.0.1",
+                "broadcast: it must be tcp://HOST:PORT with a port from 0 to 65535 or *, and is tcp://127.0.0.1:70000",
+                "http: it must be HOST:PORT, or none, and is everywhere",
+                "allowUnencryptedRemote: it must be true or false, and is perhaps",
+                "logLevel: it must be one of trace, debug, info, notice, warning, error, critical, and is loud",
+            ]
+        )
+    }
+
+    @Test(
+        arguments: [
+            "a: b: c", "- one\n- two", "just words", "\"unclosed", "{\"a\": 1", "a: 1\na: 2",
+            "breaks: {hold: 1h, hold: 2h}",
+            "? [a, b]\n: c", "breaks..hold: 1h\nbreaks.hold: 1h", ".: 1", "\u{0}", "a: &x {b: *x}", "breaks: 5",
+        ]
+    )
+    func `a file that is no table of keys is refused with a sentence`(text: String) async {
+        let faults = await self.faults(text)
+        #expect(!faults.isEmpty)
+        #expect(faults.allSatisfy { !$0.hasPrefix("not a fault") && $0.contains(": ") })
+    }
+
+    @Test func `a file that is not there, or not text, is refused with a sentence`() async throws {
+        await #expect(
+            throws: ConfigurationFaults([ConfigurationFault(key: "/nowhere/at/all", reason: "the file cannot be read")])
+        ) {
+            _ = try await GatewayConfiguration.read(flags: [:], environment: [:], file: "/nowhere/at/all")
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "cuecast-\(UUID().uuidString).yaml")
+        try Data([0xFF, 0xFE, 0xC0]).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        await #expect(
+            throws: ConfigurationFaults([ConfigurationFault(key: file.path, reason: "the file cannot be read")])
+        ) {
+            _ = try await GatewayConfiguration.read(flags: [:], environment: [:], file: file.path)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "tcp://0.0.0.0:7400", "tcp://*:7400", "tcp://10.0.0.1:7400", "tcp://[::]:7400", "tcp://128.0.0.1:7400",
+            "tcp://127.0.0.1.example:7400", "tcp://127.1:7400", "tcp://localhost.example:7400", "tcp://eth0:7400",
+        ]
+    )
+    func `an address that others can reach needs the explicit word`(endpoint: String) async throws {
+        for key in ["notices", "requests", "broadcast"] {
+            let faults = await self.faults(flags: [key: endpoint])
+            #expect(faults.count == 1)
+            #expect(faults.first?.hasPrefix("\(key): \(endpoint) can be reached from other machines") == true)
+            #expect(faults.first?.contains("allowUnencryptedRemote: true") == true)
+            #expect(await self.faults(flags: [key: endpoint, "allowUnencryptedRemote": "true"]) == [])
+            #expect(await self.faults(flags: [key: endpoint, "allowUnencryptedRemote": "false"]).count == 1)
+        }
+        let host = String(endpoint.dropFirst("tcp://".count))
+        #expect(await self.faults(flags: ["http": host]).count == 1)
+        #expect(await self.faults(flags: ["http": host, "allowUnencryptedRemote": "true"]) == [])
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.0.0.2", "localhost", "[::1]"])
+    func `a gateway binds to each loopback address, with a port of the system's choice`(host: String) async throws {
+        let endpoint = "tcp://\(host):*"
+        var configuration = try await self.read(
+            flags: ["notices": endpoint, "requests": endpoint, "broadcast": endpoint, "http": "none"]
+        )
+        configuration.ioThreads = 1
+        try await withGateway(configuration: configuration, log: InMemoryEventLog(), ledger: InMemoryLedger()) {
+            running in
+            #expect(!running.endpoints.notices.hasSuffix("*"))
+            let joined = try await running.listener().join()
+            #expect(joined.kind == .snapshot)
+            try await running.broadcaster().publish("b")
+        }
+    }
+
+    @Test func `an address in use is named`() async throws {
+        try await Station()
+            .run { running in
+                var configuration = GatewayConfiguration.forTests
+                configuration.requests = running.endpoints.requests
+                let error = await #expect(throws: (any Error).self) {
+                    try await withGateway(
+                        configuration: configuration,
+                        log: InMemoryEventLog(),
+                        ledger: InMemoryLedger()
+                    ) {
+                        _ in
+                    }
+                }
+                let sentence = "\(try #require(error))"
+                #expect(sentence.contains(running.endpoints.requests))
+            }
+    }
+}
