@@ -52,6 +52,7 @@ step "scripts" check_scripts
 step "format" scripts/format.sh lint
 step "headers and Safety lines" scripts/check-sources
 step "imports" scripts/check-imports
+step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
 step "generated code is current" scripts/generate-proto.sh --check
