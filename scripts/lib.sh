@@ -52,12 +52,39 @@ choose_swift_flags() {
     esac
 }
 
+# How long one run of tests may take before it counts as hung.
+readonly test_run_seconds_max=900
+
+# Ends the test process of the given `swift test` once it has run for too long: what hangs must fail.
+# The test process and not `swift test`, which would keep the last lines to itself, and with them what had begun.
+end_hung_tests() {
+    local runner="$1" nap children
+    sleep "$test_run_seconds_max" &
+    nap="$!"
+    trap 'kill "$nap" 2>/dev/null; exit' TERM
+    wait "$nap"
+    children="$(cat /proc/"$runner"/task/*/children 2>/dev/null || true)"
+    # shellcheck disable=SC2086 # several process ids
+    kill ${children:-"$runner"} 2>/dev/null
+}
+
 # Runs the tests that are built, with the arguments given; fails when none ran. Call `choose_swift_flags` and build before.
 run_tests() {
-    local log status=0
+    local log status=0 started="$SECONDS"
     log="$(mktemp)"
-    # XCTest is not used; without it the output ends with what counts. Not in an `if`: the exit code must be swift's.
-    swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 | tee "$log" || status="$?"
+    # XCTest is not used; without it the output ends with what counts.
+    {
+        swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 &
+        local runner="$!" watch ended=0
+        end_hung_tests "$runner" >/dev/null 2>&1 &
+        watch="$!"
+        wait "$runner" || ended="$?"
+        kill "$watch" 2>/dev/null || true
+        (exit "$ended")
+    } | tee "$log" || status="$?"
+    if [ $((SECONDS - started)) -ge "$test_run_seconds_max" ]; then
+        echo "the tests had not ended after $test_run_seconds_max s; what began above and did not end there hangs" >&2
+    fi
     if [ "$status" -eq 0 ] && ! grep -Eq 'Test run with [1-9][0-9]* tests?' "$log"; then
         echo "no test ran" >&2
         status=1
