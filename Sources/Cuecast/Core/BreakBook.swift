@@ -86,9 +86,10 @@ struct BreakBook: Sendable {
     mutating func snapshot(holds present: Set<BreakID>, at moment: Moment) -> [Effect] {
         var effects: [Effect] = []
         for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
-            // What ends in this moment is left out too, and was not cancelled.
-            let isOver = entry.notice.playLimit.local(at: moment) <= moment.now + .seconds(1)
-            if !isOver { effects += self.cancel(id, .cancelled) }
+            // What is playing and ends in this moment is left out too, and was not cancelled.
+            let isEnding =
+                entry.phase == .queued && entry.notice.playLimit.local(at: moment) <= moment.now + .seconds(1)
+            if !isEnding { effects += self.cancel(id, .cancelled) }
         }
         return effects
     }

@@ -323,6 +323,12 @@ struct BreakBookTests {
         #expect(self.book.snapshot(holds: [], at: moment(39.5)) == [])
     }
 
+    @Test mutating func `a held break that a snapshot leaves out is over, however little of it is left`() {
+        self.hold(notice(1, start: 10, duration: 30), Self.three)
+        let effects = self.book.snapshot(holds: [], at: moment(39.5))
+        #expect(effects.first == .ignored(self.ads("a", "b", "c"), .cancelled))
+    }
+
     @Test mutating func `a break before the stream is not in snapshots once it is closed for joining`() {
         self.hold(notice(1, start: nil, expires: 100, preStream: true), Self.three)
         #expect(self.book.snapshot(holds: [], at: moment(1)) == [])

@@ -75,6 +75,24 @@ struct Witness {
         }
     }
 
+    /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
+    mutating func compare(_ core: ListenerCore, with gateway: ScriptedGateway, at now: Timestamp) {
+        guard case .joined = core.connection.state, core.follower.last == gateway.head else { return }
+        for (id, known) in core.book.entries {
+            // What is queued may just have ended, and then a snapshot says nothing of it any more.
+            guard let truth = gateway.breaks[id], known.phase != .queued else { continue }
+            if truth.isOver || truth.notice.start != known.notice.start
+                || truth.notice.duration?.inMilliseconds != known.notice.duration?.inMilliseconds
+            {
+                self.broken.append("what is believed of \(id) is not true")
+            }
+        }
+        for (id, truth) in gateway.breaks where !truth.isOver && !truth.notice.preStream {
+            guard truth.notice.kind != .ended, now < truth.notice.end ?? truth.notice.expires else { continue }
+            if !self.announced.contains(id.description) { self.broken.append("\(id) is not known") }
+        }
+    }
+
     /// What must hold when everything has calmed down and the listener has stopped; `open` are the breaks to come then.
     func finalFaults(gateway: ScriptedGateway, open: Set<String>) -> [String] {
         var faults = self.broken

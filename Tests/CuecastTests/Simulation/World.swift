@@ -95,6 +95,7 @@ struct World {
                 self.happen(entry.occurrence)
             }
             self.performActions()
+            self.witness.compare(self.core, with: self.gateway, at: self.gatewayTime)
         }
         self.now = max(self.now, end)
     }
@@ -292,7 +293,8 @@ struct World {
     }
 
     private mutating func broadcast() {
-        self.schedule(.broadcaster, in: self.some(1...25))
+        // Sometimes so soon that no head comes between two notices.
+        self.schedule(.broadcaster, in: self.chance(0.3) ? self.some(0.05...0.3) : self.some(1...25))
         guard self.isOnAir else { return }
         let now = self.gatewayTime
         if let name = self.openBreaks.first, self.chance(0.5) {
