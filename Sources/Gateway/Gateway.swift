@@ -29,6 +29,12 @@ package struct Gateway: Sendable {
         package let notices: String
         package let requests: String
         package let broadcast: String
+
+        package init(notices: String, requests: String, broadcast: String) {
+            self.notices = notices
+            self.requests = requests
+            self.broadcast = broadcast
+        }
     }
 
     package let endpoints: Endpoints
