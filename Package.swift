@@ -69,7 +69,7 @@ let package = Package(
         library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
-        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hashTrees, hummingbird, lifecycle, logging]),
+        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", deque, lifecycle, logging]),
         .executableTarget(
             name: "CuecastCommand",

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
 // Listens to a stream, plays what comes (here: prints it), and reports it as played.
 import Cuecast
 import CuecastZeroMQ

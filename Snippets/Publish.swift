@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
 // Publishes a break of one ad, ten seconds ahead, and prints what the gateway made of it.
 import CuecastBroadcast
 import CuecastZeroMQ

@@ -9,7 +9,9 @@ import Foundation
 struct BreakPrinter {
     let format: OutputFormat
 
-    /// A break as scripts read it. Keys that do not apply are absent.
+    /// A break as scripts read it.
+    ///
+    /// Keys that do not apply are absent.
     private struct Line: Encodable {
         let stream: String
         let `break`: String
@@ -62,7 +64,10 @@ struct BreakPrinter {
         switch self.format {
         case .json: Self.printJSON(breaks.map { Line($0) })
         case .table:
-            var table = TextTable(["STREAM", "BREAK", "STATE", "START", "SECONDS", "ADS", "FIRST AD"], numbers: [4, 5])
+            var table = TextTable(
+                ["STREAM", "BREAK", "STATE", "START", "SECONDS", "ADS", "FIRST AD"],
+                numbers: [4, 5]
+            )
             for each in breaks {
                 table.add([
                     each.stream, each.id, each.state.rawValue, each.start.map(Self.text) ?? "-",
@@ -104,15 +109,20 @@ struct TextTable {
     }
 
     var text: String {
-        let widths = (self.rows.first ?? []).indices.map { column in
-            self.rows.map { $0[column].count }.max() ?? 0
-        }
-        return self.rows.map { row in
-            row.enumerated().map { column, cell in
-                let space = String(repeating: " ", count: widths[column] - cell.count)
-                return self.numbers.contains(column) ? space + cell : cell + space
-            }.joined(separator: "  ").trimmingSuffix { $0 == " " }
-        }.joined(separator: "\n")
+        let widths = (self.rows.first ?? []).indices
+            .map { column in
+                self.rows.map { $0[column].count }.max() ?? 0
+            }
+        return self.rows
+            .map { row in
+                row.enumerated()
+                    .map { column, cell in
+                        let space = String(repeating: " ", count: widths[column] - cell.count)
+                        return self.numbers.contains(column) ? space + cell : cell + space
+                    }
+                    .joined(separator: "  ").trimmingSuffix { $0 == " " }
+            }
+            .joined(separator: "\n")
     }
 }
 

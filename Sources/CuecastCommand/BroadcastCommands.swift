@@ -67,7 +67,9 @@ extension GatewayOptions {
     ) async throws -> Value {
         let client = BroadcastClient(
             configuration: BroadcastConfiguration(endpoint: self.broadcastEndpoint),
-            transport: BroadcastZeroMQTransport(), logger: Self.quietLogger)
+            transport: BroadcastZeroMQTransport(),
+            logger: Self.quietLogger
+        )
         defer { client.close() }
         do throws(BroadcastError) {
             return try await body(client)
@@ -117,7 +119,8 @@ struct Punch: AsyncParsableCommand {
 
 struct Update: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change a break: its start until it starts, its ads until it is announced, its duration until it is over.",
+        abstract:
+            "Change a break: its start until it starts, its ads until it is announced, its duration until it is over.",
         discussion: "Example: cuecast update --stream radio1 --break noon-1 --duration 45s"
     )
 
@@ -130,8 +133,10 @@ struct Update: AsyncParsableCommand {
 
     func run() async throws {
         let change = BreakChange(
-            start: try self.start.moment(), duration: self.duration?.duration,
-            advertisements: try self.ads.read()?.advertisements)
+            start: try self.start.moment(),
+            duration: self.duration?.duration,
+            advertisements: try self.ads.read()?.advertisements
+        )
         guard change != BreakChange() else {
             throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast or --ads.")
         }

@@ -57,8 +57,11 @@ struct Listen: AsyncParsableCommand {
         configuration.client = "cuecast-listen/\(CuecastVersion.text)"
         let client: CuecastClient
         do {
-            client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(),
-                logger: GatewayOptions.quietLogger)
+            client = try CuecastClient(
+                configuration: configuration,
+                transport: ZeroMQListenerTransport(),
+                logger: GatewayOptions.quietLogger
+            )
         } catch {
             throw ValidationError("\(error)")
         }

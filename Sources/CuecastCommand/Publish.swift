@@ -124,8 +124,11 @@ struct Publish: AsyncParsableCommand {
             }
         }
         var adBreak = AdBreak(
-            stream: self.name.stream, id: self.name.breakID, start: start,
-            advertisements: try self.ads.read()?.advertisements ?? [])
+            stream: self.name.stream,
+            id: self.name.breakID,
+            start: start,
+            advertisements: try self.ads.read()?.advertisements ?? []
+        )
         switch self.duration {
         case "none": adBreak.duration = nil
         case let text?: adBreak.duration = DurationArgument(argument: text)?.duration

@@ -83,17 +83,20 @@ struct Report: AsyncParsableCommand {
                 "STREAM", "BREAK", "AD", "TITLE", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN", "BALANCED",
                 "SETTLED",
             ],
-            numbers: [4, 5, 6, 7, 8])
+            numbers: [4, 5, 6, 7, 8]
+        )
         for each in document.breaks {
             for advertisement in each.ads {
                 table.add(
                     [each.stream, each.break, advertisement.id, advertisement.title]
                         + advertisement.counts.columns
-                        + [advertisement.counts.balanced ? "yes" : "NO", each.settled ? "yes" : "not yet"])
+                        + [advertisement.counts.balanced ? "yes" : "NO", each.settled ? "yes" : "not yet"]
+                )
             }
         }
         table.add(
-            ["TOTAL", "", "", ""] + document.total.columns + [document.balanced ? "yes" : "NO", ""])
+            ["TOTAL", "", "", ""] + document.total.columns + [document.balanced ? "yes" : "NO", ""]
+        )
         var text = table.text
         for (lane, state) in document.lanes.sorted(by: { $0.key < $1.key }) {
             let head = state.head.map { " of \($0)" } ?? ""

@@ -52,7 +52,12 @@ extension Serve {
         let ledger = try SQLiteLedger(in: directory)
         let clock = SystemClock()
         let gateway = try await Gateway(
-            configuration: configuration, log: log, ledger: ledger, clock: clock, logger: logger)
+            configuration: configuration,
+            log: log,
+            ledger: ledger,
+            clock: clock,
+            logger: logger
+        )
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
         var services = gateway.services
         if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
@@ -67,13 +72,17 @@ extension Serve {
                     now: { clock.now() },
                     logger: logger,
                     bound: { ready.print(http: $0) }
-                ))
+                )
+            )
         } else {
             ready.print(http: "none")
         }
         try await ServiceGroup(
-            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
-        ).run()
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        .run()
     }
 }
 

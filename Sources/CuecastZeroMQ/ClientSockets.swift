@@ -9,6 +9,7 @@ extension Socket {
     /// - Parameters:
     ///   - frameBytesMax: the longest frame that is received; a peer that sends a longer one is disconnected.
     ///   - receivedMax: how many messages wait here until they are read.
+    /// - Throws: what libzmq says of an option that it does not take.
     borrowing func configureClient(frameBytesMax: Int, receivedMax: Int32) throws(ZeroMQError) {
         // Connections are made anew by the client, with jitter of its own and a new proof of its subscriptions: libzmq
         // must not reconnect behind its back.

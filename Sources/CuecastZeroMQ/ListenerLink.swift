@@ -17,7 +17,9 @@ actor ListenerLink {
 
     /// How many messages are read before other sockets get their turn; what is left makes the socket readable again.
     private static let messagesPerPass = 256
-    /// How many notices wait to be read. Of more, libzmq drops the newest; the stream's positions show it.
+    /// How many notices wait to be read.
+    ///
+    /// Of more, libzmq drops the newest; the stream's positions show it.
     private static let noticesWaitingMax: Int32 = 1_000
     /// How many requests and replies wait, each way.
     private static let requestsWaitingMax: Int32 = 64

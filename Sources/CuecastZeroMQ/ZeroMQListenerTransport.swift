@@ -53,7 +53,9 @@ private final class NoConnection: ListenerConnection {
 ///
 /// Called on that thread, as it is while an event is handled, a command is carried out at once.
 private final class ZeroMQConnection: ListenerConnection {
-    /// How many commands wait for the thread at most; of more, requests are dropped. The client has 32 requests open.
+    /// How many commands wait for the thread at most; of more, requests are dropped.
+    ///
+    /// The client has 32 requests open.
     static let commandsMax = 1_024
 
     private struct Mailbox {

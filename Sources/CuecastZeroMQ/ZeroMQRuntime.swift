@@ -56,8 +56,9 @@ public final class ZeroMQRuntime: Sendable {
         }
     }
 
-    /// Ends the threads. Stop the clients first: connections that are still open are of no use afterwards, and new ones
-    /// are refused.
+    /// Ends the threads.
+    ///
+    /// Stop the clients first: connections that are still open are of no use afterwards, and new ones are refused.
     public func shutDown() async {
         let resources = self.state.withLock { state in
             state.isShutDown = true

@@ -2,18 +2,13 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
+import Foundation
 package import GatewayCore
 import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
 import ServiceLifecycle
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks.
 ///

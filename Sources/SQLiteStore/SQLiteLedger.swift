@@ -38,6 +38,11 @@ package final class SQLiteLedger: Ledger {
         self.file = file
     }
 
+    /// What `PRAGMA synchronous` reads on the writing connection: 1 (NORMAL).
+    package func synchronousMode() async throws(LedgerError) -> Int {
+        try await self.write { database, _ in try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1 }
+    }
+
     package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
         try await self.read { try LedgerSchema.appliedOffset(of: lane, $0) }
     }

@@ -15,33 +15,6 @@ struct BoardLimitTests {
         .publish(Sample.publish(id, of: stream, start: nil, advertisements: Sample.advertisements([1])))
     }
 
-    /// A break that is over at `over`, as a snapshot holds it.
-    private func record(_ number: UInt64, over: Timestamp, condensed: Bool = false) -> BreakRecord {
-        let publish = Sample.publish("x\(number)", start: .now, advertisements: Sample.advertisements([1]))
-        let start = over - .seconds(30)
-        var record = BreakRecord(
-            number: BreakNumber(rawValue: number),
-            published: start,
-            broadcaster: "",
-            publish: BreakEntry.Publish(
-                request: publish,
-                start: start,
-                announce: start,
-                window: RequestWindow(from: start, by: start),
-                holdUntil: nil,
-                safetyDuration: .seconds(300)
-            )
-        )
-        record.phase = .announced
-        record.condensed = condensed
-        return record
-    }
-
-    private func board(_ breaks: [BreakRecord]) -> Board {
-        let stream = StreamRecord(stream: Sample.stream, sequence: 0, recentNotices: [], breaks: breaks, retired: [])
-        return Board(epoch: Sample.epoch, BoardRecord(offset: 0, streams: [stream]))
-    }
-
     @Test func `a stream has at most so many open breaks`() {
         var desk = Desk()
         for number in 0..<BoardLimits.openBreaksPerStreamMax {
@@ -105,9 +78,9 @@ struct BoardLimitTests {
         let breaks = (0..<most)
             .map { number in
                 let over = number == 0 ? Sample.at(-4_000) : Sample.at(-600_000 + Double(number))
-                return self.record(UInt64(number), over: over, condensed: true)
+                return Sample.record(UInt64(number), over: over, condensed: true)
             }
-        var desk = Desk(self.board(breaks))
+        var desk = Desk(Sample.board(breaks))
         #expect(desk.board.stream(Sample.stream)?.breakCount == most)
         #expect(desk.ask(self.cued("one"), at: 0).word == "available")
         #expect(desk.board.stream(Sample.stream)?.breakCount == most)
@@ -122,8 +95,8 @@ struct BoardLimitTests {
     }
 
     @Test func `a stream that is not full keeps one more`() {
-        let breaks = (0..<5).map { self.record(UInt64($0), over: Sample.at(-100 + Double($0))) }
-        var desk = Desk(self.board(breaks))
+        let breaks = (0..<5).map { Sample.record(UInt64($0), over: Sample.at(-100 + Double($0))) }
+        var desk = Desk(Sample.board(breaks))
         _ = desk.ask(self.cued("one"), at: 0)
         #expect(desk.board.stream(Sample.stream)?.breakCount == 6)
     }

@@ -96,4 +96,22 @@ struct OverlapTests {
         #expect(desk.ask(.update(.init(key: Sample.key("first"), duration: .seconds(16))), at: 6).word == "updated")
         #expect(desk["first"]?.end == Sample.at(21), "the new duration stands for the end that was set")
     }
+
+    @Test func `of what was planned at once, the first in the log stands`() {
+        var desk = Desk()
+        var entries: [BreakEntry] = []
+        // Every gateway plans on the board that it has: none of these knows of the others.
+        for id in ["first", "first", "second"] {
+            let request = BroadcastRequest(id: 1, kind: self.publish(id, 100, 30))
+            let plan = desk.planner.plan(request, by: id, on: desk.board, at: Sample.at(0), listeners: 0)
+            guard case .append(let entry) = plan else {
+                Issue.record("\(plan)")
+                return
+            }
+            entries.append(entry)
+        }
+        #expect(desk.append(entries).map(\.word) == ["silently", "unchanged", "BREAK_OVERLAP"])
+        #expect(desk["second"] == nil)
+        #expect(desk["first"]?.number == BreakGroup.breakNumber(offset: 1, index: 0))
+    }
 }

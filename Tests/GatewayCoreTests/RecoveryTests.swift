@@ -122,26 +122,21 @@ struct RecoveryTests {
     }
 
     @Test func `a snapshot that would be too long leaves out what is over longest`() throws {
-        var desk = Desk()
-        _ = desk.ask(.publish(Sample.publish("open", start: nil, advertisements: Sample.advertisements([1]))), at: 0)
         let most = WireLimits.noticesPerJoinMax
-        for number in 0..<most {
-            let publish = Sample.publish(
-                "b\(number)",
-                start: .now,
-                duration: .milliseconds(1),
-                advertisements: Sample.advertisements([1])
-            )
-            _ = desk.ask(.publish(publish), at: Double(number + 1) / 100)
+        // The first notice is of the break that is over last.
+        var breaks = [Sample.record(1, over: Sample.at(1_800))]
+        for number in 2...UInt64(most + 1) {
+            breaks.append(Sample.record(number, over: Sample.at(Double(number) / 100)))
         }
+        let desk = Desk(Sample.board(breaks))
         guard case .snapshot(let notices) = try self.recovery(desk, from: nil, at: 60, delayMax: .seconds(3_600)) else {
             Issue.record("no snapshot")
             return
         }
         #expect(notices.count == most)
-        #expect(notices.first?.breakID == Sample.id("open"), "the oldest notice, and the one break that is open")
-        #expect(!notices.contains { $0.breakID == Sample.id("b0") })
-        #expect(notices.last?.breakID == Sample.id("b\(most - 1)"))
+        #expect(notices.map(\.position.sequence) == [1] + (3...UInt64(most + 1)))
+        let all = try self.recovery(desk, from: nil, at: 60, delayMax: .milliseconds(59_975))
+        #expect(all == .snapshot(notices), "one less is all that there is")
     }
 
     @Test func `what no listener can ask for any more is in no snapshot`() throws {

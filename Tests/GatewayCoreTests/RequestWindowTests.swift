@@ -15,7 +15,7 @@ struct RequestWindowTests {
 
     @Test func `with lead it lies between the announcement and the start`() {
         var generator = SeededGenerator(for: #function)
-        for _ in 0..<2_000 {
+        for _ in 0..<400 {
             let lead = Duration.microseconds(generator.number(1...60_000_000))
             let listeners = generator.number(0...2_000_000)
             let window = self.policy.window(opens: self.opens, start: self.opens + lead, listeners: listeners)

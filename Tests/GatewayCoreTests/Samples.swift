@@ -69,6 +69,52 @@ enum Sample {
             hold: hold
         )
     }
+
+    /// The announced break `x` with this number, which lasts 30 s until `over`, as a snapshot holds it.
+    static func record(_ number: UInt64, over: Timestamp, condensed: Bool = false) -> BreakRecord {
+        let start = over - .seconds(30)
+        let window = RequestWindow(from: start, by: start)
+        var record = BreakRecord(
+            number: BreakNumber(rawValue: number),
+            published: start,
+            broadcaster: "",
+            publish: BreakEntry.Publish(
+                request: Self.publish("x\(number)", start: .now, advertisements: Self.advertisements([1])),
+                start: start,
+                announce: start,
+                window: window,
+                holdUntil: nil,
+                safetyDuration: .seconds(300)
+            )
+        )
+        record.phase = .announced
+        record.condensed = condensed
+        record.lastNotice = Notice(
+            position: Position(epoch: Self.epoch, sequence: number),
+            kind: .available,
+            breakID: record.publish.request.key.id,
+            start: start,
+            duration: record.duration,
+            window: window,
+            expires: over,
+            advertisementCount: 1,
+            sent: start
+        )
+        return record
+    }
+
+    /// A board with these breaks of one stream.
+    static func board(_ breaks: [BreakRecord]) -> Board {
+        let sequence = breaks.compactMap(\.lastNotice?.position.sequence).max() ?? 0
+        let stream = StreamRecord(
+            stream: Self.stream,
+            sequence: sequence,
+            recentNotices: [],
+            breaks: breaks,
+            retired: []
+        )
+        return Board(epoch: Self.epoch, BoardRecord(offset: 0, streams: [stream]))
+    }
 }
 
 /// What a test makes keeps the rules of the wire; if not, the test is wrong.

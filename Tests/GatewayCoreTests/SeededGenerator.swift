@@ -12,7 +12,7 @@ struct SeededGenerator: RandomNumberGenerator {
     static let seed: UInt64 = {
         let given = ProcessInfo.processInfo.environment["CUECAST_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
-        print("CUECAST_SEED=\(seed)")
+        print("CUECAST_SEED=\(seed) in \(#fileID.prefix { $0 != "/" })")
         return seed
     }()
 

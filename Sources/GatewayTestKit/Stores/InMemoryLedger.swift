@@ -24,13 +24,8 @@ package final class InMemoryLedger: Ledger {
         var outcomes: [Key: Outcome] = [:]
         var repeats: [UInt32: Int64] = [:]
         var contradictions: [UInt32: Int64] = [:]
-        /// What a report says once who did what was forgotten.
-        var frozen: Frozen?
-    }
-
-    fileprivate struct Frozen {
-        let sessions: Int64
-        let counts: [UInt32: OutcomeCounts]
+        /// Whether who did what counts as forgotten: it stays here, for the totals, and nothing is added any more.
+        var isFrozen = false
     }
 
     fileprivate struct State {
@@ -130,11 +125,11 @@ package final class InMemoryLedger: Ledger {
             var pruned: [BreakNumber] = []
             for (number, book) in state.books {
                 guard let end = book.summary?.end else { continue }
-                if book.frozen == nil, end < rowsLimit {
-                    state.books[number]?.freeze()
+                if !book.isFrozen, end < rowsLimit {
+                    state.books[number]?.isFrozen = true
                     pruned.append(number)
                 }
-                if state.books[number]?.frozen != nil, end < totalsLimit {
+                if state.books[number]?.isFrozen == true, end < totalsLimit {
                     state.books[number] = nil
                     state.forgotten.insert(number)
                 }
@@ -160,7 +155,7 @@ package final class InMemoryLedger: Ledger {
 extension InMemoryLedger.State {
     /// Whether something about a break still counts.
     private func counts(_ number: BreakNumber) -> Bool {
-        !self.forgotten.contains(number) && self.books[number]?.frozen == nil
+        !self.forgotten.contains(number) && self.books[number]?.isFrozen != true
     }
 
     fileprivate mutating func post(_ delivery: LedgerPosting.Delivery) {
@@ -191,15 +186,14 @@ extension InMemoryLedger.Book {
     fileprivate func entry(_ summary: BreakSummary, now: Timestamp) -> Report.Break {
         Report.Break(
             summary: summary,
-            sessions: self.frozen?.sessions ?? self.sessions,
+            sessions: self.sessions,
             advertisements: summary.advertisements.enumerated()
                 .map { index, advertisement in
-                    let ordinal = UInt32(index)
-                    return Report.Advertisement(
+                    Report.Advertisement(
                         id: advertisement.id,
                         title: advertisement.title,
                         duration: advertisement.duration,
-                        counts: self.frozen.map { $0.counts[ordinal] ?? OutcomeCounts() } ?? self.counts(of: ordinal)
+                        counts: self.counts(of: UInt32(index))
                     )
                 },
             settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false
@@ -233,19 +227,5 @@ extension InMemoryLedger.Book {
         counts.repeats = self.repeats[ordinal] ?? 0
         counts.contradictions = self.contradictions[ordinal] ?? 0
         return counts
-    }
-
-    /// Keeps the counts and forgets who did what.
-    fileprivate mutating func freeze() {
-        let ordinals = UInt32(self.summary?.advertisements.count ?? 0)
-        self.frozen = InMemoryLedger.Frozen(
-            sessions: self.sessions,
-            counts: Dictionary(
-                (0..<ordinals).map { ($0, self.counts(of: $0)) },
-                uniquingKeysWith: { first, _ in first }
-            )
-        )
-        self.batches = [:]
-        self.outcomes = [:]
     }
 }

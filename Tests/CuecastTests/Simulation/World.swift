@@ -5,7 +5,9 @@ import CuecastWire
 
 @testable import Cuecast
 
-/// A listener, its app, a gateway and a bad network between them, in simulated time. One seed is one history.
+/// A listener, its app, a gateway and a bad network between them, in simulated time.
+///
+/// One seed is one history.
 struct World {
     private enum Occurrence {
         case toListener(ListenerConnectionEvent, attempt: Int)

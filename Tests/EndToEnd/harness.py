@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""What the end-to-end and crash tests share: the real binary as a process, and listeners on stock pyzmq."""
+import json, os, shutil, signal, subprocess, sys, tempfile, time, urllib.error, urllib.request
+
+import zmq
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.environ.get("CUECAST_BIN", os.path.join(ROOT, ".build/debug/cuecast"))
+#: How long anything may take before a test fails, in seconds.
+PATIENCE = float(os.environ.get("CUECAST_TEST_PATIENCE", "60"))
+
+
+def generate(folder):
+    """Generates the Python code of the wire contract into a folder."""
+    protos = os.path.join(ROOT, "proto")
+    names = [os.path.join("cuecast/v1", name) for name in sorted(os.listdir(os.path.join(protos, "cuecast/v1")))]
+    subprocess.run(["protoc", f"-I{protos}", f"--python_out={folder}", *names], cwd=protos, check=True)
+
+
+GENERATED = tempfile.mkdtemp(prefix="cuecast-proto.")
+generate(GENERATED)
+sys.path.insert(0, GENERATED)
+from cuecast.v1 import advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2  # noqa: E402
+
+
+def until(what, condition):
+    """Waits for a condition; fails with what was waited for."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.02)
+    return value
+
+
+class Gateway:
+    """A gateway process. It keeps its ports and its folder over a restart."""
+
+    def __init__(self, *arguments):
+        self.folder = tempfile.mkdtemp(prefix="cuecast-e2e.")
+        self.arguments = list(arguments)
+        self.addresses = {"notices": "tcp://127.0.0.1:*", "requests": "tcp://127.0.0.1:*",
+                          "broadcast": "tcp://127.0.0.1:*", "http": "127.0.0.1:0"}
+        self.process = None
+        self.start()
+
+    def start(self):
+        flags = [flag for name in ("notices", "requests", "broadcast", "http")
+                 for flag in ("--" + name, self.addresses[name])]
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--data-dir", self.folder + "/data", *flags, "--set", "logLevel=error", *self.arguments],
+            stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line.startswith("ready "), f"the gateway did not start: {line!r}"
+        self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends the gateway; returns its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        return code
+
+    def close(self):
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.folder)
+
+    @property
+    def environment(self):
+        return {**os.environ, **{f"CUECAST_{name.upper()}": self.addresses[name]
+                                 for name in ("notices", "requests", "broadcast", "http")}}
+
+    def run(self, *arguments, code=0):
+        """Runs a command against this gateway, insists on its exit code, and gives what it printed."""
+        done = subprocess.run([BINARY, *arguments], env=self.environment, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    def listen(self, stream, *arguments):
+        """Starts a player on the client library that prints JSON."""
+        return Player(subprocess.Popen(
+            [BINARY, "listen", "--stream", stream, "--json", *arguments], env=self.environment,
+            stdout=subprocess.PIPE, text=True))
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.addresses['http']}{path}", timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def report(self, stream, break_id):
+        """The counts of a break by ad, once the ledger has read the whole log; insists that the books balance."""
+        def settled():
+            try:
+                report = self.get(f"/v1/reports?stream={stream}&break={break_id}")
+            except urllib.error.URLError:
+                return None
+            ready = report["breaks"] and all(lane["offset"] == lane.get("head") for lane in report["lanes"].values())
+            return report if ready else None
+        report = until("the ledger has read the log", settled)
+        assert report["balanced"], report
+        return {ad["id"]: ad["counts"] for ad in report["breaks"][0]["ads"]}
+
+
+class Player:
+    """A `cuecast listen` process and the events that it has printed."""
+
+    def __init__(self, process):
+        self.process = process
+        self.events = []
+
+    def wait_for(self, name, **fields):
+        """Reads until an event of this name with these fields."""
+        for event in self.events:
+            if event["event"] == name and all(event.get(key) == value for key, value in fields.items()):
+                return event
+        for line in self.process.stdout:
+            event = json.loads(line)
+            self.events.append(event)
+            if event["event"] == name and all(event.get(key) == value for key, value in fields.items()):
+                return event
+        raise AssertionError(f"the player ended before {name} {fields}: {self.events}")
+
+    def finish(self):
+        self.events += [json.loads(line) for line in self.process.stdout]
+        code = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def ad(name, milliseconds=1_000):
+    return advertisement_pb2.Advertisement(
+        id=name, title=f"Ad {name}", duration_ms=milliseconds,
+        media=[advertisement_pb2.MediaFile(url=f"https://cdn.example.com/{name}.mp3", type="audio/mpeg")])
+
+
+class Requester:
+    """A REQ socket with a time-out."""
+
+    def __init__(self, endpoint, timeout=PATIENCE):
+        self.socket = zmq.Context.instance().socket(zmq.REQ)
+        self.socket.linger, self.socket.rcvtimeo = 0, int(timeout * 1_000)
+        self.socket.connect(endpoint)
+        self.counter = 0
+
+    def exchange(self, frame):
+        self.socket.send(frame)
+        return self.socket.recv()
+
+    def close(self):
+        self.socket.close()
+
+
+class Broadcaster(Requester):
+    def __init__(self, gateway, timeout=PATIENCE):
+        super().__init__(gateway.addresses["broadcast"], timeout)
+
+    def ask(self, **kind):
+        self.counter += 1
+        reply = broadcast_pb2.BroadcastReply.FromString(
+            self.exchange(broadcast_pb2.BroadcastRequest(request_id=self.counter, **kind).SerializeToString()))
+        assert reply.request_id == self.counter
+        return reply
+
+    def publish(self, stream, break_id, ads, **fields):
+        return self.ask(publish=broadcast_pb2.Publish(stream=stream, break_id=break_id, advertisements=ads, **fields))
+
+
+class Listener(Requester):
+    """A listener on stock libraries that follows positions as the contract says."""
+
+    def __init__(self, gateway, stream, session=None, timeout=PATIENCE):
+        super().__init__(gateway.addresses["requests"], timeout)
+        self.stream, self.session = stream, session or os.urandom(16)
+        self.topic, self.sync = stream.encode() + b"\0", b"~sync\0"
+        self.last = None
+        #: Every notice applied, in order.
+        self.applied = []
+        self.notices = zmq.Context.instance().socket(zmq.SUB)
+        self.notices.linger, self.notices.rcvtimeo = 0, int(timeout * 1_000)
+        self.notices.connect(gateway.addresses["notices"])
+
+    def close(self):
+        super().close()
+        self.notices.close()
+
+    def ask(self, **kind):
+        self.counter += 1
+        reply = listener_pb2.Reply.FromString(self.exchange(listener_pb2.Request(
+            request_id=self.counter, session=self.session, **kind).SerializeToString()))
+        assert reply.request_id == self.counter
+        return reply
+
+    def join(self):
+        """Proves the subscription, joins, and applies what was missed."""
+        self.notices.subscribe(self.topic)
+        self.notices.subscribe(self.sync)
+        early = []
+        while not (frame := self.notices.recv()).startswith(self.sync):
+            early.append(frame)
+        self.notices.unsubscribe(self.sync)
+        tick = notice_pb2.SyncTick.FromString(frame[len(self.sync):])
+        reply = self.ask(join=listener_pb2.Join(stream=self.stream, last=self.last, instance=tick.instance))
+        assert reply.status == status_pb2.STATUS_CODE_OK, reply
+        joined = reply.joined
+        assert joined.instance == tick.instance
+        if joined.kind == listener_pb2.JOIN_KIND_RECOVERED:
+            for notice in joined.notices:
+                assert notice.position.sequence == self.last.sequence + 1, "a recovery has a gap"
+                self.take(notice)
+        elif joined.kind == listener_pb2.JOIN_KIND_SNAPSHOT:
+            self.applied += joined.notices
+        self.last = joined.head
+        return joined
+
+    def take(self, notice):
+        self.applied.append(notice)
+        self.last = notice.position
+
+    def next(self):
+        """The next notice of a break; a gap is an error, what is known already is passed over."""
+        while True:
+            frame = self.notices.recv()
+            if not frame.startswith(self.topic):
+                continue
+            notice = notice_pb2.Notice.FromString(frame[len(self.topic):])
+            if notice.kind == notice_pb2.NOTICE_KIND_HEAD:
+                assert notice.position.sequence <= self.last.sequence, "the head tells of a notice that never came"
+            elif notice.position.sequence > self.last.sequence:
+                assert notice.position.sequence == self.last.sequence + 1, "a notice is missing"
+                self.take(notice)
+                return notice
+
+    def batch(self, break_id):
+        return self.ask(get_batch=listener_pb2.GetBatch(stream=self.stream, break_id=break_id))
+
+    def acknowledge(self, break_id, delivery, outcomes):
+        """Outcomes by ad: `played`, `failed`, or a reason why it was ignored."""
+        kinds = {"played": listener_pb2.OUTCOME_KIND_PLAYED, "failed": listener_pb2.OUTCOME_KIND_FAILED}
+        return self.ask(acknowledge=listener_pb2.Acknowledge(
+            stream=self.stream, break_id=break_id, delivery=delivery, outcomes=[
+                listener_pb2.Outcome(
+                    advertisement_id=name, kind=kinds.get(what, listener_pb2.OUTCOME_KIND_IGNORED),
+                    evidence=listener_pb2.EVIDENCE_REPORTED,
+                    reason=listener_pb2.IGNORE_REASON_UNSPECIFIED if what in kinds else what,
+                    occurred_us=time.time_ns() // 1_000)
+                for name, what in outcomes.items()]))

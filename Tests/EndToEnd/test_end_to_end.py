@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The real binary as a process, over real TCP, on a real SQLite folder, on ports that the system chooses.
+
+    scripts/end-to-end.sh                      all of it, on the debug build
+    scripts/end-to-end.sh EndToEnd.test_…      one test
+"""
+import json, os, random, signal, subprocess, sys, tempfile, threading, time, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
+                     listener_pb2, notice_pb2, status_pb2, until)
+import zmq
+
+VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
+OK = status_pb2.STATUS_CODE_OK
+
+
+class EndToEnd(unittest.TestCase):
+    def gateway(self, *arguments):
+        gateway = Gateway(*arguments)
+        self.addCleanup(gateway.close)
+        return gateway
+
+    def broadcaster(self, gateway):
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        return broadcaster
+
+    def listener(self, gateway, stream, **more):
+        listener = Listener(gateway, stream, **more)
+        self.addCleanup(listener.close)
+        return listener
+
+    def test_a_published_break_is_played_ignored_and_balances(self):
+        gateway = self.gateway()
+        players = [gateway.listen("s", "--breaks", "1", "--speed", "20"), gateway.listen("s", "--breaks", "1", "--ignore")]
+        for player in players:
+            player.wait_for("joined")
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "1s")
+        self.assertEqual([player.finish() for player in players], [0, 0])
+        counts = gateway.report("s", "b")
+        self.assertEqual(len(counts), 2)
+        for ad_id, each in counts.items():
+            self.assertEqual((each["delivered"], each["played"], each["ignored"], each["unknown"]), (2, 1, 1, 0), ad_id)
+            self.assertEqual(each["ignoredBy"], {"user": 1})
+
+    def test_a_late_joiner_recovers_what_it_missed_in_order(self):
+        gateway = self.gateway()
+        broadcaster = self.broadcaster(gateway)
+        listener = self.listener(gateway, "s")
+        self.assertEqual(listener.join().kind, listener_pb2.JOIN_KIND_SNAPSHOT)
+        self.assertEqual(broadcaster.publish("s", "one", [ad("a")], pre_stream=True).status, OK)
+        listener.next()
+        # Away while three things happen.
+        listener.notices.disconnect(gateway.addresses["notices"])
+        for name in ("two", "three"):
+            self.assertEqual(broadcaster.publish("s", name, [ad("a")], pre_stream=True).status, OK)
+        self.assertEqual(broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id="two")).status, OK)
+        listener.notices.connect(gateway.addresses["notices"])
+        joined = listener.join()
+        self.assertEqual(joined.kind, listener_pb2.JOIN_KIND_RECOVERED)
+        self.assertEqual([notice.break_id for notice in joined.notices], ["two", "three", "two"])
+        self.assertEqual(joined.notices[-1].kind, notice_pb2.NOTICE_KIND_CANCELLED)
+        self.assertEqual(listener.join().kind, listener_pb2.JOIN_KIND_CURRENT)
+
+    def test_a_restart_between_announcement_and_start_loses_nothing(self):
+        gateway = self.gateway()
+        player = gateway.listen("s", "--breaks", "1", "--speed", "20")
+        player.wait_for("joined")
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "4s")
+        player.wait_for("announced")
+        self.assertEqual(gateway.stop(), 0)
+        gateway.start()
+        self.assertEqual(player.finish(), 0)
+        for each in gateway.report("s", "b").values():
+            self.assertEqual((each["delivered"], each["played"], each["repeats"]), (1, 1, 0))
+
+    def test_what_fell_due_while_the_gateway_was_down_is_announced_or_expires(self):
+        gateway = self.gateway("--set", "breaks.announceAhead=1s")
+        broadcaster = self.broadcaster(gateway)
+        start = lambda milliseconds: broadcast_pb2.Start(in_ms=milliseconds)
+        self.assertEqual(broadcaster.publish("s", "gone", [ad("a")], start=start(1_500), duration_ms=1).status, OK)
+        self.assertEqual(broadcaster.publish("t", "late", [ad("a")], start=start(1_500), duration_ms=60_000).status, OK)
+        gateway.stop(signal.SIGKILL)
+        time.sleep(1.6)  # not a wait for something: the time during which the gateway is down
+        gateway.start()
+        listener = self.listener(gateway, "t")
+        listener.join()
+        if not listener.applied:
+            listener.next()
+        self.assertEqual(listener.applied[0].break_id, "late")
+        states = {each["break"]: each["state"] for each in gateway.get("/v1/breaks")["breaks"]}
+        self.assertEqual(states, {"gone": "expired", "late": "live"})
+
+    def test_joins_that_race_with_publications_miss_and_repeat_nothing(self):
+        """Two gateways with the clients of both at the same time."""
+        seed = int(os.environ.get("CUECAST_SEED", random.randrange(1 << 32)))
+        print(f"\nCUECAST_SEED={seed}", file=sys.stderr)
+        breaks, faults = 40, []
+        threads = []
+        for number in range(2):
+            gateway, randomness = self.gateway(), random.Random(seed + number)
+
+            def publish(gateway=gateway, randomness=randomness):
+                broadcaster = Broadcaster(gateway)
+                for index in range(breaks):
+                    reply = broadcaster.publish("race", f"b-{index}", [ad("a")], pre_stream=True)
+                    assert reply.status == OK, reply
+                    time.sleep(randomness.uniform(0, 0.02))
+                broadcaster.close()
+
+            def follow(gateway=gateway, pause=None):
+                time.sleep(pause)
+                listener = Listener(gateway, "race")
+                listener.join()
+                while listener.last.sequence < breaks:
+                    listener.next()
+                seen = [notice.break_id for notice in listener.applied]
+                assert sorted(seen) == sorted(f"b-{index}" for index in range(breaks)), seen
+                listener.close()
+
+            def guarded(body, **arguments):
+                try:
+                    body(**arguments)
+                except BaseException as fault:  # noqa: BLE001 - the test reports it
+                    faults.append(fault)
+
+            threads.append(threading.Thread(target=guarded, args=(publish,)))
+            for _ in range(12):
+                arguments = {"pause": randomness.uniform(0, 0.5)}
+                threads.append(threading.Thread(target=guarded, args=(follow,), kwargs=arguments))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE)
+        self.assertEqual(faults, [])
+
+    def test_duplicate_and_contradicting_acknowledgements_count_once(self):
+        gateway = self.gateway()
+        self.broadcaster(gateway).publish("s", "b", [ad("x"), ad("y")], pre_stream=True)
+        listener = self.listener(gateway, "s")
+        listener.join()
+        batch = listener.batch("b").batch
+        for outcomes in [{"x": "played"}, {"x": "played"}, {"x": "failed"}, {"y": listener_pb2.IGNORE_REASON_USER}]:
+            reply = listener.acknowledge("b", batch.delivery, outcomes)
+            self.assertEqual((reply.status, reply.acknowledged.recorded), (OK, 1))
+        counts = gateway.report("s", "b")
+        self.assertEqual({key: counts["x"][key] for key in ("delivered", "played", "failed", "repeats", "contradictions")},
+                         {"delivered": 1, "played": 1, "failed": 0, "repeats": 1, "contradictions": 1})
+        self.assertEqual(counts["y"]["ignored"], 1)
+
+    def test_an_acknowledgement_without_its_delivery_is_refused(self):
+        gateway = self.gateway()
+        self.broadcaster(gateway).publish("s", "b", [ad("x")], pre_stream=True)
+        first, second = self.listener(gateway, "s"), self.listener(gateway, "s")
+        delivery = first.batch("b").batch.delivery
+        invalid = status_pb2.STATUS_CODE_DELIVERY_INVALID
+        self.assertEqual(second.acknowledge("b", delivery, {"x": "played"}).status, invalid)
+        self.assertEqual(first.acknowledge("b", b"", {"x": "played"}).status, invalid)
+        self.assertEqual(first.acknowledge("b", delivery, {"z": "played"}).status, status_pb2.STATUS_CODE_NOT_FOUND)
+        self.assertEqual(gateway.report("s", "b")["x"]["played"], 0)
+
+    def test_a_cancelled_break_is_not_played(self):
+        gateway = self.gateway()
+        player = gateway.listen("s", "--breaks", "1", "--speed", "20")
+        player.wait_for("joined")
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "3s")
+        player.wait_for("ready")
+        gateway.run("cancel", "--stream", "s", "--break", "b")
+        player.finish()
+        counts = gateway.report("s", "b")
+        for each in counts.values():
+            self.assertEqual((each["delivered"], each["played"]), (1, 0))
+        gateway.run("end", "--stream", "s", "--break", "b", code=65)
+
+    def test_a_break_that_is_ended_early_stops(self):
+        gateway = self.gateway()
+        player = gateway.listen("s", "--breaks", "1")
+        player.wait_for("joined")
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--now")
+        player.wait_for("playing")
+        gateway.run("end", "--stream", "s", "--break", "b")
+        player.finish()
+        counts = list(gateway.report("s", "b").values())
+        self.assertEqual([each["delivered"] for each in counts], [1, 1])
+        self.assertEqual(counts[1]["ignoredBy"], {"endedEarly": 1})
+        self.assertLess(counts[0]["heardMilliseconds"], 15_000)
+
+    def test_a_pre_stream_break_is_given_to_whoever_joins(self):
+        gateway = self.gateway()
+        gateway.run("publish", "--stream", "s", "--break", "roll", "--vast", VAST, "--pre-stream")
+        for _ in range(2):
+            self.assertEqual(gateway.listen("s", "--breaks", "1", "--speed", "20").finish(), 0)
+        for each in gateway.report("s", "roll").values():
+            self.assertEqual((each["delivered"], each["played"]), (2, 2))
+
+    def test_a_cued_break_starts_when_it_is_punched(self):
+        gateway = self.gateway()
+        player = gateway.listen("s", "--breaks", "1", "--speed", "20")
+        player.wait_for("joined")
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--cued")
+        player.wait_for("ready")
+        gateway.run("punch", "--stream", "s", "--break", "b", "--in", "1s")
+        self.assertEqual(player.finish(), 0)
+        for each in gateway.report("s", "b").values():
+            self.assertEqual(each["played"], 1)
+
+    def test_bad_input_is_refused_and_disturbs_nobody(self):
+        gateway = self.gateway()
+        self.broadcaster(gateway).publish("s", "b", [ad("x")], pre_stream=True)
+        listener = self.listener(gateway, "s")
+        listener.join()
+        randomness = random.Random(7)
+        for endpoint, parse in [(gateway.addresses["requests"], listener_pb2.Reply.FromString),
+                                (gateway.addresses["broadcast"], broadcast_pb2.BroadcastReply.FromString)]:
+            requester = Requester(endpoint)
+            for frame in [b"", b"\xff" * 20, randomness.randbytes(200), b"\x08\x07", b"\x0a\xff\xff\xff\xff\x0f"]:
+                reply = parse(requester.exchange(frame))
+                self.assertNotEqual(reply.status, OK)
+                self.assertTrue(reply.message)
+            requester.close()
+            # A frame above the limit costs the sender its connection, and nobody else anything.
+            large = Requester(endpoint, timeout=1)
+            large.socket.send(bytes(2_000_000))
+            with self.assertRaises(zmq.Again):
+                large.socket.recv()
+            large.close()
+            # No envelope, too many frames, and a peer that never reads.
+            rude = zmq.Context.instance().socket(zmq.DEALER)
+            rude.linger = 0
+            rude.connect(endpoint)
+            rude.send(b"no envelope")
+            rude.send_multipart([b"", b"a", b"b", b"c"])
+            for _ in range(2_000):
+                try:
+                    rude.send_multipart([b"", b"\x08\x01"], zmq.NOBLOCK)
+                except zmq.Again:
+                    break
+            self.addCleanup(rude.close)
+        garbage = zmq.Context.instance().socket(zmq.XSUB)
+        garbage.linger = 0
+        garbage.connect(gateway.addresses["notices"])
+        for message in [b"", b"\x05", b"\x01" + bytes(100), b"hello", b"\x01~sync\0", b"\x00never\0"]:
+            garbage.send(message)
+        self.addCleanup(garbage.close)
+        batch = listener.batch("b").batch
+        self.assertEqual(listener.acknowledge("b", batch.delivery, {"x": "played"}).status, OK)
+        self.assertEqual(self.broadcaster(gateway).publish("s", "after", [ad("x")], pre_stream=True).status, OK)
+        self.assertEqual(listener.next().break_id, "after")
+        self.assertEqual(gateway.report("s", "b")["x"]["played"], 1)
+        self.assertEqual(gateway.stop(), 0)
+
+    def test_the_listener_without_our_library_does_its_job(self):
+        gateway = self.gateway()
+        example = subprocess.Popen(
+            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq/listener.py"), "--stream", "s", "--notices",
+             gateway.addresses["notices"], "--requests", gateway.addresses["requests"]],
+            env={**os.environ, "PYTHONPATH": GENERATED}, stdout=subprocess.PIPE, text=True)
+        until("the example listens",
+              lambda: "cuecast_listeners 1" in subprocess.run(
+                  ["/usr/bin/python3", "-c", "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1])"
+                   ".read().decode())", f"http://{gateway.addresses['http']}/metrics"],
+                  capture_output=True, text=True).stdout)
+        gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "2s")
+        printed = json.loads(example.communicate(timeout=PATIENCE)[0])
+        self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 2))
+        for each in gateway.report("s", "b").values():
+            self.assertEqual((each["delivered"], each["played"]), (1, 1))
+
+    def test_signals_end_the_gateway_cleanly(self):
+        gateway = self.gateway()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self.assertEqual(gateway.stop(number), 0)
+            gateway.start()
+
+    def test_a_second_gateway_on_the_same_folder_or_port_is_refused(self):
+        gateway = self.gateway()
+        said = gateway.run("serve", "--data-dir", gateway.folder + "/data", "--http", "none", "--notices",
+                           "tcp://127.0.0.1:*", "--requests", "tcp://127.0.0.1:*", "--broadcast", "tcp://127.0.0.1:*",
+                           code=69)
+        self.assertIn(gateway.folder, said)
+        with tempfile.TemporaryDirectory() as folder:
+            said = gateway.run("serve", "--data-dir", folder, "--notices", gateway.addresses["notices"], code=69)
+            self.assertIn(gateway.addresses["notices"], said)
+
+
+class CommandLine(unittest.TestCase):
+    """Help and exit codes: scripts depend on them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.close()
+
+    def test_every_command_has_help_with_an_example(self):
+        for command in ["serve", "publish", "punch", "update", "end", "cancel", "breaks", "listen", "report",
+                        "check-config", "version"]:
+            self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
+
+    def test_usage_errors_exit_with_64(self):
+        for arguments in [["publish"], ["publish", "--stream", "s", "--break", "b"], ["nonsense"],
+                          ["publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "soon"],
+                          ["publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "1s", "--cued"],
+                          ["listen"], ["update", "--stream", "s", "--break", "b"], ["report", "--format", "xml"]]:
+            self.gateway.run(*arguments, code=64)
+
+    def test_bad_data_exits_with_65_and_says_why(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write("<VAST version='4.2'>\n<Ad")
+            file.flush()
+            said = self.gateway.run("publish", "--stream", "s", "--break", "b", "--vast", file.name, code=65)
+            self.assertIn("line 2", said)
+        self.assertIn("NOT_FOUND", self.gateway.run("cancel", "--stream", "s", "--break", "none", code=65))
+        past = ["publish", "--stream", "s", "--break", "old", "--vast", VAST, "--at", "2020-01-01T00:00:00Z"]
+        self.assertIn("START_IN_PAST", self.gateway.run(*past, code=65))
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("breaks:\n  announceAhead: soon\nnotice: x\n")
+            file.flush()
+            said = self.gateway.run("check-config", "--config", file.name, code=65)
+            self.assertIn("breaks.announceAhead", said)
+            self.assertIn("notice: there is no such key", said)
+        said = self.gateway.run("serve", "--notices", "tcp://0.0.0.0:7400", code=65)
+        self.assertIn("allowUnencryptedRemote", said)
+
+    def test_a_gateway_that_is_not_there_exits_with_69(self):
+        self.gateway.run("breaks", "--broadcast", "tcp://127.0.0.1:1", code=69)
+        self.gateway.run("report", "--http", "127.0.0.1:1", code=69)
+
+    def test_the_same_publication_again_is_the_same_break_and_another_is_refused(self):
+        publish = ["publish", "--stream", "again", "--break", "b", "--vast", VAST, "--in", "30s", "--format", "json"]
+        first, second = (json.loads(self.gateway.run(*publish)) for _ in range(2))
+        self.assertEqual((first["start"], first["position"] if "position" in first else None),
+                         (second["start"], second["position"] if "position" in second else None))
+        self.assertIn("CONFLICT", self.gateway.run(*publish, "--exact", code=65))
+        self.assertIn("BREAK_OVERLAP", self.gateway.run(
+            "publish", "--stream", "again", "--break", "c", "--vast", VAST, "--in", "31s", code=65))
+        listed = json.loads(self.gateway.run("breaks", "--stream", "again", "--format", "json"))
+        self.assertEqual([each["break"] for each in listed], ["b"])
+
+    def test_version_and_configuration_are_printed(self):
+        self.assertRegex(self.gateway.run("version"), r"^cuecast \d+\.\d+\.\d+\n$")
+        self.assertIn("breaks.announceAhead: 8s", self.gateway.run("check-config"))
+        self.assertIn("STREAM", self.gateway.run("report"))
+        self.assertIn("stream,break,advertisement", self.gateway.run("report", "--format", "csv"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

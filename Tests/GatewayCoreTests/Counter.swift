@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Testing
+
+/// A desk with a counter for listeners: requests go in as bytes, and replies are read as a client reads them.
+struct Counter {
+    var desk = Desk()
+    var handler: ListenerRequestHandler
+    let metrics: MetricRegistry
+    private var lastID: UInt64 = 0
+
+    static let instance: UInt64 = 0x1234
+
+    init(_ change: (inout ListenerRequestHandler.Settings) -> Void = { _ in }) {
+        var settings = ListenerRequestHandler.Settings(instance: Self.instance)
+        change(&settings)
+        self.metrics = MetricRegistry()
+        self.handler = ListenerRequestHandler(
+            settings: settings,
+            board: Board(epoch: Sample.epoch),
+            metrics: self.metrics
+        )
+    }
+
+    /// What a listener gets: a reply now, or later.
+    enum Got {
+        case reply(ListenerReply)
+        case later(ListenerRequestHandler.Deferred)
+
+        var body: ListenerReply.Body? {
+            if case .reply(let reply) = self { reply.body } else { nil }
+        }
+
+        var refusal: Refusal? {
+            if case .refused(let refusal)? = self.body { refusal } else { nil }
+        }
+
+        var batch: ListenerReply.Batch? {
+            if case .batch(let batch)? = self.body { batch } else { nil }
+        }
+
+        var joined: ListenerReply.Joined? {
+            if case .joined(let joined)? = self.body { joined } else { nil }
+        }
+
+        var deferred: ListenerRequestHandler.Deferred? {
+            if case .later(let deferred) = self { deferred } else { nil }
+        }
+    }
+
+    mutating func ask(
+        _ kind: ListenerRequest.Kind,
+        by session: SessionID = Sample.session(),
+        at seconds: Double
+    ) throws -> Got {
+        self.lastID += 1
+        let request = ListenerRequest(id: self.lastID, session: session, kind: kind)
+        return try self.ask(request.encoded(), id: self.lastID, at: Sample.at(seconds))
+    }
+
+    mutating func ask(_ frame: [UInt8], id: UInt64, at now: Timestamp) throws -> Got {
+        self.handler.board = self.desk.board
+        switch self.handler.handle(frame, from: PeerFacts(transport: "test"), at: now) {
+        case .now(let bytes):
+            let reply = try ListenerReply(decoding: bytes.frame)
+            #expect(reply.requestID == id)
+            #expect(reply.gatewayTime == now)
+            return .reply(reply)
+        case .afterGroup(let deferred):
+            #expect(deferred.requestID == id)
+            return .later(deferred)
+        }
+    }
+
+    /// Asks for a batch of `b1`.
+    mutating func batch(
+        _ id: String = "b1",
+        by session: SessionID = Sample.session(),
+        delay: Duration = .zero,
+        at seconds: Double
+    ) throws -> Got {
+        try self.ask(
+            .getBatch(.init(key: Sample.key(id), delay: ListenerDelay(now: delay))),
+            by: session,
+            at: seconds
+        )
+    }
+
+    /// Says what became of advertisements of `b1`.
+    mutating func acknowledge(
+        _ outcomes: [Outcome],
+        of id: String = "b1",
+        delivery: [UInt8]? = nil,
+        by session: SessionID = Sample.session(),
+        at seconds: Double
+    ) throws -> Got {
+        let number = self.desk.board[Sample.key(id)]?.number ?? BreakNumber(rawValue: 0)
+        let token = delivery ?? DeliveryToken(session: session, breakNumber: number).bytes
+        return try self.ask(
+            .acknowledge(.init(key: Sample.key(id), delivery: token, outcomes: outcomes)),
+            by: session,
+            at: seconds
+        )
+    }
+
+    static func played(_ advertisement: String = "ad0", at seconds: Double) -> Outcome {
+        Outcome(
+            advertisementID: Sample.advertisementID(advertisement),
+            kind: .played,
+            heard: .seconds(10),
+            quartiles: 4,
+            occurred: Sample.at(seconds)
+        )
+    }
+}
