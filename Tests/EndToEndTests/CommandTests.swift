@@ -45,7 +45,8 @@ struct CommandTests {
         let help = try await CuecastProgram.run(["--help"])
         #expect(help.code == 0)
         for command in Self.commands { #expect(help.output.contains("\n  \(command) ")) }
-        #expect(help.output.contains("0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed"))
+        let words = help.output.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+        #expect(words.contains("0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed"))
         let version = try await CuecastProgram.run(["version"])
         #expect(version.output.hasPrefix("cuecast "))
         #expect(try await CuecastProgram.run(["--version"]).code == 0)
@@ -89,14 +90,21 @@ struct CommandTests {
         }
         defer { try? FileManager.default.removeItem(at: ads) }
         let file = try self.adsFile(in: ads)
-        for command in [
+        let commands = [
             ["breaks"], ["cancel", "--stream", "s", "--break", "b"],
             ["publish", "--stream", "s", "--break", "b", "--ads", file], ["report"],
-        ] {
-            let finished = try await CuecastProgram.run(command + flags)
-            #expect(finished.code == 69, "\(command): \(finished.error)")
-            #expect(finished.error.hasPrefix("cuecast: "))
-            #expect(finished.output.isEmpty)
+        ]
+        // Each of them tries for a while.
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for command in commands {
+                tasks.addTask {
+                    let finished = try await CuecastProgram.run(command + flags)
+                    #expect(finished.code == 69, "\(command): \(finished.error)")
+                    #expect(finished.error.hasPrefix("cuecast: "))
+                    #expect(finished.output.isEmpty)
+                }
+            }
+            try await tasks.waitForAll()
         }
     }
 
@@ -159,7 +167,7 @@ struct CommandTests {
                 "1m"
             )
             #expect(cued.code == 0)
-            #expect(cued.output.hasPrefix("radio1/cued: cued, 2 ads, held until "))
+            #expect(cued.output.hasPrefix("radio1/cued: cued, lasts 2 s, 2 ads, held until "))
             let punched = try await run("punch", "--stream", "radio1", "--break", "cued", "--now", "--format", "json")
             #expect(try decoded(punched).state == "live")
             let ended = try await run("end", "--stream", "radio1", "--break", "cued", "--format", "json")

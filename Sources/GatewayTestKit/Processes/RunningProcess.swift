@@ -28,8 +28,23 @@ package final class RunningProcess: Sendable {
         let process: Process
     }
 
+    /// What the callbacks write to.
+    private final class Record: Sendable {
+        let state = Mutex(State())
+
+        func read(_ pipe: Pipe, into append: @escaping @Sendable (inout sending State, Data) -> Void) {
+            pipe.fileHandleForReading.readabilityHandler = { file in
+                let data = file.availableData
+                if data.isEmpty { file.readabilityHandler = nil }
+                self.state.withLock { state in
+                    if data.isEmpty { state.openPipes -= 1 } else { append(&state, data) }
+                }
+            }
+        }
+    }
+
     private let handle: Mutex<Handle>
-    private let state = Mutex(State())
+    private let record = Record()
     package let processIdentifier: Int32
 
     /// Starts a program.
@@ -55,17 +70,18 @@ package final class RunningProcess: Sendable {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = error
-        try process.run()
-        self.processIdentifier = process.processIdentifier
-        self.handle = Mutex(Handle(process: process))
-        process.terminationHandler = { [weak self] process in
+        // Before it runs: it may be over in no time.
+        process.terminationHandler = { [record] process in
             let end: End =
                 process.terminationReason == .exit
                 ? .exited(process.terminationStatus) : .killed(bySignal: process.terminationStatus)
-            self?.state.withLock { $0.end = end }
+            record.state.withLock { $0.end = end }
         }
-        self.read(output) { $0.output += $1 }
-        self.read(error) { $0.error += $1 }
+        self.record.read(output) { $0.output += $1 }
+        self.record.read(error) { $0.error += $1 }
+        try process.run()
+        self.processIdentifier = process.processIdentifier
+        self.handle = Mutex(Handle(process: process))
     }
 
     deinit {
@@ -77,25 +93,14 @@ package final class RunningProcess: Sendable {
         ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"].contains($0.key) }
     }
 
-    private func read(_ pipe: Pipe, into append: @escaping @Sendable (inout sending State, Data) -> Void) {
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] file in
-            let data = file.availableData
-            if data.isEmpty { file.readabilityHandler = nil }
-            self?.state
-                .withLock { state in
-                    if data.isEmpty { state.openPipes -= 1 } else { append(&state, data) }
-                }
-        }
-    }
-
     /// Everything on standard output so far.
-    package var standardOutput: String { self.state.withLock { String(decoding: $0.output, as: UTF8.self) } }
+    package var standardOutput: String { self.record.state.withLock { String(decoding: $0.output, as: UTF8.self) } }
 
     /// Everything on standard error so far.
-    package var standardError: String { self.state.withLock { String(decoding: $0.error, as: UTF8.self) } }
+    package var standardError: String { self.record.state.withLock { String(decoding: $0.error, as: UTF8.self) } }
 
     /// Whether it has not ended yet.
-    package var isRunning: Bool { self.state.withLock { $0.end == nil } }
+    package var isRunning: Bool { self.record.state.withLock { $0.end == nil } }
 
     /// The next line on standard output.
     ///
@@ -105,7 +110,7 @@ package final class RunningProcess: Sendable {
     package func line(within limit: Duration = .seconds(60)) async throws -> String {
         let deadline = ContinuousClock.now + limit
         while true {
-            let (line, isOver) = self.state.withLock { state -> (String?, Bool) in
+            let (line, isOver) = self.record.state.withLock { state -> (String?, Bool) in
                 guard let end = state.output[state.read...].firstIndex(of: UInt8(ascii: "\n")) else {
                     return (nil, state.openPipes == 0)
                 }
@@ -129,8 +134,8 @@ package final class RunningProcess: Sendable {
     @discardableResult
     package func end(within limit: Duration = .seconds(60)) async throws -> End {
         try await until("process \(self.processIdentifier) ends", within: limit) {
-            self.state.withLock { $0.end != nil && $0.openPipes == 0 }
+            self.record.state.withLock { $0.end != nil && $0.openPipes == 0 }
         }
-        return self.state.withLock { $0.end ?? .exited(0) }
+        return self.record.state.withLock { $0.end ?? .exited(0) }
     }
 }
