@@ -109,6 +109,7 @@ package struct Gateway: Sendable {
         settings.listenersMax = configuration.listenersMax
         settings.requestsPerSessionPerSecondMax = Double(configuration.requestsPerSessionPerSecondMax)
         settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
+        settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         let requestService = RequestService(
             thread: requestThread,

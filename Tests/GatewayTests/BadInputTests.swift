@@ -209,7 +209,9 @@ struct BadInputTests {
                 session: listener.session,
                 in: running.network
             )
-            try await until("the delivery is recorded") { try await !self.station.memory.acknowledgementGroups().isEmpty }
+            try await until("the delivery is recorded") {
+                try await !self.station.memory.acknowledgementGroups().isEmpty
+            }
             self.station.log.set(.acknowledgements(0), .holding)
             _ = try await leaver.send(leaver.acknowledgement(of: batch, of: "b"))
             try await until("it is accepted") { running.metrics.value(.listenerRequests, .acknowledge) == 1 }

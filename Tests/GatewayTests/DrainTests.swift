@@ -19,7 +19,9 @@ struct DrainTests {
             let broadcaster = try await running.broadcaster()
             try await broadcaster.publish("b", duration: .seconds(30))
             let batch = try await listener.batch(of: "b")
-            try await until("the delivery is recorded") { try await !self.station.memory.acknowledgementGroups().isEmpty }
+            try await until("the delivery is recorded") {
+                try await !self.station.memory.acknowledgementGroups().isEmpty
+            }
             self.station.log.set(.acknowledgements(0), .holding)
             self.station.log.set(.breaks, .holding)
             let acknowledged = try await listener.send(listener.acknowledgement(of: batch, of: "b"))
