@@ -52,11 +52,12 @@ step "scripts" check_scripts
 step "format" scripts/format.sh lint
 step "headers and Safety lines" scripts/check-sources
 step "imports" scripts/check-imports
+step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh
-step "tests" run_tests
+step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --seconds 20
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3

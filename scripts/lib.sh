@@ -66,6 +66,16 @@ run_tests() {
     return "$status"
 }
 
+# Runs all tests that are built, one target after the other. In one process the property tests, which compute without a
+# pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn until they fail.
+run_all_tests() {
+    local target
+    for target in Tests/*Tests; do
+        printf '\n-- %s\n' "${target#Tests/}"
+        run_tests --filter "^${target#Tests/}\." || return "$?"
+    done
+}
+
 # Lists our Swift files, one a line, without what was generated or built.
 our_swift_files() {
     local root roots=(Package.swift)

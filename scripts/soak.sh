@@ -26,7 +26,7 @@ SECONDS=0
 round=0
 while [ "$round" -eq 0 ] || [ "$SECONDS" -lt $((minutes * 60)) ]; do
     round=$((round + 1))
-    if ! { run_tests && scripts/fuzz.sh --seconds 60 && scripts/crash.sh; } >"$log" 2>&1; then
+    if ! { run_all_tests && scripts/end-to-end.sh && scripts/fuzz.sh --seconds 60 && scripts/crash.sh; } >"$log" 2>&1; then
         cat "$log"
         fail 1 "round $round failed after $SECONDS s; the output above is kept in $log"
     fi

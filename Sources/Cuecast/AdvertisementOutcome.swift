@@ -142,6 +142,8 @@ public enum ReportRefusal: Hashable, Sendable {
     case notHandedOut
     /// The same was reported before, or a later quarter was.
     case repeated
+    /// The session in which it was handed out is over.
+    case sessionOver
     /// It does not fit: resumed without a pause, a quarter other than 1 to 4, an error code out of range.
     case invalid
 }

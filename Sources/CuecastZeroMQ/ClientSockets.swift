@@ -6,10 +6,7 @@ internal import ZeroMQ
 extension Socket {
     /// Sets what every socket of a client has in common, before it connects.
     ///
-    /// - Parameters:
-    ///   - frameBytesMax: the longest frame that is received; a peer that sends a longer one is disconnected.
-    ///   - receivedMax: how many messages wait here until they are read.
-    /// - Throws: what libzmq says of an option that it does not take.
+    /// A peer that sends a frame of more than `frameBytesMax` is disconnected; `receivedMax` messages wait to be read.
     borrowing func configureClient(frameBytesMax: Int, receivedMax: Int32) throws(ZeroMQError) {
         // Connections are made anew by the client, with jitter of its own and a new proof of its subscriptions: libzmq
         // must not reconnect behind its back.

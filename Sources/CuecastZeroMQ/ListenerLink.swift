@@ -56,8 +56,10 @@ actor ListenerLink {
         self.receive = receive
     }
 
-    // The sockets are closed on their thread.
-    isolated deinit {}
+    // On the thread, because that is where the sockets must be closed.
+    isolated deinit {
+        self.end(reason: "dropped by the client")
+    }
 
     func perform(_ command: Command) {
         guard !self.isOver else { return }

@@ -56,7 +56,12 @@ package final class StoreDirectory: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(self.descriptor) }
+    deinit {
+        // Said in so many words: a process that is just being started has a copy of the descriptor until it runs, and
+        // closing ours alone would leave the lock to it.
+        flock(self.descriptor, LOCK_UN)
+        close(self.descriptor)
+    }
 
     func file(_ name: String) -> String { self.path + "/" + name }
 }

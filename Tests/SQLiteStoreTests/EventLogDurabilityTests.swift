@@ -184,6 +184,33 @@ struct EventLogDurabilityTests {
         #expect(try fileBytes(self.directory.path + "/events.sqlite") > 6_000_000)
     }
 
+    @Test func `a reader that stays long does not make the write-ahead log grow for ever`() async throws {
+        var limits = SQLiteEventLog.Limits()
+        limits.checkpointBytes = 256 * 1_024
+        limits.walBytesMax = 512 * 1_024
+        let log = try self.open(self.directory.path, limits)
+        let wal = self.directory.path + "/events.sqlite-wal"
+        var appended = 0
+        func append() async throws {
+            _ = try await log.append([UInt8](repeating: 9, count: 65_536), to: self.lane)
+            appended += 1
+            try #require(appended < 40, "the write-ahead log does not get smaller")
+        }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: self.directory.path + "/events.sqlite", configuration: configuration)
+        try await reader.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(database, sql: "SELECT count(*) FROM lanes")
+        }
+        while try fileBytes(wal) < limits.walBytesMax { try await append() }
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        // Without waiting for readers it would be written over, and stay as large as it is.
+        while try fileBytes(wal) >= limits.checkpointBytes { try await append() }
+        try reader.close()
+        await log.close()
+    }
+
     @Test func `the space of pruned records is used again`() async throws {
         let log = try self.open(self.directory.path)
         func write() async throws {

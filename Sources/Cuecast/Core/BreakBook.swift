@@ -18,51 +18,6 @@ struct BreakBook: Sendable {
     /// How much longer than to its end a queued break is followed, so that late notices still find it.
     static let followedAfterEnd = Duration.seconds(60)
 
-    struct Batch: Hashable, Sendable {
-        var advertisements: [Advertisement]
-        /// When the first of them begins, where that is not the start of the break: those before it were left out.
-        var contentStart: Timestamp?
-    }
-
-    enum Phase: Hashable, Sendable {
-        /// The batch is to be asked for, when its time has come and not before `retryAt`.
-        case waiting(retryAt: LocalInstant?)
-        case requested
-        /// The batch is here; the listener does not hear the break yet.
-        case held(Batch)
-        /// The batch was given to the queue.
-        case queued
-    }
-
-    struct Entry: Sendable {
-        /// The latest notice of the break.
-        var notice: Notice
-        var phase = Phase.waiting(retryAt: nil)
-        var retries: Backoff
-    }
-
-    /// What follows for others from what happened to a break.
-    enum Effect: Hashable, Sendable {
-        /// The break is new, or its times have changed.
-        case announced(Notice)
-        /// Ask for the batch.
-        case request(BreakID)
-        /// The batch is here.
-        case ready(Notice, [Advertisement])
-        /// Queue these; they begin at `contentStart` in the programme.
-        case queue(Notice, [Advertisement], contentStart: Timestamp?)
-        /// These are not played, for a reason that is told to the gateway.
-        case ignored([Advertisement], IgnoreReason)
-        /// Advertisements that were not queued yet are withdrawn.
-        case withdrawn(BreakID, AdvertisementWithdrawal.Reason, [Advertisement])
-        /// A queued break is cancelled.
-        case queuedCancelled(BreakID, AdvertisementWithdrawal.Reason)
-        /// The end of a queued break has changed.
-        case queuedEnds(BreakID, at: Timestamp, early: Bool)
-        /// Nothing of the break will be played by this listener.
-        case missed(Notice, reason: String)
-    }
-
     private(set) var entries: [BreakID: Entry] = [:]
     /// Breaks that are over for this listener.
     ///
@@ -399,30 +354,6 @@ struct BreakBook: Sendable {
         self.closedInOrder.append(id)
         if self.closedInOrder.count > Self.rememberedMax {
             self.closed[self.closedInOrder.removeFirst()] = nil
-        }
-    }
-}
-
-extension Notice {
-    /// The end of the break in the programme; `nil`: open.
-    var end: Timestamp? {
-        guard let start = self.start, let duration = self.duration else { return nil }
-        return start + duration
-    }
-
-    /// Until when advertisements of the break may be handed out.
-    var playLimit: PlayLimit {
-        if self.preStream || self.start == nil { return .gateway(self.expires) }
-        return .playhead(self.end ?? self.expires)
-    }
-}
-
-extension AdvertisementWithdrawal.Reason {
-    var ignoreReason: IgnoreReason {
-        switch self {
-        case .cancelled: .cancelled
-        case .endedEarly: .endedEarly
-        case .notStarted: .notStarted
         }
     }
 }

@@ -13,8 +13,8 @@ extension ListenerCore {
         case .notice(let frame): self.received(notice: frame, now: now)
         case .reply(let frame): self.received(reply: frame, now: now)
         case .noticesDropped(let count):
-            // The next notice, or the stream's position, shows the gap.
             self.emit(.noticesDropped(count))
+            self.apply(self.follower.noticesDropped(), isSnapshot: false, now: now)
         case .closed(let reason):
             let actions = self.connection.disconnected(reason: reason, now: now, jitter: &self.jitter)
             self.perform(actions, now: now)
@@ -83,7 +83,7 @@ extension ListenerCore {
         switch decoded {
         case .tick(let tick): self.perform(self.connection.tick(instance: tick.instance, now: now), now: now)
         case .notice(let notice, let stream):
-            guard stream == self.settings.stream else { return }
+            guard self.isRunning, stream == self.settings.stream else { return }
             let step = self.follower.received(notice, now: now)
             self.apply(step, isSnapshot: false, now: now)
             self.tellDroppedNotices()
@@ -91,7 +91,7 @@ extension ListenerCore {
     }
 
     private mutating func apply(_ step: PositionFollower.Step, isSnapshot: Bool, now: LocalInstant) {
-        if let moment = self.moment(at: now) {
+        if self.isRunning, let moment = self.moment(at: now) {
             for notice in step.apply {
                 let effects = self.book.apply(notice, takesPreStream: self.takesPreStream, at: moment)
                 self.apply(effects, at: now)
@@ -154,6 +154,7 @@ extension ListenerCore {
 
     private mutating func joined(_ joined: ListenerReply.Joined, now: LocalInstant) {
         self.ticket = joined.ticket
+        self.clockSamples.leaseGranted(joined.lease, now: now)
         let step = self.follower.joined(joined, now: now)
         if step.lost != .inconsistentAnswer {
             switch joined.kind {
@@ -181,7 +182,7 @@ extension ListenerCore {
     }
 
     private mutating func batchAnswered(_ id: BreakID, _ body: ListenerReply.Body, now: LocalInstant) {
-        guard let moment = self.moment(at: now) else { return }
+        guard self.isRunning, let moment = self.moment(at: now) else { return }
         switch body {
         case .batch(let batch): self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
         case .refused(let refusal):

@@ -24,7 +24,7 @@ extension ListenerCore {
 
     mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) {
         guard self.isRunning else {
-            self.emit(.reportRefused(report, advertisement, .notHandedOut))
+            if self.lifecycle != .stopped { self.emit(.reportRefused(report, advertisement, .sessionOver)) }
             return
         }
         self.apply(self.queue.report(report, advertisement, now: now), at: now)

@@ -191,7 +191,7 @@ struct ListenerCore: Sendable {
         }
         if self.connection.canRequest, self.requestRoom > 0 {
             next = earlier(next, self.acknowledgements.nextDeadline(now: now))
-            next = earlier(next, self.clockSamples.nextDeadline)
+            if !self.requests.isOpen(.time) { next = earlier(next, self.clockSamples.nextDeadline) }
         }
         return next
     }

@@ -18,68 +18,6 @@ struct PlayQueue: Sendable {
     /// moment between one and the next.
     static let exactTolerance = Duration.seconds(2)
 
-    /// What is left of one break's batch.
-    struct Batch: Hashable, Sendable {
-        let breakID: BreakID
-        var advertisements: [Advertisement]
-        var limit: PlayLimit
-        let exact: Bool
-        let endMode: EndMode
-        /// When the first one begins in the programme; `nil` before the stream.
-        let contentStart: Timestamp?
-        /// Whether something else was queued or playing when this was queued.
-        var waits = false
-    }
-
-    /// An advertisement that was handed out and has no outcome yet.
-    struct Open: Hashable, Sendable {
-        let advertisement: Advertisement
-        let endMode: EndMode
-        let handedOut: LocalInstant
-        var pausedSince: LocalInstant?
-        var pausedBefore = Duration.zero
-        var isStarted = false
-        var isMuted = false
-        var wasMuted = false
-        var quartiles = 0
-        /// When it must stop, because its break ends there.
-        var stopAt: LocalInstant?
-        /// Whether it no longer keeps others waiting.
-        var isReleased = false
-
-        /// How long it has been playing.
-        func elapsed(at now: LocalInstant) -> Duration {
-            (self.pausedSince ?? now) - self.handedOut - self.pausedBefore
-        }
-
-        func heard(at now: LocalInstant) -> Duration {
-            min(max(self.elapsed(at: now), .zero), self.advertisement.exactDuration)
-        }
-
-        /// When it will have been playing for `duration`; `nil` while it is paused.
-        func reaches(_ duration: Duration) -> LocalInstant? {
-            self.pausedSince == nil ? self.handedOut + self.pausedBefore + duration : nil
-        }
-    }
-
-    enum Effect: Hashable, Sendable {
-        case outcome(AdvertisementOutcome)
-        /// Nothing was heard of it any more.
-        case unknown(Advertisement)
-        case handOutRefused(current: Advertisement)
-        case reported(AdvertisementReport, Advertisement)
-        case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
-        /// The queue is not empty, and what kept it waiting is over: tell the observers again.
-        case released
-        case withdrawn(
-            BreakID,
-            AdvertisementWithdrawal.Reason,
-            dropped: [Advertisement],
-            current: Advertisement?,
-            stopAt: LocalInstant?
-        )
-    }
-
     let mode: HandOutMode
     private let timings: ListenerTimings
     private(set) var batches: [Batch] = []
@@ -385,37 +323,5 @@ struct PlayQueue: Sendable {
     private mutating func remember(_ key: AdvertisementKey) {
         self.closed.append(key)
         if self.closed.count > Self.rememberedMax { self.closed.removeFirst() }
-    }
-}
-
-extension PlayQueue.Open {
-    /// Takes a report that does not end the advertisement; says why where it does not.
-    fileprivate mutating func take(_ report: AdvertisementReport, now: LocalInstant) -> ReportRefusal? {
-        switch report {
-        case .started:
-            guard !self.isStarted else { return .repeated }
-            self.isStarted = true
-        case .quartile(let number):
-            guard (1...4).contains(number) else { return .invalid }
-            guard number > self.quartiles else { return .repeated }
-            self.isStarted = true
-            self.quartiles = number
-        case .muted:
-            guard !self.isMuted else { return .repeated }
-            self.isMuted = true
-            self.wasMuted = true
-        case .unmuted:
-            guard self.isMuted else { return .invalid }
-            self.isMuted = false
-        case .paused:
-            guard self.pausedSince == nil else { return .repeated }
-            self.pausedSince = now
-        case .resumed:
-            guard let since = self.pausedSince else { return .invalid }
-            self.pausedBefore += now - since
-            self.pausedSince = nil
-        case .completed, .failed, .skipped: break
-        }
-        return nil
     }
 }

@@ -82,6 +82,15 @@ struct PositionFollower: Sendable {
         self.seen = .max  // A notice may have been dropped meanwhile: only a join can tell.
     }
 
+    /// Notices were dropped before they came here: only a join can tell which.
+    mutating func noticesDropped() -> Step {
+        guard self.state == .following || self.state == .gap else { return Step() }
+        let isNew = self.state == .following
+        self.state = .gap
+        self.seen = .max
+        return Step(lost: isNew ? .gap : nil)
+    }
+
     mutating func received(_ notice: Notice, now: LocalInstant) -> Step {
         if self.heard != nil { self.heard = now }
         switch self.state {

@@ -28,6 +28,7 @@ final class ListenerEngine: Sendable {
         var timerNumber = 0
         var tokenTask: Task<Void, Never>?
         var mainActorCheckAt: LocalInstant?
+        var hasLoggedMainActor = false
         var isPreStreamSettled = false
         var isCoreStopped = false
         var isStopped = false
@@ -296,7 +297,7 @@ final class ListenerEngine: Sendable {
     private func tell(_ call: DelegateCall) {
         self.center.tell(call)
         self.state.withLock { state in
-            guard state.mainActorCheckAt == nil else { return }
+            guard state.mainActorCheckAt == nil, !state.hasLoggedMainActor else { return }
             state.mainActorCheckAt = self.now + Self.mainActorWaitMax
             self.setTimer(&state)
         }
@@ -311,6 +312,7 @@ final class ListenerEngine: Sendable {
         }
         guard isDue, let oldest = self.center.oldestCallOnMainActor else { return }
         guard oldest.duration(to: .now) >= Self.mainActorWaitMax - .milliseconds(100) else { return }
+        self.state.withLock { $0.hasLoggedMainActor = true }
         self.logger.warning(
             """
             A delegate's call has been waiting for the main actor for 5 s: is the main thread blocked? \

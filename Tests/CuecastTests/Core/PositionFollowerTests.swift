@@ -163,6 +163,16 @@ struct PositionFollowerTests {
         #expect(follower.received(notice(514), now: local(1)).lost == .gap)
     }
 
+    @Test func `notices that a transport dropped are a gap that only a join closes`() {
+        var follower = self.following()
+        #expect(follower.noticesDropped() == Step(lost: .gap))
+        #expect(follower.noticesDropped() == Step())
+        #expect(follower.received(notice(11), now: local(1)) == Step(apply: [notice(11)]))
+        follower.joinSent()
+        #expect(follower.noticesDropped() == Step())
+        #expect(follower.joined(self.answer(.current, head: 11), now: local(2)) == Step())
+    }
+
     @Test func `silence of two and a half head intervals is noticed`() {
         var follower = PositionFollower()
         #expect(follower.silenceDeadline == nil)

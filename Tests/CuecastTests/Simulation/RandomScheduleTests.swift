@@ -17,7 +17,9 @@ struct RandomScheduleTests {
     static var seeds: [UInt64] {
         if let text = ProcessInfo.processInfo.environment["CUECAST_SEED"], let seed = UInt64(text) { return [seed] }
         var generator = SystemRandomNumberGenerator()
-        return Array(1...30) + (0..<10).map { _ in UInt64.random(in: 1_000...9_999_999, using: &generator) }
+        return Array(1...30)
+            + (0..<(ProcessInfo.processInfo.environment["CUECAST_HISTORIES"].flatMap { Int($0) } ?? 10))
+            .map { _ in UInt64.random(in: 1_000...9_999_999, using: &generator) }
     }
 
     @Test(arguments: Self.seeds)
@@ -29,6 +31,8 @@ struct RandomScheduleTests {
         world.start()
         world.run(until: local(900))
         world.isRough = false
+        world.run(until: local(1_000))
+        world.isOnAir = false
         world.run(until: local(1_020))
         #expect(world.core.connectionState == .listening, "seed \(seed)")
         #expect(world.core.follower.last == world.gateway.head, "seed \(seed)")

@@ -35,6 +35,8 @@ struct World {
     private(set) var witness = Witness()
     /// Whether the network and the gateway make trouble.
     var isRough = true
+    /// Whether breaks are published and changed.
+    var isOnAir = true
     private var entries: [Entry] = []
     private var order = 0
     private var breakNumber = 0
@@ -291,6 +293,7 @@ struct World {
 
     private mutating func broadcast() {
         self.schedule(.broadcaster, in: self.some(1...25))
+        guard self.isOnAir else { return }
         let now = self.gatewayTime
         if let name = self.openBreaks.first, self.chance(0.5) {
             self.changeBreak(name, at: now)
