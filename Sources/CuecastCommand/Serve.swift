@@ -75,7 +75,7 @@ extension Serve {
                 )
             )
         } else {
-            ready.print(http: "none")
+            services.append(ReadyService(ready: ready))
         }
         try await ServiceGroup(
             services: services,
@@ -83,6 +83,16 @@ extension Serve {
             logger: logger
         )
         .run()
+    }
+}
+
+/// Says that the gateway is ready where no HTTP service does: when signals are heard already.
+private struct ReadyService: Service {
+    let ready: ReadyLine
+
+    func run() async throws {
+        self.ready.print(http: "none")
+        try await gracefulShutdown()
     }
 }
 

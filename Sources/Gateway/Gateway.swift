@@ -29,6 +29,12 @@ package struct Gateway: Sendable {
         package let notices: String
         package let requests: String
         package let broadcast: String
+
+        package init(notices: String, requests: String, broadcast: String) {
+            self.notices = notices
+            self.requests = requests
+            self.broadcast = broadcast
+        }
     }
 
     package let endpoints: Endpoints
@@ -103,6 +109,7 @@ package struct Gateway: Sendable {
         settings.listenersMax = configuration.listenersMax
         settings.requestsPerSessionPerSecondMax = Double(configuration.requestsPerSessionPerSecondMax)
         settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
+        settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         let requestService = RequestService(
             thread: requestThread,

@@ -108,6 +108,35 @@ struct LimitTests {
         }
     }
 
+    @Test func `acknowledgements wait up to a limit in bytes, one more is refused`() async throws {
+        var station = self.station
+        // Two of the largest frames fit.
+        station.configuration.acknowledgementBytesWaitingMax = 2 * WireLimits.requestFrameBytesMax
+        try await station.run { running in
+            let listener = try await running.listener()
+            try await running.broadcaster().publish("b", duration: .seconds(30))
+            let batch = try await listener.batch(of: "b")
+            let kind = try listener.acknowledgement(of: batch, of: "b")
+            try await until("the delivery is recorded") { try await !station.memory.acknowledgementGroups().isEmpty }
+            let before = station.log.appendCount(of: Self.lane)
+            station.log.set(Self.lane, .holding)
+            let session = listener.session
+            func send() async throws -> UInt64 {
+                try await listener.requests.send { id in
+                    ListenerRequest(id: id, session: session, kind: kind).encoded()
+                        .padded(to: WireLimits.requestFrameBytesMax)
+                }
+            }
+            var accepted = [try await send()]
+            try await until("one is with the log") { station.log.appendCount(of: Self.lane) == before + 1 }
+            for _ in 0..<2 { accepted.append(try await send()) }
+            #expect(try await listener.reply(to: send()).refusal?.status == .unavailable)
+            #expect(running.metrics.value(.limitsHit, .limit("acknowledgementBytesWaitingMax")) == 1)
+            station.log.set(Self.lane, .passing)
+            for id in accepted { #expect(try await listener.reply(to: id).body == .acknowledged(recorded: 2)) }
+        }
+    }
+
     @Test func `as many deliveries wait as may, one more batch is refused`() async throws {
         var station = self.station
         station.configuration.deliveriesWaitingMax = 3

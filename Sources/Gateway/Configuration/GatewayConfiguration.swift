@@ -49,6 +49,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var entryBytesWaitingMax = 64 * 1_048_576
     /// The most acknowledgements that wait for the log; more are refused until it has caught up.
     package var acknowledgementsWaitingMax = 20_000
+    /// The most bytes of such acknowledgements.
+    package var acknowledgementBytesWaitingMax = 64 * 1_048_576
     /// The most deliveries that wait for the log; batches are refused until it has caught up.
     package var deliveriesWaitingMax = 100_000
 

@@ -24,6 +24,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package var requestsPerSessionPerSecondMax: Double = 1_000
         /// The most acknowledgements that wait for the log; more are refused until it has caught up.
         package var acknowledgementsWaitingMax = 20_000
+        /// The most bytes of such acknowledgements.
+        package var acknowledgementBytesWaitingMax = 64 * 1_048_576
         /// The most deliveries that wait for the log; batches are refused until it has caught up.
         package var deliveriesWaitingMax = 100_000
 
@@ -40,6 +42,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package private(set) var leases: Leases
     /// What has gathered for the next group.
     package private(set) var group = AcknowledgementGroup()
+    /// The bytes of its requests.
+    private var groupBytes = 0
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
     private let metrics: MetricRegistry
 
@@ -58,6 +62,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package mutating func takeGroup() -> AcknowledgementGroup {
         let group = self.group
         self.group = AcknowledgementGroup()
+        self.groupBytes = 0
         return group
     }
 
@@ -274,6 +279,11 @@ extension ListenerRequestHandler {
             self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
             throw .logBehind
         }
+        guard self.groupBytes + bytes.count <= self.settings.acknowledgementBytesWaitingMax else {
+            self.metrics.count(.limitsHit, .limit("acknowledgementBytesWaitingMax"))
+            throw .logBehind
+        }
+        self.groupBytes += bytes.count
         self.group.requests.append(
             AcknowledgementGroup.AcceptedRequest(
                 request: bytes,
