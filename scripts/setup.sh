@@ -22,13 +22,14 @@ build_packages=(
 # Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq)
 
+# After the packages: without some of them the toolchain does not even start.
 check_toolchain() {
     local version
     version="$(swift_version)"
-    [ -n "$version" ] || fail 69 "no Swift toolchain found on the PATH; install Swift $swift_version_min or newer" \
-        "from https://www.swift.org/install/linux/ and try again"
+    [ -n "$version" ] || fail 69 "$(command -v swift) does not work: $(swift --version 2>&1 | head -n 1)"
     version_at_least "$version" "$swift_version_min" || fail 69 "Swift $version is too old; install Swift" \
         "$swift_version_min or newer from https://www.swift.org/install/linux/ (found $(command -v swift))"
+    echo "setup: Swift $version and everything else is there"
 }
 
 # Lists the names of all installed Debian packages, and the names that they stand in for.
@@ -86,7 +87,8 @@ for group in "$@"; do
     esac
 done
 
-check_toolchain
+command -v swift >/dev/null || fail 69 "no Swift toolchain on the PATH; install Swift $swift_version_min or newer from" \
+    "https://www.swift.org/install/linux/ and try again"
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     find_missing "${wanted[@]}"
     [ "${#missing[@]}" -eq 0 ] || install_missing
@@ -95,4 +97,4 @@ elif [ "$(uname -s)" = Darwin ]; then
 else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
-echo "setup: Swift $(swift_version) and everything else is there"
+check_toolchain
