@@ -174,12 +174,12 @@ struct BadInputTests {
             // About 200 kB a batch: libzmq's queue of 64 and the kernel's buffers are full soon.
             let large = try (0..<50)
                 .map { number in
-                    var advertisement = try AdvertisementContent.madeUp("ad-\(number)", duration: .seconds(1))
+                    var advertisement = try AdvertisementContent.madeUp("ad-\(number)", duration: .seconds(60))
                     advertisement.text = String(repeating: "x", count: WireLimits.textBytesMax)
                     advertisement.advertiser = String(repeating: "y", count: WireLimits.textBytesMax)
                     return advertisement
                 }
-            try await running.broadcaster().publish("large", duration: .seconds(60), advertisements: large)
+            try await running.broadcaster().publish("large", duration: .seconds(3_000), advertisements: large)
             let listener = try await running.listener()
             let request = ListenerRequest(
                 id: 1,
