@@ -44,14 +44,15 @@ struct LeaseTests {
     @Test func `a lease ends in time, whoever renewed when`() {
         var generator = SeededGenerator(for: #function)
         var leases = self.leases(1_000)
-        var expected: [SessionID: Double] = [:]
-        var now = 0.0
+        var expected: [SessionID: Timestamp] = [:]
+        // Whole milliseconds: a sum of fractions would miss the instant at which a lease ends.
+        var now = Sample.at(0)
         for _ in 0..<2_000 {
-            now += Double(generator.number(0...5_000)) / 1_000
+            now = now + .milliseconds(generator.number(0...5_000))
             let session = Sample.session(generator.number(0...200))
-            _ = leases.renew(session, stream: generator.pick([Sample.stream, self.other]), at: Sample.at(now))
-            expected[session] = now + 300
-            leases.expire(at: Sample.at(now))
+            _ = leases.renew(session, stream: generator.pick([Sample.stream, self.other]), at: now)
+            expected[session] = now + .seconds(300)
+            leases.expire(at: now)
             expected = expected.filter { $0.value > now }
             guard leases.count == expected.count else {
                 Issue.record("CUECAST_SEED=\(SeededGenerator.seed) at \(now): \(leases.count) of \(expected.count)")
