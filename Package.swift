@@ -79,6 +79,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "Microbenchmarks",
+            dependencies: ["GatewayCore", "CuecastWire"],
+            path: "Benchmarks/Micro",
+            swiftSettings: strict
+        ),
         tests("ZeroMQTests", ["ZeroMQ"]),
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),

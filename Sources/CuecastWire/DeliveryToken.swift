@@ -26,7 +26,8 @@ package struct DeliveryToken: Hashable, Sendable {
     package let variant: UInt32
 
     private static let version: UInt8 = 1
-    private static let byteCount = 29
+    /// How long every token is.
+    static let byteCount = 29
 
     package init(session: SessionID, breakNumber: BreakNumber, variant: UInt32 = 0) {
         self.session = session
@@ -44,16 +45,34 @@ package struct DeliveryToken: Hashable, Sendable {
         self.variant = bytes[25..<29].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
+    /// Reads a token where it lies in a frame; `nil` where `init(bytes:)` throws.
+    package init?(_ frame: Span<UInt8>, at range: Range<Int>) {
+        guard range.count == Self.byteCount, frame[range.lowerBound] == Self.version else { return nil }
+        let start = range.lowerBound + 1
+        guard let session = SessionID(frame, at: start..<(start + WireLimits.sessionBytes)) else { return nil }
+        var number: UInt64 = 0
+        for index in (start + 16)..<(start + 24) { number = number << 8 | UInt64(frame[index]) }
+        var variant: UInt32 = 0
+        for index in (start + 24)..<range.upperBound { variant = variant << 8 | UInt32(frame[index]) }
+        self.init(session: session, breakNumber: BreakNumber(rawValue: number), variant: variant)
+    }
+
     package var bytes: [UInt8] {
-        var bytes: [UInt8] = [Self.version]
+        var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
-        bytes += self.session.bytes
-        for shift in stride(from: 56, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: self.breakNumber.rawValue >> UInt64(shift)))
-        }
-        for shift in stride(from: 24, through: 0, by: -8) {
-            bytes.append(UInt8(truncatingIfNeeded: self.variant >> UInt32(shift)))
-        }
+        self.append(to: &bytes)
         return bytes
+    }
+
+    /// Appends the token's bytes.
+    @inline(__always)
+    func append(to bytes: inout [UInt8]) {
+        bytes.append(Self.version)
+        bytes.appendBigEndian(self.session.high)
+        bytes.appendBigEndian(self.session.low)
+        bytes.appendBigEndian(self.breakNumber.rawValue)
+        for shift in stride(from: UInt32(24), through: 0, by: -8) {
+            bytes.append(UInt8(truncatingIfNeeded: self.variant >> shift))
+        }
     }
 }

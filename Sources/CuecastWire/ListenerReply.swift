@@ -163,38 +163,44 @@ extension ListenerReply {
     /// - Parameters:
     ///   - requestID: the id of the request that is answered.
     ///   - gatewayTime: the gateway's clock at the answer.
-    ///   - batch: everything of the batch but its advertisements.
+    ///   - delivery: what acknowledgements will echo.
+    ///   - fields: everything else of the batch but its advertisements, as `Batch.encodedFields` gives it.
     ///   - tailBytes: how many bytes of advertisements follow.
     /// - Returns: the bytes to send before the tail.
     package static func batchHead(
         requestID: UInt64,
         gatewayTime: Timestamp,
-        batch: Batch,
+        delivery: DeliveryToken,
+        fields: [UInt8],
         tailBytes: Int
     ) -> [UInt8] {
-        precondition(batch.advertisements.isEmpty, "the advertisements follow already encoded")
-        var head = encode(
-            Cuecast_V1_Reply.with {
-                $0.requestID = requestID
-                $0.status = .ok
-                $0.gatewayUs = gatewayTime.microseconds
-            }
-        )
-        let fields = encode(batch.wire)
-        head.append(UInt8(truncatingIfNeeded: batchFieldNumber << 3 | lengthDelimited))
-        var length = fields.count + tailBytes
-        while length >= 0x80 {
-            head.append(UInt8(truncatingIfNeeded: length) | 0x80)
-            length >>= 7
-        }
-        head.append(UInt8(length))
-        head += fields
+        let length = 2 + DeliveryToken.byteCount + fields.count + tailBytes
+        var head = Self.okHead(requestID: requestID, gatewayTime: gatewayTime, room: length - tailBytes + 8)
+        head.appendFieldHead(11, bytes: length)
+        head.appendFieldHead(1, bytes: DeliveryToken.byteCount)
+        delivery.append(to: &head)
+        head.append(contentsOf: fields)
         return head
     }
 
-    /// The number of the field `batch` in `Reply`, and the wire type of nested messages (Protocol Buffers, "Encoding").
-    private static let batchFieldNumber = 11
-    private static let lengthDelimited = 2
+    /// The bytes of the reply to an acknowledgement that is durable.
+    package static func acknowledged(requestID: UInt64, gatewayTime: Timestamp, recorded: Int) -> [UInt8] {
+        var reply = Self.okHead(requestID: requestID, gatewayTime: gatewayTime, room: 12)
+        let recorded = UInt64(UInt32(clamping: recorded))
+        reply.appendFieldHead(12, bytes: fieldBytes(recorded))
+        reply.appendField(1, recorded)
+        return reply
+    }
+
+    /// The fields of every reply that is not a refusal.
+    private static func okHead(requestID: UInt64, gatewayTime: Timestamp, room: Int) -> [UInt8] {
+        var head: [UInt8] = []
+        head.reserveCapacity(32 + room)
+        head.appendField(1, requestID)
+        head.appendField(2, UInt64(StatusCode.ok.rawValue))
+        head.appendField(6, UInt64(bitPattern: gatewayTime.microseconds))
+        return head
+    }
 }
 
 extension ListenerReply.Joined {
@@ -235,6 +241,14 @@ extension ListenerReply.Batch {
             exact: wire.exact,
             advertisements: try AdvertisementContent.list(wire: wire.advertisements)
         )
+    }
+
+    /// The fields without delivery and advertisements, encoded: the same for everybody who gets this batch.
+    package func encodedFields() -> [UInt8] {
+        var batch = self
+        batch.delivery = []
+        batch.advertisements = []
+        return encode(batch.wire)
     }
 
     var wire: Cuecast_V1_Batch {

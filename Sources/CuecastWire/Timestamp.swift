@@ -10,11 +10,21 @@ package struct Timestamp: Hashable, Sendable, Comparable {
         self.microseconds = microseconds
     }
 
+    /// Later than every instant that there is.
+    package static let latest = Timestamp(microseconds: .max)
+
     package static func < (left: Self, right: Self) -> Bool { left.microseconds < right.microseconds }
 
     /// Saturates instead of trapping: instants come from outside.
     package static func + (left: Self, right: Duration) -> Timestamp {
         Timestamp(microseconds: Int64(clamping: Int128(left.microseconds) + right.wholeMicroseconds))
+    }
+
+    /// The instant so many microseconds later; saturates instead of trapping.
+    @inline(__always)
+    package func advanced(microseconds: Int64) -> Timestamp {
+        let (sum, overflows) = self.microseconds.addingReportingOverflow(microseconds)
+        return Timestamp(microseconds: overflows ? (microseconds < 0 ? .min : .max) : sum)
     }
 
     /// Saturates instead of trapping: instants come from outside.

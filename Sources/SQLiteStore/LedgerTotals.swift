@@ -40,7 +40,7 @@ struct BreakChanges {
     }
 
     /// An outcome that stands.
-    mutating func add(_ outcome: Outcome, ordinal: UInt32, isCovered: Bool) {
+    mutating func add(_ outcome: OutcomeDetails, ordinal: UInt32, isCovered: Bool) {
         self.advertisements[ordinal, default: Advertisement()].add(outcome, isCovered: isCovered)
     }
 
@@ -65,12 +65,12 @@ struct BreakChanges {
 }
 
 extension BreakChanges.Advertisement {
-    fileprivate mutating func add(_ outcome: Outcome, isCovered: Bool) {
+    fileprivate mutating func add(_ outcome: OutcomeDetails, isCovered: Bool) {
         if isCovered { self.covered += 1 } else { self.uncovered += 1 }
         switch outcome.kind {
         case .played:
             self.played += 1
-            self.heardMilliseconds += Int64(outcome.heard.inMilliseconds)
+            self.heardMilliseconds += Int64(outcome.heardMilliseconds)
             if outcome.evidence == .inferred { self.inferred += 1 }
             if outcome.muted { self.muted += 1 }
         case .ignored:

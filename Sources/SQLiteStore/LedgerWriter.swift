@@ -183,7 +183,7 @@ final class LedgerWriter {
         self.insertOutcome.bind(4, Int64(row.outcome.kind.rawValue))
         self.insertOutcome.bind(5, Int64(row.outcome.evidence.rawValue))
         self.insertOutcome.bind(6, Int64(row.outcome.reason?.rawValue ?? 0))
-        self.insertOutcome.bind(7, Int64(row.outcome.heard.inMilliseconds))
+        self.insertOutcome.bind(7, Int64(row.outcome.heardMilliseconds))
         self.insertOutcome.bind(8, Int64(row.outcome.quartiles))
         self.insertOutcome.bind(9, row.outcome.muted ? 1 : 0)
         self.insertOutcome.bind(10, Int64(row.outcome.vastError))

@@ -60,6 +60,12 @@ package struct FrameBuffer: ~Copyable {
         self.withBytes(at: index) { unsafe $0.withUnsafeBytes { unsafe Array($0) } }
     }
 
+    /// Replaces the content of `bytes` by that of one frame, without allocating where there is room.
+    package borrowing func copyBytes(at index: Int, into bytes: inout [UInt8]) {
+        bytes.removeAll(keepingCapacity: true)
+        self.withBytes(at: index) { frame in unsafe frame.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) } }
+    }
+
     /// A fact about the peer that sent the message, such as `Peer-Address` or `User-Id`.
     ///
     /// It is read from the last frame, because libzmq 4.3.4 loses it on the first frame after a poll.

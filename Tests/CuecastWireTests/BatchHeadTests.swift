@@ -15,9 +15,21 @@ struct BatchHeadTests {
             var batch = generator.batch()
             batch.skipped = first
             batch.advertisements = []
+            let delivery = DeliveryToken(
+                session: SessionID(high: generator.number(0...UInt64.max), low: generator.number(0...UInt64.max)),
+                breakNumber: BreakNumber(rawValue: generator.number(0...UInt64.max)),
+                variant: generator.number(0...UInt32.max)
+            )
+            batch.delivery = delivery.bytes
             let (id, time) = (generator.number(0...UInt64.max), generator.timestamp())
             let tail = encoded.tail(from: first)
-            let head = ListenerReply.batchHead(requestID: id, gatewayTime: time, batch: batch, tailBytes: tail.count)
+            let head = ListenerReply.batchHead(
+                requestID: id,
+                gatewayTime: time,
+                delivery: delivery,
+                fields: batch.encodedFields(),
+                tailBytes: tail.count
+            )
             batch.advertisements = Array(advertisements[first...])
             let whole = ListenerReply(requestID: id, gatewayTime: time, body: .batch(batch))
             try #require(

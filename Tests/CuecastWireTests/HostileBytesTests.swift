@@ -110,7 +110,7 @@ struct HostileBytesTests {
         }
     }
 
-    private static func damage(_ frame: [UInt8], _ other: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+    static func damage(_ frame: [UInt8], _ other: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var bytes = frame
         for _ in 0..<Int.random(in: 1...3, using: &generator) {
             let at = Int.random(in: 0...max(0, bytes.count - 1), using: &generator)

@@ -25,6 +25,11 @@ struct Counter {
         )
     }
 
+    /// What has gathered for the next record, as whoever reads that record sees it.
+    var gathered: AcknowledgementGroup {
+        get throws { try AcknowledgementGroup(decoding: self.handler.group.encoded()) }
+    }
+
     /// What a listener gets: a reply now, or later.
     enum Got {
         case reply(ListenerReply)

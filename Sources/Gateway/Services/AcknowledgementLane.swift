@@ -49,11 +49,11 @@ struct AcknowledgementLane {
     /// failed come back at once and would keep it busy. Then a group may be empty; it shows whether the log works again.
     mutating func close(
         _ handler: inout ListenerRequestHandler
-    ) -> (id: UInt64, group: AcknowledgementGroup)? {
+    ) -> (id: UInt64, group: GatheredGroup)? {
         if self.isFailing, self.gathered.isEmpty {
             guard self.mayRetry, self.pacer.inFlight == 0 else { return nil }
         } else {
-            let size = max(handler.group.requests.count, handler.group.deliveries.count)
+            let size = max(handler.group.requestCount, handler.group.deliveries.count)
             guard self.pacer.closes(gathered: size) else { return nil }
         }
         self.mayRetry = false

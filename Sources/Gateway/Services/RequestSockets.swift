@@ -76,7 +76,9 @@ struct RequestSockets: ~Copyable {
             }
             switch outcome {
             case .nothing, nil: return .nothing
-            case .message where self.frames.isRequest: return .request(self.frames.routingID)
+            case .message where self.frames.isRequest:
+                self.frames.copyBytes(at: 2, into: &self.body)
+                return .request(self.frames.routingID)
             case .message: self.metrics.count(.framesRefused, .noEnvelope)
             case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
             }
@@ -88,7 +90,7 @@ struct RequestSockets: ~Copyable {
     }
 
     /// The bytes of the request received last.
-    var body: [UInt8] { self.frames.bytes(at: 2) }
+    private(set) var body: [UInt8] = []
 
     /// Sends a reply without waiting; one that its peer cannot take is dropped and counted.
     func send(_ reply: ReplyBytes, to peer: RoutingID, by side: Side) {

@@ -156,36 +156,62 @@ extension Break {
     }
 
     /// Which advertisements a listener can still play whose playhead is at `playhead`.
+    package func playable(at playhead: Timestamp) -> Playable {
+        self.playableSteps.first { playhead < $0.until }.map { .from($0.first) } ?? .nothing
+    }
+
+    /// What a listener can still play, by its playhead: the first step that is not over holds, and after the last one
+    /// nothing can be played.
     ///
     /// A listener that comes late begins with the advertisement that others hear now, so that there is no dead air; the
     /// last one is cut at the end. Where the break is exact nothing is cut: the listener gets the most advertisements
     /// from the end of the list that fit into the rest.
-    package func playable(at playhead: Timestamp) -> Playable {
-        if let end = self.end, playhead >= end { return .nothing }
+    package var playableSteps: [PlayableStep] {
         guard let start = self.record.start, let end = self.end else {
             // Cued or pre-stream: what follows from the start is not known, or does not count.
             let longest = self.record.duration ?? (self.preStream ? nil : self.record.publish.safetyDuration)
-            return self.exact ? self.fitting(into: longest) : .from(0)
+            let first = self.exact ? longest.map { self.firstFitting(into: $0) } ?? 0 : 0
+            guard first < self.record.advertisements.count || !self.exact else { return [] }
+            return [PlayableStep(until: self.end ?? .latest, first: first)]
         }
-        if self.exact { return self.fitting(into: end - max(start, playhead)) }
-        guard playhead > start else { return .from(0) }
+        var steps: [PlayableStep] = []
+        if self.exact {
+            guard start < end else { return [] }
+            let first = self.firstFitting(into: end - start)
+            for (ordinal, rest) in zip(self.record.advertisements.indices, self.rests).dropFirst(first) {
+                // Exactly as long as the rest of the list fits.
+                steps.append(PlayableStep(until: min(end, (end - rest) + .microseconds(1)), first: ordinal))
+            }
+            return steps
+        }
         var slotEnd = start
-        for (ordinal, advertisement) in self.record.advertisements.enumerated() {
+        for (ordinal, advertisement) in self.record.advertisements.enumerated() where slotEnd < end {
             slotEnd = slotEnd + advertisement.duration
-            if playhead < slotEnd { return .from(ordinal) }
+            steps.append(PlayableStep(until: min(slotEnd, end), first: ordinal))
         }
-        return .nothing
+        return steps
     }
 
-    /// The longest tail of the list that lasts at most so long; `nil`: all of it.
-    private func fitting(into longest: Duration?) -> Playable {
-        guard let longest else { return .from(0) }
-        var rest = longest.inMicroseconds
-        var first = self.record.advertisements.count
-        while first > 0, rest >= self.record.advertisements[first - 1].duration.inMicroseconds {
-            first -= 1
-            rest -= self.record.advertisements[first].duration.inMicroseconds
+    /// How long the list lasts from each advertisement on.
+    private var rests: [Duration] {
+        var rest: Duration = .zero
+        return self.record.advertisements.reversed().map { advertisement in
+            rest += advertisement.duration
+            return rest
         }
-        return first == self.record.advertisements.count ? .nothing : .from(first)
+        .reversed()
     }
+
+    /// Where the longest tail of the list begins that lasts at most so long; the number of advertisements: none does.
+    private func firstFitting(into longest: Duration) -> Int {
+        self.rests.firstIndex { $0.inMicroseconds <= longest.inMicroseconds } ?? self.record.advertisements.count
+    }
+}
+
+/// Until when a listener's batch begins with an advertisement.
+package struct PlayableStep: Hashable, Sendable {
+    /// By the listener's playhead; at this instant it is over.
+    package let until: Timestamp
+    /// The ordinal of the first advertisement.
+    package let first: Int
 }

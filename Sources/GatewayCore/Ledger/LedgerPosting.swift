@@ -23,14 +23,14 @@ package struct LedgerPosting: Hashable, Sendable {
         package var breakNumber: BreakNumber
         package var session: SessionID
         package var ordinal: UInt32
-        package var outcome: Outcome
+        package var outcome: OutcomeDetails
         package var received: Timestamp
 
         package init(
             breakNumber: BreakNumber,
             session: SessionID,
             ordinal: UInt32,
-            outcome: Outcome,
+            outcome: OutcomeDetails,
             received: Timestamp
         ) {
             self.breakNumber = breakNumber
@@ -58,25 +58,8 @@ package struct LedgerPosting: Hashable, Sendable {
     /// - Parameter record: as the log holds it.
     /// - Throws: when the record is damaged or of a later version; the caller stops rather than leave it out.
     package init(_ record: LoggedRecord) throws(WireError) {
-        let group = try AcknowledgementGroup(decoding: record.bytes)
-        var outcomes: [OutcomeRow] = []
-        for accepted in group.requests {
-            let request = try ListenerRequest(decoding: accepted.request)
-            guard case .acknowledge(let acknowledge) = request.kind,
-                acknowledge.outcomes.count == accepted.ordinals.count
-            else { throw .malformed(what: "a recorded acknowledgement") }
-            for (outcome, ordinal) in zip(acknowledge.outcomes, accepted.ordinals) {
-                outcomes.append(
-                    OutcomeRow(
-                        breakNumber: accepted.breakNumber,
-                        session: request.session,
-                        ordinal: ordinal,
-                        outcome: outcome,
-                        received: accepted.received
-                    )
-                )
-            }
-        }
-        self.init(offset: record.offset, deliveries: group.deliveries, outcomes: outcomes)
+        var reader = GroupReader()
+        try reader.read(record.bytes)
+        self.init(offset: record.offset, deliveries: reader.deliveries, outcomes: reader.outcomes)
     }
 }

@@ -14,6 +14,19 @@ package struct Leases: Sendable {
         /// Requests that the session may make at once; refills with time.
         var allowance: Double
         var refilled: Timestamp
+
+        /// Renews the lease and takes one request from the allowance; `false` where nothing is left of it.
+        mutating func takeRequest(burst: Double, perSecond: Double, expires: Timestamp, at now: Timestamp) -> Bool {
+            self.expires = expires
+            guard perSecond > 0 else { return true }
+            let (elapsed, overflows) = now.microseconds.subtractingReportingOverflow(self.refilled.microseconds)
+            let seconds = overflows ? 0 : max(0, Double(elapsed) / 1e6)
+            self.allowance = min(burst, self.allowance + seconds * perSecond)
+            self.refilled = now
+            guard self.allowance >= 1 else { return false }
+            self.allowance -= 1
+            return true
+        }
     }
 
     private struct End: Comparable {
@@ -31,6 +44,7 @@ package struct Leases: Sendable {
     ///
     /// Twice as many may come at once, and always one.
     package let requestsPerSecondMax: Double
+    private let lengthMicroseconds: Int64
 
     private var leases: [SessionID: Lease] = [:]
     private var ends: Heap<End> = []
@@ -40,6 +54,7 @@ package struct Leases: Sendable {
         self.length = length
         self.listenersMax = listenersMax
         self.requestsPerSecondMax = requestsPerSecondMax
+        self.lengthMicroseconds = length.inMicroseconds
     }
 
     /// How many ends are remembered; bounded by the number of sessions, whatever comes and goes.
@@ -62,14 +77,14 @@ package struct Leases: Sendable {
     ///   - now: the gateway's clock.
     /// - Returns: whether there was room.
     package mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) -> Bool {
-        if var lease = self.leases[session] {
-            if lease.stream != stream {
-                self.add(-1, to: lease.stream)
+        if let place = self.leases.index(forKey: session) {
+            let before = self.leases.values[place].stream
+            if before != stream {
+                self.add(-1, to: before)
                 self.add(1, to: stream)
-                lease.stream = stream
+                self.leases.values[place].stream = stream
             }
-            lease.expires = now + self.length
-            self.leases[session] = lease
+            self.leases.values[place].expires = now.advanced(microseconds: self.lengthMicroseconds)
             return true
         }
         self.expire(at: now)
@@ -96,16 +111,14 @@ package struct Leases: Sendable {
     ///   - now: the gateway's clock.
     /// - Returns: `false` when the session asks more often than it may.
     package mutating func allows(_ session: SessionID, at now: Timestamp) -> Bool {
-        guard var lease = self.leases[session] else { return true }
-        lease.expires = now + self.length
-        defer { self.leases[session] = lease }
-        guard self.requestsPerSecondMax > 0 else { return true }
-        let elapsed = max(0, (now - lease.refilled).inSeconds)
-        lease.allowance = min(self.burst, lease.allowance + elapsed * self.requestsPerSecondMax)
-        lease.refilled = now
-        guard lease.allowance >= 1 else { return false }
-        lease.allowance -= 1
-        return true
+        guard let place = self.leases.index(forKey: session) else { return true }
+        return self.leases.values[place]
+            .takeRequest(
+                burst: self.burst,
+                perSecond: self.requestsPerSecondMax,
+                expires: now.advanced(microseconds: self.lengthMicroseconds),
+                at: now
+            )
     }
 
     /// Ends a lease.

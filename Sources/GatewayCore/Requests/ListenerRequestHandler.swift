@@ -36,21 +36,43 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 
     package let settings: Settings
     /// The board as it is; swapped by whoever owns the handler.
-    package var board: Board
+    package var board: Board {
+        didSet { if self.board.offset != oldValue.offset { self.served.removeAll() } }
+    }
+    /// What was asked for since the board last changed.
+    private var served = ServedBreaks()
+    private var scanned = ScannedRequest()
+    /// The ordinals of the acknowledgement at hand.
+    private var ordinals: [UInt32] = []
     /// Whether the gateway is stopping.
     package var isDraining = false
     package private(set) var leases: Leases
     /// What has gathered for the next group.
-    package private(set) var group = AcknowledgementGroup()
-    /// The bytes of its requests.
-    private var groupBytes = 0
+    package private(set) var group = GatheredGroup()
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
     private let metrics: MetricRegistry
+    private let counters: Counters
+
+    /// What is counted for nearly every request.
+    private struct Counters: Sendable {
+        let batchRequests: MetricRegistry.Cell
+        let acknowledgeRequests: MetricRegistry.Cell
+        let batches: MetricRegistry.Cell
+        let outcomes: MetricRegistry.Cell
+
+        init(_ metrics: MetricRegistry) {
+            self.batchRequests = metrics.cell(.listenerRequests, .batch)
+            self.acknowledgeRequests = metrics.cell(.listenerRequests, .acknowledge)
+            self.batches = metrics.cell(.batches)
+            self.outcomes = metrics.cell(.acknowledgedOutcomes)
+        }
+    }
 
     package init(settings: Settings, board: Board, metrics: MetricRegistry) {
         self.settings = settings
         self.board = board
         self.metrics = metrics
+        self.counters = Counters(metrics)
         self.leases = Leases(
             length: settings.lease,
             listenersMax: settings.listenersMax,
@@ -59,10 +81,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     /// Takes what has gathered, for the log.
-    package mutating func takeGroup() -> AcknowledgementGroup {
+    package mutating func takeGroup() -> GatheredGroup {
         let group = self.group
-        self.group = AcknowledgementGroup()
-        self.groupBytes = 0
+        self.group = GatheredGroup(roomOf: group)
         return group
     }
 
@@ -77,6 +98,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     package mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred> {
+        if !self.isDraining, let answer = self.handleInPlace(request, at: now) { return answer }
         let decoded: ListenerRequest
         do throws(WireError) {
             decoded = try ListenerRequest(decoding: request)
@@ -86,22 +108,15 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
-        guard self.leases.allows(decoded.session, at: now) else {
-            self.metrics.count(.limitsHit, .limit("requestsPerSessionPerSecondMax"))
-            return self.refuse(
-                Refusal(
-                    .rateLimited,
-                    "The limit requestsPerSessionPerSecondMax is passed.",
-                    retryAfter: .seconds(1)
-                ),
-                requestID: decoded.id,
-                at: now
-            )
-        }
+        guard self.leases.allows(decoded.session, at: now) else { return self.refuseRate(decoded.id, at: now) }
         do throws(Refusal) {
             switch decoded.kind {
             case .join(let join): return .now(try self.join(join, of: decoded, at: now))
-            case .getBatch(let get): return .now(try self.batch(get, of: decoded, at: now))
+            case .getBatch(let get):
+                let served = try self.serve(get.key, at: now)
+                return .now(
+                    try self.batch(of: served, delay: get.delay.now, to: decoded.session, decoded.id, at: now)
+                )
             case .acknowledge(let acknowledge):
                 return .afterGroup(try self.accept(acknowledge, of: decoded, bytes: request, at: now))
             case .getTime: return .now(self.reply(.done, to: decoded, at: now))
@@ -114,6 +129,51 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
     }
 
+    /// Answers the two requests that storms consist of, for breaks that were asked for before, without making objects.
+    ///
+    /// The rules are the same functions that the long way calls; what does not go smoothly goes the long way.
+    ///
+    /// - Returns: `nil` when the request has to be decoded in full; then nothing has changed.
+    @inline(__always)
+    private mutating func handleInPlace(_ request: [UInt8], at now: Timestamp) -> Answer<Deferred>? {
+        let frame = request.span
+        guard self.scanned.scan(frame),
+            let served = self.served.find(frame, stream: self.scanned.stream, id: self.scanned.breakID)
+        else { return nil }
+        let (id, session) = (self.scanned.id, self.scanned.session)
+        switch self.scanned.kind {
+        case .getBatch:
+            self.counters.batchRequests.add()
+            guard self.leases.allows(session, at: now) else { return self.refuseRate(id, at: now) }
+            do throws(Refusal) {
+                return .now(try self.batch(of: served, delay: self.scanned.delay, to: session, id, at: now))
+            } catch {
+                return self.refuse(error, requestID: id, at: now)
+            }
+        case .acknowledge:
+            guard let token = DeliveryToken(frame, at: self.scanned.delivery) else { return nil }
+            let oldest = now.advanced(microseconds: -Self.acknowledgeWithinMicroseconds)
+            self.ordinals.removeAll(keepingCapacity: true)
+            for outcome in self.scanned.outcomes {
+                let near = (self.ordinals.last.map { Int($0) } ?? -1) + 1
+                guard let ordinal = served.ordinal(of: frame, at: outcome.advertisementID, near: near),
+                    !self.ordinals.contains(UInt32(ordinal)), outcome.details.occurred >= oldest
+                else { return nil }
+                self.ordinals.append(UInt32(ordinal))
+            }
+            self.counters.acknowledgeRequests.add()
+            guard self.leases.allows(session, at: now) else { return self.refuseRate(id, at: now) }
+            do throws(Refusal) {
+                try Self.check(token, of: session, for: served, at: now)
+                return .afterGroup(try self.gather(request, id: id, for: served, at: now))
+            } catch {
+                return self.refuse(error, requestID: id, at: now)
+            }
+        }
+    }
+
+    private static let acknowledgeWithinMicroseconds = BoardLimits.acknowledgeWithin.inMicroseconds
+
     /// The answer to an acknowledgement whose group has come back from the log.
     ///
     /// - Parameters:
@@ -122,17 +182,27 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     ///   - now: the gateway's clock.
     /// - Returns: the reply to send.
     package func finish(_ deferred: Deferred, isDurable: Bool, at now: Timestamp) -> ReplyBytes {
-        let body: ListenerReply.Body
-        if isDurable {
-            body = .acknowledged(recorded: deferred.outcomes)
-            self.metrics.count(.acknowledgedOutcomes, by: deferred.outcomes)
-        } else {
-            body = .refused(.logUnavailable)
+        guard isDurable else {
             self.metrics.count(.refusals, .status(.unavailable))
+            let body = ListenerReply.Body.refused(.logUnavailable)
+            return ReplyBytes(
+                head: ListenerReply(requestID: deferred.requestID, gatewayTime: now, body: body).encoded()
+            )
         }
+        self.counters.outcomes.add(deferred.outcomes)
         return ReplyBytes(
-            head: ListenerReply(requestID: deferred.requestID, gatewayTime: now, body: body).encoded()
+            head: ListenerReply.acknowledged(
+                requestID: deferred.requestID,
+                gatewayTime: now,
+                recorded: deferred.outcomes
+            )
         )
+    }
+
+    private func refuseRate(_ requestID: UInt64, at now: Timestamp) -> Answer<Deferred> {
+        self.metrics.count(.limitsHit, .limit("requestsPerSessionPerSecondMax"))
+        let sentence = "The limit requestsPerSessionPerSecondMax is passed."
+        return self.refuse(Refusal(.rateLimited, sentence, retryAfter: .seconds(1)), requestID: requestID, at: now)
     }
 
     private func reply(_ body: ListenerReply.Body, to request: ListenerRequest, at now: Timestamp) -> ReplyBytes {
@@ -187,52 +257,52 @@ extension ListenerRequestHandler {
         return self.reply(.joined(joined), to: request, at: now)
     }
 
+    /// The break of this name, ready to be answered about.
+    private mutating func serve(_ key: BreakKey, at now: Timestamp) throws(Refusal) -> ServedBreak {
+        guard let each = self.board[key] else { throw self.missing(key) }
+        let served = ServedBreak(each, at: now)
+        self.served.insert(served)
+        return served
+    }
+
     private mutating func batch(
-        _ get: ListenerRequest.GetBatch,
-        of request: ListenerRequest,
+        of served: ServedBreak,
+        delay: Duration,
+        to session: SessionID,
+        _ requestID: UInt64,
         at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
-        guard let each = self.board[get.key], each.record.lastNotice != nil else {
-            throw self.missing(get.key)
+        guard served.isAnnounced else { throw self.missing(served.key) }
+        if let withdrawn = served.withdrawn {
+            throw Refusal(.tooLate, "The break \(served.key.id) is \(withdrawn).")
         }
-        if each.record.closed != nil {
-            throw Refusal(.tooLate, "The break \(get.key.id) is \(each.state(at: now).name).")
-        }
-        guard case .from(let first) = each.playable(at: now - get.delay.now), let encoded = each.encoded else {
-            throw Refusal(.tooLate, "Nothing of the break \(get.key.id) can be played any more.")
+        guard let first = served.firstPlayable(at: delay == .zero ? now : now - delay) else {
+            throw Refusal(.tooLate, "Nothing of the break \(served.key.id) can be played any more.")
         }
         guard self.group.deliveries.count < self.settings.deliveriesWaitingMax else {
             self.metrics.count(.limitsHit, .limit("deliveriesWaitingMax"))
             throw .logBehind
         }
-        try self.renew(request.session, stream: get.key.stream, at: now)
+        try self.renew(session, stream: served.key.stream, at: now)
         self.group.deliveries.append(
             AcknowledgementGroup.Delivery(
-                session: request.session,
-                breakNumber: each.number,
+                session: session,
+                breakNumber: served.number,
                 first: UInt32(first),
                 at: now
             )
         )
-        let tail = encoded.tail(from: first)
-        let head = ListenerReply.Batch(
-            delivery: DeliveryToken(session: request.session, breakNumber: each.number).bytes,
-            start: each.record.start,
-            duration: each.lasting,
-            skipped: first,
-            endMode: each.record.endMode,
-            exact: each.exact,
-            advertisements: []
-        )
-        self.metrics.count(.batches)
+        let batch = served.batch(from: first)
+        self.counters.batches.add()
         return ReplyBytes(
             head: ListenerReply.batchHead(
-                requestID: request.id,
+                requestID: requestID,
                 gatewayTime: now,
-                batch: head,
-                tailBytes: tail.count
+                delivery: DeliveryToken(session: session, breakNumber: served.number),
+                fields: batch.fields,
+                tailBytes: batch.advertisements.count
             ),
-            tail: tail
+            tail: batch.advertisements
         )
     }
 
@@ -242,57 +312,71 @@ extension ListenerRequestHandler {
         bytes: [UInt8],
         at now: Timestamp
     ) throws(Refusal) -> Deferred {
-        guard let each = self.board[acknowledge.key] else { throw self.missing(acknowledge.key) }
+        let served = try self.serve(acknowledge.key, at: now)
         let token: DeliveryToken
         do throws(WireError) {
             token = try DeliveryToken(bytes: acknowledge.delivery)
         } catch {
             throw Refusal(.deliveryInvalid, "The delivery is not one that a batch carried.")
         }
-        guard token.session == request.session, token.breakNumber == each.number else {
-            throw Refusal(
-                .deliveryInvalid,
-                "The delivery is not of this session and the break \(acknowledge.key.id)."
-            )
-        }
-        guard now <= each.over + BoardLimits.acknowledgeWithin else {
-            throw Refusal(.breakTooOld, "The break \(acknowledge.key.id) ended more than 8 days ago.")
-        }
-        var ordinals: [UInt32] = []
+        try Self.check(token, of: request.session, for: served, at: now)
+        self.ordinals.removeAll(keepingCapacity: true)
         for outcome in acknowledge.outcomes {
-            guard let ordinal = each.record.advertisements.firstIndex(where: { $0.id == outcome.advertisementID })
-            else {
+            let id = Array(outcome.advertisementID.description.utf8)
+            guard let ordinal = served.ordinal(of: id.span, at: id.indices, near: 0) else {
                 throw Refusal(
                     .notFound,
                     "The break \(acknowledge.key.id) has no advertisement \(outcome.advertisementID)."
                 )
             }
-            guard !ordinals.contains(UInt32(ordinal)) else {
+            guard !self.ordinals.contains(UInt32(ordinal)) else {
                 throw Refusal(.invalid, "The advertisement \(outcome.advertisementID) stands there twice.")
             }
             guard outcome.occurred >= now - BoardLimits.acknowledgeWithin else {
                 throw Refusal(.breakTooOld, "The outcome of \(outcome.advertisementID) is more than 8 days old.")
             }
-            ordinals.append(UInt32(ordinal))
+            self.ordinals.append(UInt32(ordinal))
         }
-        guard self.group.requests.count < self.settings.acknowledgementsWaitingMax else {
+        return try self.gather(bytes, id: request.id, for: served, at: now)
+    }
+
+    /// Whether a delivery is this session's, of this break, and not too old.
+    @inline(__always)
+    private static func check(
+        _ token: DeliveryToken,
+        of session: SessionID,
+        for served: ServedBreak,
+        at now: Timestamp
+    ) throws(Refusal) {
+        guard token.session == session, token.breakNumber == served.number else {
+            throw Refusal(
+                .deliveryInvalid,
+                "The delivery is not of this session and the break \(served.key.id)."
+            )
+        }
+        guard now <= served.acknowledgeUntil else {
+            throw Refusal(.breakTooOld, "The break \(served.key.id) ended more than 8 days ago.")
+        }
+    }
+
+    /// Adds an acknowledgement to the group, with the ordinals that were found for it.
+    @inline(__always)
+    private mutating func gather(
+        _ request: [UInt8],
+        id: UInt64,
+        for served: ServedBreak,
+        at now: Timestamp
+    ) throws(Refusal) -> Deferred {
+        guard self.group.requestCount < self.settings.acknowledgementsWaitingMax else {
             self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
             throw .logBehind
         }
-        guard self.groupBytes + bytes.count <= self.settings.acknowledgementBytesWaitingMax else {
+        guard self.group.requestBytes + request.count <= self.settings.acknowledgementBytesWaitingMax else {
             self.metrics.count(.limitsHit, .limit("acknowledgementBytesWaitingMax"))
             throw .logBehind
         }
-        self.groupBytes += bytes.count
-        self.group.requests.append(
-            AcknowledgementGroup.AcceptedRequest(
-                request: bytes,
-                received: now,
-                breakNumber: each.number,
-                ordinals: ordinals
-            )
-        )
-        return Deferred(requestID: request.id, outcomes: ordinals.count)
+        self.group.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
+        return Deferred(requestID: id, outcomes: self.ordinals.count)
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {

@@ -21,7 +21,7 @@ package final class InMemoryLedger: Ledger {
         var through: UInt64 = 0
         /// The ordinal of the first advertisement in the largest batch that a session was handed.
         var batches: [SessionID: UInt32] = [:]
-        var outcomes: [Key: Outcome] = [:]
+        var outcomes: [Key: OutcomeDetails] = [:]
         var repeats: [UInt32: Int64] = [:]
         var contradictions: [UInt32: Int64] = [:]
         /// Whether who did what counts as forgotten: it stays here, for the totals, and nothing is added any more.
@@ -215,7 +215,7 @@ extension InMemoryLedger.Book {
             switch outcome.kind {
             case .played:
                 counts.played += 1
-                counts.heardMilliseconds += Int64(outcome.heard.inMilliseconds)
+                counts.heardMilliseconds += Int64(outcome.heardMilliseconds)
                 counts.inferred += outcome.evidence == .inferred ? 1 : 0
                 counts.muted += outcome.muted ? 1 : 0
             case .ignored:

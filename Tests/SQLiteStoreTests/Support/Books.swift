@@ -37,16 +37,18 @@ enum Books {
             breakNumber: BreakNumber(rawValue: number),
             session: Self.session(session),
             ordinal: ordinal,
-            outcome: Outcome(
-                advertisementID: try AdvertisementID("ad-\(ordinal)"),
-                kind: kind,
-                evidence: evidence,
-                reason: kind == .ignored ? reason : nil,
-                heard: heard,
-                quartiles: 4,
-                muted: muted,
-                vastError: kind == .failed ? 400 : 0,
-                occurred: Self.start
+            outcome: OutcomeDetails(
+                Outcome(
+                    advertisementID: try AdvertisementID("ad-\(ordinal)"),
+                    kind: kind,
+                    evidence: evidence,
+                    reason: kind == .ignored ? reason : nil,
+                    heard: heard,
+                    quartiles: 4,
+                    muted: muted,
+                    vastError: kind == .failed ? 400 : 0,
+                    occurred: Self.start
+                )
             ),
             received: Self.start + .seconds(1)
         )

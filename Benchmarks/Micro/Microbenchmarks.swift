@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+
+/// Does one operation of a hot path many times, so that a counter of instructions can be held against it.
+///
+/// `Microbenchmarks OPERATION COUNT` prints how long one took; what gates are the instructions and allocations that
+/// `Benchmarks/instructions.py` counts.
+@main
+struct Microbenchmarks {
+    private struct Usage: Error {}
+
+    static func main() throws {
+        guard CommandLine.arguments.count == 3, let operation = Operation(rawValue: CommandLine.arguments[1]),
+            let count = Int(CommandLine.arguments[2]), count >= 0
+        else {
+            let names = Operation.allCases.map(\.rawValue).joined(separator: "|")
+            print("usage: Microbenchmarks \(names) COUNT")
+            throw Usage()
+        }
+        let bench = try Bench()
+        let start = ContinuousClock.now
+        try bench.run(operation, count)
+        print("\(operation.rawValue): \((ContinuousClock.now - start) / max(1, count)) each")
+    }
+}
+
+/// A hot path.
+enum Operation: String, CaseIterable {
+    case encodeNotice = "encode-notice"
+    case decodeRequest = "decode-request"
+    case answerBatch = "answer-batch"
+    case acknowledge
+    case project
+}
+
+/// What the operations need is made before any of them is counted.
+struct Bench {
+    /// As many requests as a group of acknowledgements has at most.
+    private static let group = 1_000
+
+    private let workload: Workload
+    private let batchRequests: [[UInt8]]
+    private let acknowledgements: [[UInt8]]
+
+    init() throws {
+        let workload = try Workload()
+        self.workload = workload
+        self.batchRequests = (0..<Self.group).map { workload.batchRequest($0) }
+        self.acknowledgements = try (0..<Self.group).map { try workload.acknowledgement($0) }
+    }
+
+    func run(_ operation: Operation, _ count: Int) throws {
+        switch operation {
+        case .encodeNotice: self.encodeNotice(count)
+        case .decodeRequest: try self.decodeRequest(count)
+        case .answerBatch: self.answerBatch(count)
+        case .acknowledge: self.acknowledge(count)
+        case .project: try self.project(count)
+        }
+    }
+
+    private func encodeNotice(_ count: Int) {
+        guard let notice = self.workload.board[self.workload.key]?.record.lastNotice else { return }
+        var bytes = 0
+        for _ in 0..<count { bytes += NoticeFrame.notice(notice, stream: self.workload.stream).encoded().count }
+        precondition(count == 0 || bytes > 0, "a notice has bytes")
+    }
+
+    private func decodeRequest(_ count: Int) throws {
+        for index in 0..<count { _ = try ListenerRequest(decoding: self.batchRequests[index % Self.group]) }
+    }
+
+    private func answerBatch(_ count: Int) {
+        var handler = self.workload.handler()
+        let peer = PeerFacts(transport: "zeromq")
+        for index in 0..<count {
+            let answer = handler.handle(self.batchRequests[index % Self.group], from: peer, at: Workload.now)
+            guard case .now(let reply) = answer, reply.tail.count > 100 else { preconditionFailure("no batch") }
+            if index % Self.group == Self.group - 1 { _ = handler.takeGroup() }
+        }
+    }
+
+    /// Accepts, closes a group of a thousand, and makes the replies.
+    private func acknowledge(_ count: Int) {
+        var handler = self.workload.handler()
+        let peer = PeerFacts(transport: "zeromq")
+        var deferred: [ListenerRequestHandler.Deferred] = []
+        for index in 0..<count {
+            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
+            guard case .afterGroup(let each) = answer else { preconditionFailure("not accepted: \(answer)") }
+            deferred.append(each)
+            guard index % Self.group == Self.group - 1 else { continue }
+            precondition(handler.takeGroup().encoded().count > 100 * Self.group, "a group holds its requests")
+            for each in deferred { _ = handler.finish(each, isDurable: true, at: Workload.now) }
+            deferred.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Turns a group of a thousand acknowledgements, as the log holds it, into rows; counted per acknowledgement.
+    private func project(_ count: Int) throws {
+        var handler = self.workload.handler()
+        let peer = PeerFacts(transport: "zeromq")
+        for request in self.acknowledgements { _ = handler.handle(request, from: peer, at: Workload.now) }
+        let record = LoggedRecord(offset: 1, bytes: handler.takeGroup().encoded())
+        for _ in 0..<(count / Self.group) {
+            let posting = try LedgerPosting(record)
+            precondition(posting.outcomes.count == Self.group * Workload.advertisementsInBreak, "rows are missing")
+        }
+    }
+}

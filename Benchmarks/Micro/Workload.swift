@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+
+/// The values that every operation works on: one break on air with three advertisements, as a radio station has them.
+struct Workload {
+    static let epoch: UInt64 = 0xE
+    static let now = Timestamp(microseconds: 1_800_000_000_000_000)
+    static let advertisementsInBreak = 3
+
+    let stream: StreamID
+    let key: BreakKey
+    let board: Board
+    let number: BreakNumber
+
+    init() throws(WireError) {
+        self.stream = try StreamID("radio-example-1")
+        self.key = BreakKey(stream: self.stream, id: try BreakID("break-2027-01-15-0800"))
+        let start = Self.now - .seconds(1)
+        let window = RequestWindow(from: start - .seconds(8), by: start)
+        self.number = BreakNumber(rawValue: 1_024)
+        var record = BreakRecord(
+            number: self.number,
+            published: start - .seconds(10),
+            broadcaster: "",
+            publish: BreakEntry.Publish(
+                request: BroadcastRequest.Publish(
+                    key: self.key,
+                    start: .now,
+                    duration: .seconds(90),
+                    advertisements: try Self.advertisements(),
+                    preStream: false,
+                    exact: false,
+                    hold: nil
+                ),
+                start: start,
+                announce: start - .seconds(8),
+                window: window,
+                holdUntil: nil,
+                safetyDuration: .seconds(300)
+            )
+        )
+        record.phase = .announced
+        record.lastNotice = Notice(
+            position: Position(epoch: Self.epoch, sequence: 1),
+            kind: .available,
+            breakID: self.key.id,
+            start: start,
+            duration: .seconds(90),
+            window: window,
+            expires: start + .seconds(90),
+            advertisementCount: Self.advertisementsInBreak,
+            sent: start - .seconds(8)
+        )
+        let stream = StreamRecord(
+            stream: self.stream,
+            sequence: 1,
+            recentNotices: [],
+            breaks: [record],
+            retired: []
+        )
+        self.board = Board(epoch: Self.epoch, BoardRecord(offset: 1, streams: [stream]))
+    }
+
+    private static func advertisements() throws(WireError) -> [AdvertisementContent] {
+        var list: [AdvertisementContent] = []
+        for ordinal in 0..<Self.advertisementsInBreak {
+            list.append(
+                AdvertisementContent(
+                    id: try AdvertisementID("campaign-4711-spot-\(ordinal)"),
+                    title: "Example spot \(ordinal)",
+                    text: "What the spot is about, in one sentence.",
+                    duration: .seconds(30),
+                    media: [
+                        .init(url: "https://media.example/campaign-4711/spot-\(ordinal).mp3", type: "audio/mpeg"),
+                        .init(url: "https://media.example/campaign-4711/spot-\(ordinal).aac", type: "audio/aac"),
+                    ],
+                    trackers: [
+                        .init(event: "impression", url: "https://track.example/i/4711/\(ordinal)"),
+                        .init(event: "complete", url: "https://track.example/c/4711/\(ordinal)"),
+                    ]
+                )
+            )
+        }
+        return list
+    }
+
+    func session(_ index: Int) -> SessionID {
+        SessionID(high: 0x9E37_79B9_7F4A_7C15 &* UInt64(index % 1_000 + 1), low: UInt64(index % 1_000))
+    }
+
+    func batchRequest(_ index: Int) -> [UInt8] {
+        ListenerRequest(
+            id: UInt64(index + 1_000),
+            session: self.session(index),
+            kind: .getBatch(ListenerRequest.GetBatch(key: self.key))
+        )
+        .encoded()
+    }
+
+    func acknowledgement(_ index: Int) throws(WireError) -> [UInt8] {
+        let session = self.session(index)
+        var outcomes: [Outcome] = []
+        for ordinal in 0..<Self.advertisementsInBreak {
+            outcomes.append(
+                Outcome(
+                    advertisementID: try AdvertisementID("campaign-4711-spot-\(ordinal)"),
+                    kind: .played,
+                    heard: .seconds(30),
+                    quartiles: 4,
+                    occurred: Self.now
+                )
+            )
+        }
+        return ListenerRequest(
+            id: UInt64(index + 1_000),
+            session: session,
+            kind: .acknowledge(
+                ListenerRequest.Acknowledge(
+                    key: self.key,
+                    delivery: DeliveryToken(session: session, breakNumber: self.number).bytes,
+                    outcomes: outcomes
+                )
+            )
+        )
+        .encoded()
+    }
+
+    func handler() -> ListenerRequestHandler {
+        ListenerRequestHandler(
+            settings: ListenerRequestHandler.Settings(instance: 7),
+            board: self.board,
+            metrics: MetricRegistry()
+        )
+    }
+}

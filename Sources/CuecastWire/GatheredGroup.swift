@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What gathers for the next record of a lane of acknowledgements: the bytes of that record, as far as they are known.
+///
+/// A request is appended as it came, once, and not looked at again until the ledger reads the record. What this writes is
+/// what `AcknowledgementGroup` reads.
+package struct GatheredGroup: Sendable {
+    /// The fact that a batch was handed to a session.
+    package typealias Delivery = AcknowledgementGroup.Delivery
+
+    private var requests: [UInt8] = []
+    /// How many requests were accepted.
+    package private(set) var requestCount = 0
+    /// How many bytes they are.
+    package private(set) var requestBytes = 0
+    package var deliveries: [Delivery] = []
+
+    package init() {}
+
+    /// An empty group with room for as much as another one held.
+    package init(roomOf other: GatheredGroup) {
+        self.requests.reserveCapacity(other.requests.count)
+        self.deliveries.reserveCapacity(other.deliveries.count)
+    }
+
+    /// Whether there is nothing to record.
+    package var isEmpty: Bool { self.requestCount == 0 && self.deliveries.isEmpty }
+
+    /// Adds an acknowledgement.
+    ///
+    /// - Parameters:
+    ///   - request: the request's bytes, verbatim.
+    ///   - received: when it came, by the gateway's clock.
+    ///   - breakNumber: the break that it is about.
+    ///   - ordinals: the ordinals in the break of the advertisements that its outcomes name, in their order.
+    package mutating func accept(
+        _ request: [UInt8],
+        received: Timestamp,
+        breakNumber: BreakNumber,
+        ordinals: [UInt32]
+    ) {
+        let received = UInt64(bitPattern: received.microseconds)
+        let packed = ordinals.reduce(0) { $0 + varintBytes(UInt64($1)) }
+        let length =
+            1 + varintBytes(UInt64(request.count)) + request.count
+            + fieldBytes(received) + fieldBytes(breakNumber.rawValue)
+            + (packed == 0 ? 0 : 1 + varintBytes(UInt64(packed)) + packed)
+        self.requests.appendFieldHead(1, bytes: length)
+        self.requests.appendFieldHead(1, bytes: request.count)
+        self.requests.append(contentsOf: request)
+        self.requests.appendField(2, received)
+        self.requests.appendField(3, breakNumber.rawValue)
+        if packed > 0 {
+            self.requests.appendFieldHead(4, bytes: packed)
+            for ordinal in ordinals { self.requests.appendVarint(UInt64(ordinal)) }
+        }
+        self.requestCount += 1
+        self.requestBytes += request.count
+    }
+
+    /// The record's bytes.
+    package consuming func encoded() -> [UInt8] {
+        let deliveries = self.deliveries
+        var record = self.requests
+        record.reserveCapacity(record.count + deliveries.count * 48)
+        for delivery in deliveries {
+            let at = UInt64(bitPattern: delivery.at.microseconds)
+            let length =
+                2 + WireLimits.sessionBytes + fieldBytes(delivery.breakNumber.rawValue)
+                + fieldBytes(UInt64(delivery.variant)) + fieldBytes(UInt64(delivery.first)) + fieldBytes(at)
+            record.appendFieldHead(2, bytes: length)
+            record.appendFieldHead(1, bytes: WireLimits.sessionBytes)
+            record.appendBigEndian(delivery.session.high)
+            record.appendBigEndian(delivery.session.low)
+            record.appendField(2, delivery.breakNumber.rawValue)
+            record.appendField(3, UInt64(delivery.variant))
+            record.appendField(4, UInt64(delivery.first))
+            record.appendField(5, at)
+        }
+        return record
+    }
+}

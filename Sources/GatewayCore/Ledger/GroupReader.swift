@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+/// Turns a record of acknowledgements into rows, reading it in place.
+///
+/// What cannot be read in place is decoded in full, and it is that which says whether a record is damaged.
+struct GroupReader {
+    private(set) var deliveries: [AcknowledgementGroup.Delivery] = []
+    private(set) var outcomes: [LedgerPosting.OutcomeRow] = []
+    private var scanned = ScannedRequest()
+
+    /// Reads one record.
+    ///
+    /// - Throws: when the record is damaged or of a later version.
+    mutating func read(_ record: [UInt8]) throws(WireError) {
+        if self.readInPlace(record.span) { return }
+        self.deliveries = []
+        self.outcomes = []
+        let group = try AcknowledgementGroup(decoding: record)
+        self.deliveries = group.deliveries
+        for accepted in group.requests { try self.decode(accepted) }
+    }
+
+    private mutating func decode(_ accepted: AcknowledgementGroup.AcceptedRequest) throws(WireError) {
+        let request = try ListenerRequest(decoding: accepted.request)
+        guard case .acknowledge(let acknowledge) = request.kind,
+            acknowledge.outcomes.count == accepted.ordinals.count
+        else { throw .malformed(what: "a recorded acknowledgement") }
+        for (outcome, ordinal) in zip(acknowledge.outcomes, accepted.ordinals) {
+            self.outcomes.append(
+                LedgerPosting.OutcomeRow(
+                    breakNumber: accepted.breakNumber,
+                    session: request.session,
+                    ordinal: ordinal,
+                    outcome: OutcomeDetails(outcome),
+                    received: accepted.received
+                )
+            )
+        }
+    }
+
+    private mutating func readInPlace(_ record: Span<UInt8>) -> Bool {
+        var fields = FieldReader(0..<record.count)
+        while let field = fields.next(in: record) {
+            switch field {
+            case .bytes(1, let range): guard self.readRequest(record, range) else { return false }
+            case .bytes(2, let range):
+                guard let delivery = Self.delivery(record, range) else { return false }
+                self.deliveries.append(delivery)
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private mutating func readRequest(_ record: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        var request: Range<Int> = 0..<0
+        var ordinals: Range<Int> = 0..<0
+        var received: UInt64 = 0
+        var number: UInt64 = 0
+        var fields = FieldReader(range)
+        while let field = fields.next(in: record) {
+            switch field {
+            case .bytes(1, let range): request = range
+            case .varint(2, let value): received = value
+            case .varint(3, let value): number = value
+            case .bytes(4, let range):
+                // A second list would follow the first.
+                guard ordinals.isEmpty else { return false }
+                ordinals = range
+            default: return false
+            }
+        }
+        guard self.scanned.scan(record.extracting(request)), self.scanned.kind == .acknowledge else { return false }
+        var packed = FieldReader(ordinals)
+        for outcome in self.scanned.outcomes {
+            guard let ordinal = packed.nextPacked(in: record), ordinal <= UInt64(UInt32.max) else { return false }
+            self.outcomes.append(
+                LedgerPosting.OutcomeRow(
+                    breakNumber: BreakNumber(rawValue: number),
+                    session: self.scanned.session,
+                    ordinal: UInt32(ordinal),
+                    outcome: outcome.details,
+                    received: Timestamp(microseconds: Int64(bitPattern: received))
+                )
+            )
+        }
+        return packed.isAtEnd
+    }
+
+    private static func delivery(_ record: Span<UInt8>, _ range: Range<Int>) -> AcknowledgementGroup.Delivery? {
+        var session: SessionID?
+        var (number, variant, first, at): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        var fields = FieldReader(range)
+        while let field = fields.next(in: record) {
+            switch field {
+            case .bytes(1, let range): session = SessionID(record, at: range)
+            case .varint(2, let value): number = value
+            case .varint(3, let value): variant = value
+            case .varint(4, let value): first = value
+            case .varint(5, let value): at = value
+            default: return nil
+            }
+        }
+        guard let session, variant <= UInt64(UInt32.max), first <= UInt64(UInt32.max) else { return nil }
+        return AcknowledgementGroup.Delivery(
+            session: session,
+            breakNumber: BreakNumber(rawValue: number),
+            variant: UInt32(variant),
+            first: UInt32(first),
+            at: Timestamp(microseconds: Int64(bitPattern: at))
+        )
+    }
+}

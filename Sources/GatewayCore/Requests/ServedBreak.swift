@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+/// A break as the answers to requests need it: everything that does not depend on who asks is worked out once.
+package final class ServedBreak: Sendable {
+    /// What a batch holds beside the delivery, for one first advertisement.
+    struct Batch: Sendable {
+        /// The fields of the batch behind its delivery, encoded.
+        let fields: [UInt8]
+        /// The advertisements, encoded.
+        let advertisements: ArraySlice<UInt8>
+    }
+
+    let key: BreakKey
+    let number: BreakNumber
+    /// Whether listeners were told of it.
+    let isAnnounced: Bool
+    /// The name of its state where it was withdrawn; `nil`: it was not.
+    let withdrawn: String?
+    /// Until when acknowledgements are accepted.
+    let acknowledgeUntil: Timestamp
+    private let streamBytes: [UInt8]
+    private let idBytes: [UInt8]
+    private let advertisementIDs: [[UInt8]]
+    private let steps: [PlayableStep]
+    /// By the ordinal of the first advertisement; empty where nobody can ask for a batch.
+    private let batches: [Batch]
+
+    init(_ each: Break, at now: Timestamp) {
+        self.key = each.key
+        self.number = each.number
+        self.isAnnounced = each.record.lastNotice != nil
+        self.withdrawn = each.record.closed == nil ? nil : each.state(at: now).name
+        self.acknowledgeUntil = each.over + BoardLimits.acknowledgeWithin
+        self.streamBytes = Array(each.key.stream.description.utf8)
+        self.idBytes = Array(each.key.id.description.utf8)
+        self.advertisementIDs = each.record.advertisements.map { Array($0.id.description.utf8) }
+        self.steps = each.playableSteps
+        self.batches =
+            each.encoded.map { encoded in
+                each.record.advertisements.indices.map { first in
+                    let batch = ListenerReply.Batch(
+                        delivery: [],
+                        start: each.record.start,
+                        duration: each.lasting,
+                        skipped: first,
+                        endMode: each.record.endMode,
+                        exact: each.exact,
+                        advertisements: []
+                    )
+                    return Batch(fields: batch.encodedFields(), advertisements: encoded.tail(from: first))
+                }
+            } ?? []
+    }
+
+    /// The ordinal of the first advertisement that a listener can still play whose playhead is there.
+    func firstPlayable(at playhead: Timestamp) -> Int? {
+        guard let first = self.steps.first(where: { playhead < $0.until })?.first, first < self.batches.count else {
+            return nil
+        }
+        return first
+    }
+
+    func batch(from first: Int) -> Batch { self.batches[first] }
+
+    /// The ordinal of the advertisement whose id lies at `range`; `near` is looked at first.
+    func ordinal(of frame: Span<UInt8>, at range: Range<Int>, near: Int) -> Int? {
+        if near < self.advertisementIDs.count, frame.holds(self.advertisementIDs[near], at: range) { return near }
+        for ordinal in self.advertisementIDs.indices where frame.holds(self.advertisementIDs[ordinal], at: range) {
+            return ordinal
+        }
+        return nil
+    }
+
+    fileprivate func isNamed(_ frame: Span<UInt8>, stream: Range<Int>, id: Range<Int>) -> Bool {
+        frame.holds(self.idBytes, at: id) && frame.holds(self.streamBytes, at: stream)
+    }
+
+    fileprivate var hash: UInt64 {
+        let both = self.streamBytes + self.idBytes
+        return ServedBreaks.hash(both.span, 0..<self.streamBytes.count, self.streamBytes.count..<both.count)
+    }
+}
+
+/// The breaks that were asked for since the board last changed, found by the bytes of their names.
+///
+/// Bounded: a break that falls on the place of another takes it.
+struct ServedBreaks: Sendable {
+    private static let places = 4_096
+
+    private var table: [ServedBreak?] = Array(repeating: nil, count: Self.places)
+    private var isEmpty = true
+
+    func find(_ frame: Span<UInt8>, stream: Range<Int>, id: Range<Int>) -> ServedBreak? {
+        guard let served = self.table[Self.place(Self.hash(frame, stream, id))],
+            served.isNamed(frame, stream: stream, id: id)
+        else { return nil }
+        return served
+    }
+
+    mutating func insert(_ served: ServedBreak) {
+        self.table[Self.place(served.hash)] = served
+        self.isEmpty = false
+    }
+
+    mutating func removeAll() {
+        guard !self.isEmpty else { return }
+        for place in self.table.indices { self.table[place] = nil }
+        self.isEmpty = true
+    }
+
+    private static func place(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash ^ hash >> 32) & (Self.places - 1) }
+
+    /// FNV-1a: names chosen to collide only cost their owners a slower answer.
+    static func hash(_ frame: Span<UInt8>, _ stream: Range<Int>, _ id: Range<Int>) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for index in stream { hash = (hash ^ UInt64(frame[index])) &* 0x100_0000_01B3 }
+        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
+        for index in id { hash = (hash ^ UInt64(frame[index])) &* 0x100_0000_01B3 }
+        return hash
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether these bytes lie at `range`.
+    @inline(__always)
+    fileprivate func holds(_ bytes: [UInt8], at range: Range<Int>) -> Bool {
+        guard bytes.count == range.count else { return false }
+        for index in bytes.indices where bytes[index] != self[range.lowerBound + index] { return false }
+        return true
+    }
+}

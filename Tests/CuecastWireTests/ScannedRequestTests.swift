@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+/// What is read in place is what the generated code reads, or it is left to that.
+@Suite(.timeLimit(.minutes(1)))
+struct ScannedRequestTests {
+    /// What both ways of reading can be compared by.
+    private struct Content: Equatable {
+        var id: UInt64
+        var session: SessionID
+        var stream: String
+        var breakID: String
+        var delay: Duration = .zero
+        var delivery: [UInt8] = []
+        var advertisementIDs: [String] = []
+        var outcomes: [OutcomeDetails] = []
+
+        init?(decoded request: ListenerRequest) {
+            self.id = request.id
+            self.session = request.session
+            let key: BreakKey
+            switch request.kind {
+            case .getBatch(let get):
+                key = get.key
+                self.delay = get.delay.now
+            case .acknowledge(let acknowledge):
+                key = acknowledge.key
+                self.delivery = acknowledge.delivery
+                self.advertisementIDs = acknowledge.outcomes.map(\.advertisementID.description)
+                self.outcomes = acknowledge.outcomes.map { OutcomeDetails($0) }
+            default: return nil
+            }
+            (self.stream, self.breakID) = (key.stream.description, key.id.description)
+        }
+
+        init(_ scanned: ScannedRequest, in frame: [UInt8]) {
+            func text(_ range: Range<Int>) -> String { String(decoding: frame[range], as: UTF8.self) }
+            self.id = scanned.id
+            self.session = scanned.session
+            (self.stream, self.breakID) = (text(scanned.stream), text(scanned.breakID))
+            switch scanned.kind {
+            case .getBatch: self.delay = scanned.delay
+            case .acknowledge:
+                self.delivery = Array(frame[scanned.delivery])
+                self.advertisementIDs = scanned.outcomes.map { text($0.advertisementID) }
+                self.outcomes = scanned.outcomes.map(\.details)
+            }
+        }
+    }
+
+    private var said: Comment { "CUECAST_SEED=\(SeededGenerator.seed)" }
+
+    @Test func `every batch request and acknowledgement is read in place, and read right`() throws {
+        var generator = SeededGenerator(for: #function)
+        var scanned = ScannedRequest()
+        var inPlace = 0
+        for _ in 0..<1_500 {
+            let request = generator.listenerRequest()
+            let frame = request.encoded()
+            let found = scanned.scan(frame.span)
+            guard let expected = Content(decoded: request) else {
+                #expect(!found, "other requests are decoded in full")
+                continue
+            }
+            try #require(found, self.said)
+            inPlace += 1
+            try #require(Content(scanned, in: frame) == expected, self.said)
+        }
+        #expect(inPlace > 100)
+    }
+
+    @Test func `whatever is read in place the generated code accepts too, but for the ids, and finds the same`() throws {
+        var generator = SeededGenerator(for: #function)
+        var scanned = ScannedRequest()
+        var both = 0
+        for _ in 0..<20_000 {
+            let frame = HostileBytesTests.damage(
+                generator.listenerRequest().encoded(),
+                generator.listenerRequest().encoded(),
+                &generator
+            )
+            guard scanned.scan(frame.span) else { continue }
+            let content = Content(scanned, in: frame)
+            // Those who use it compare ids with ids that are valid.
+            guard (try? StreamID(content.stream)) != nil, (try? BreakID(content.breakID)) != nil,
+                content.advertisementIDs.allSatisfy({ (try? AdvertisementID($0)) != nil }),
+                content.advertisementIDs.allSatisfy({ !$0.contains("\u{FFFD}") })
+            else { continue }
+            let decoded = try #require(try? ListenerRequest(decoding: frame), "\(self.said) \(frame)")
+            try #require(Content(decoded: decoded) == content, "\(self.said) \(frame)")
+            both += 1
+        }
+        #expect(both > 0, self.said)
+    }
+
+    @Test func `random bytes and cut frames never trap`() {
+        var generator = SeededGenerator(for: #function)
+        var scanned = ScannedRequest()
+        for _ in 0..<3_000 { _ = scanned.scan(generator.bytes(0...80).span) }
+        let frame = generator.listenerRequest().encoded()
+        for count in 0...frame.count { _ = scanned.scan(Array(frame.prefix(count)).span) }
+    }
+
+    @Test func `a frame one past the limit is not read in place`() throws {
+        let key = BreakKey(stream: try StreamID("radio1"), id: try BreakID("b1"))
+        let request = ListenerRequest(id: 1, session: .random(), kind: .getBatch(.init(key: key))).encoded()
+        // A varint field of a later version, repeated until the frame is as long as allowed.
+        var frame = request
+        while frame.count < WireLimits.requestFrameBytesMax { frame += [0x08, 0x01] }
+        frame = Array(frame.prefix(WireLimits.requestFrameBytesMax))
+        if (frame.count - request.count) % 2 != 0 { frame[frame.count - 3] |= 0x80 }
+        var scanned = ScannedRequest()
+        let atLimit = scanned.scan(frame.span)
+        #expect(atLimit == ((try? ListenerRequest(decoding: frame)) != nil))
+        frame += [0x08, 0x01]
+        let pastLimit = scanned.scan(frame.span)
+        #expect(!pastLimit)
+        #expect(throws: WireError.self) { try ListenerRequest(decoding: frame) }
+    }
+
+    @Test func `a gathered group is read as what was gathered`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<200 {
+            let expected = generator.acknowledgementGroup()
+            var gathered = GatheredGroup()
+            for request in expected.requests {
+                gathered.accept(
+                    request.request,
+                    received: request.received,
+                    breakNumber: request.breakNumber,
+                    ordinals: request.ordinals
+                )
+            }
+            gathered.deliveries = expected.deliveries
+            #expect(gathered.isEmpty == expected.isEmpty)
+            #expect(gathered.requestCount == expected.requests.count)
+            try #require(try AcknowledgementGroup(decoding: gathered.encoded()) == expected, self.said)
+        }
+    }
+
+    @Test func `the answer to an acknowledgement is read as one`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<200 {
+            let (id, time) = (generator.number(0...UInt64.max), generator.timestamp())
+            let recorded = generator.number(0...70)
+            let whole = ListenerReply(requestID: id, gatewayTime: time, body: .acknowledged(recorded: recorded))
+            let reply = ListenerReply.acknowledged(requestID: id, gatewayTime: time, recorded: recorded)
+            try #require(reply == whole.encoded(), self.said)
+        }
+    }
+}
