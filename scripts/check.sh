@@ -59,5 +59,6 @@ step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh
 step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --seconds 20
+step "instructions of the hot paths" scripts/instructions.sh
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3

@@ -18,9 +18,9 @@ set -euo pipefail
 build_packages=(
     binutils ca-certificates g++ git libcurl4 libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata zlib1g-dev
 )
-# Testing: the protobuf compiler, and Debian's own Python with the two libraries of the client without our libraries.
-# Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
-test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq)
+# Testing: valgrind, which counts the instructions of the hot paths, the protobuf compiler, and Debian's own Python with
+# the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
+test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq valgrind)
 
 # After the packages: without some of them the toolchain does not even start.
 check_toolchain() {

@@ -6,20 +6,23 @@ import GatewayCore
 
 /// Does one operation of a hot path many times, so that a counter of instructions can be held against it.
 ///
-/// `Microbenchmarks OPERATION COUNT` prints how long one took; what gates are the instructions and allocations that
-/// `Benchmarks/instructions.py` counts.
+/// `Microbenchmarks OPERATION COUNT` prints how long one took, and without arguments the operations, one a line. What
+/// gates are the instructions and allocations that `Benchmarks/instructions.py` counts.
 @main
 struct Microbenchmarks {
-    private struct Usage: Error {}
+    private struct NoSuchOperation: Error {
+        let arguments: [String]
+    }
 
     static func main() throws {
-        guard CommandLine.arguments.count == 3, let operation = Operation(rawValue: CommandLine.arguments[1]),
-            let count = Int(CommandLine.arguments[2]), count >= 0
-        else {
-            let names = Operation.allCases.map(\.rawValue).joined(separator: "|")
-            print("usage: Microbenchmarks \(names) COUNT")
-            throw Usage()
+        let arguments = CommandLine.arguments.dropFirst()
+        guard !arguments.isEmpty else {
+            for operation in Operation.allCases { print(operation.rawValue) }
+            return
         }
+        guard arguments.count == 2, let operation = arguments.first.flatMap({ Operation(rawValue: $0) }),
+            let count = arguments.last.flatMap({ Int($0) }), count >= 0
+        else { throw NoSuchOperation(arguments: Array(arguments)) }
         let bench = try Bench()
         let start = ContinuousClock.now
         try bench.run(operation, count)

@@ -110,7 +110,7 @@ extension StreamBoard {
                 Refusal(.conflict, "The id \(id) belonged to a break that is no longer kept; it stays reserved.")
             )
         }
-        guard self.currentBreaks.count(where: { !$0.isOver(at: now) }) < BoardLimits.openBreaksPerStreamMax else {
+        guard self.openBreakCount(at: now) < BoardLimits.openBreaksPerStreamMax else {
             return .refused(
                 Refusal(
                     .limitReached,

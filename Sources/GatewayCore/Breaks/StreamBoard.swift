@@ -19,10 +19,10 @@ package struct StreamBoard: Hashable, Sendable {
     // follow from `breaks`.
     /// The breaks that need a timer's record.
     package private(set) var waiting: TreeSet<BreakID> = []
-    /// The breaks that a listener may still ask for: all that are not condensed.
-    private var current: TreeSet<BreakID> = []
-    /// The condensed breaks by the hour in which they were over.
-    private var condensed: TreeDictionary<Int64, TreeSet<BreakID>> = [:]
+    /// The breaks that a listener may still ask for, all that are not condensed, by the minutes in which they are over.
+    private var current = BreakCalendar(slot: .seconds(300))
+    /// The condensed breaks, by the hour in which they were over.
+    private var condensed = BreakCalendar(slot: .seconds(3_600))
 
     package init(stream: StreamID) {
         self.stream = stream
@@ -63,8 +63,19 @@ package struct StreamBoard: Hashable, Sendable {
     /// The breaks that are kept, in the order in which they were published.
     package var sortedBreaks: [Break] { self.breaks.values.sorted { $0.number < $1.number } }
 
-    /// The breaks that a listener may still ask for; in no order.
-    var currentBreaks: some Sequence<Break> { self.current.lazy.compactMap { self.breaks[$0] } }
+    /// The breaks that a listener may still ask for and that are over at this instant or later; in no order.
+    ///
+    /// Some that were over a few minutes earlier are among them.
+    func currentBreaks(overFrom instant: Timestamp) -> some Sequence<Break> {
+        self.current.names(from: instant).lazy.compactMap { self.breaks[$0] }
+    }
+
+    /// How many breaks are not over.
+    func openBreakCount(at now: Timestamp) -> Int {
+        // What waits for a timer's record is not over, however late that record is.
+        self.waiting.union(self.current.names(from: now))
+            .count { self.breaks[$0].map { !$0.isOver(at: now) } ?? false }
+    }
 
     /// Keeps a break as it is now.
     mutating func put(_ each: Break) {
@@ -73,22 +84,18 @@ package struct StreamBoard: Hashable, Sendable {
         self.breaks[id] = each
         if each.timer != nil { self.waiting.insert(id) }
         if each.record.condensed {
-            self.condensed[Self.hour(of: each.over), default: []].insert(id)
+            self.condensed.insert(id, over: each.over)
         } else {
-            self.current.insert(id)
+            self.current.insert(id, over: each.over)
         }
     }
 
     private mutating func drop(_ id: BreakID) {
         guard let each = self.breaks.removeValue(forKey: id) else { return }
         self.waiting.remove(id)
-        self.current.remove(id)
-        let hour = Self.hour(of: each.over)
-        self.condensed[hour]?.remove(id)
-        if self.condensed[hour]?.isEmpty == true { self.condensed[hour] = nil }
+        self.current.remove(id, over: each.over)
+        self.condensed.remove(id, over: each.over)
     }
-
-    private static func hour(of instant: Timestamp) -> Int64 { instant.microseconds / 3_600_000_000 }
 
     /// Takes the next sequence for a notice about a break, and remembers both.
     mutating func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
@@ -105,7 +112,7 @@ package struct StreamBoard: Hashable, Sendable {
 
     /// The break that has part of an interval already.
     func overlapping(_ interval: Range<Timestamp>, except id: BreakID) -> Break? {
-        self.currentBreaks
+        self.currentBreaks(overFrom: interval.lowerBound)
             .filter { $0.key.id != id && ($0.interval?.overlaps(interval) ?? false) }
             .min { $0.number < $1.number }
     }
@@ -116,13 +123,14 @@ extension StreamBoard {
     /// Keeps only the essentials of breaks that no listener can ask for, and only the ids of those that nobody can
     /// acknowledge.
     mutating func retire(at now: Timestamp) {
-        for each in Array(self.currentBreaks)
-        where each.isOver(at: now) && each.over + BoardLimits.batchesWithin < now {
+        let oldest = now - BoardLimits.batchesWithin
+        for each in self.current.names(through: oldest).compactMap({ self.breaks[$0] })
+        where each.isOver(at: now) && each.over < oldest {
             self.put(each.condensed)
         }
         let limit = now - BoardLimits.acknowledgeWithin
-        for (hour, ids) in self.condensed where hour <= Self.hour(of: limit) {
-            for id in ids { if let each = self.breaks[id], each.over < limit { self.retire(id) } }
+        for id in self.condensed.names(through: limit) {
+            if let each = self.breaks[id], each.over < limit { self.retire(id) }
         }
     }
 
@@ -130,10 +138,8 @@ extension StreamBoard {
     mutating func makeRoom(at now: Timestamp) {
         var surplus = self.breaks.count + 1 - BoardLimits.keptBreaksPerStreamMax
         guard surplus > 0 else { return }
-        for hour in self.condensed.keys.sorted() + [nil] {
-            let candidates =
-                hour.map { hour in (self.condensed[hour] ?? []).compactMap { self.breaks[$0] } }
-                ?? self.currentBreaks.filter { $0.isOver(at: now) }
+        for names in self.condensed.slots + self.current.slots {
+            let candidates = names.compactMap { self.breaks[$0] }.filter { $0.isOver(at: now) }
             for each in candidates.sorted(by: { ($0.over, $0.number) < ($1.over, $1.number) }).prefix(surplus) {
                 self.retire(each.key.id)
                 surplus -= 1
