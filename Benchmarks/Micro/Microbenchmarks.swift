@@ -10,19 +10,14 @@ import GatewayCore
 /// gates are the instructions and allocations that `Benchmarks/instructions.py` counts.
 @main
 struct Microbenchmarks {
-    private struct NoSuchOperation: Error {
-        let arguments: [String]
-    }
-
     static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()
-        guard !arguments.isEmpty else {
+        guard arguments.count == 2, let operation = arguments.first.flatMap({ Operation(rawValue: $0) }),
+            let count = arguments.last.flatMap({ Int($0) }), count >= 0
+        else {
             for operation in Operation.allCases { print(operation.rawValue) }
             return
         }
-        guard arguments.count == 2, let operation = arguments.first.flatMap({ Operation(rawValue: $0) }),
-            let count = arguments.last.flatMap({ Int($0) }), count >= 0
-        else { throw NoSuchOperation(arguments: Array(arguments)) }
         let bench = try Bench()
         let start = ContinuousClock.now
         try bench.run(operation, count)
@@ -37,6 +32,7 @@ enum Operation: String, CaseIterable {
     case answerBatch = "answer-batch"
     case acknowledge
     case project
+    case update
 }
 
 /// What the operations need is made before any of them is counted.
@@ -62,6 +58,7 @@ struct Bench {
         case .answerBatch: self.answerBatch(count)
         case .acknowledge: self.acknowledge(count)
         case .project: try self.project(count)
+        case .update: try self.update(count)
         }
     }
 
@@ -111,6 +108,22 @@ struct Bench {
         for _ in 0..<(count / Self.group) {
             let posting = try LedgerPosting(record)
             precondition(posting.outcomes.count == Self.group * Workload.advertisementsInBreak, "rows are missing")
+        }
+    }
+
+    /// Decides about an update of a break and applies it to the board, as often as a burst of them does.
+    private func update(_ count: Int) throws {
+        let planner = BroadcastPlanner(policy: BreakPolicy())
+        let updates = (0..<Self.group).map { self.workload.update($0) }
+        var board = self.workload.board
+        for index in 0..<count {
+            let request = try BroadcastRequest(decoding: updates[index % Self.group])
+            let plan = planner.plan(request, by: "", on: board, at: Workload.now, listeners: 9_000)
+            guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
+            let served = board
+            let results = board.apply(BreakGroup(entries: [entry]), offset: board.offset + 1)
+            guard case .changed(_, _?)? = results.first else { preconditionFailure("no notice: \(results)") }
+            _ = served.offset
         }
     }
 }

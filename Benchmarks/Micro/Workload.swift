@@ -9,6 +9,8 @@ struct Workload {
     static let epoch: UInt64 = 0xE
     static let now = Timestamp(microseconds: 1_800_000_000_000_000)
     static let advertisementsInBreak = 3
+    /// How many breaks the stream had before.
+    static let breaksKept = 255
 
     let stream: StreamID
     let key: BreakKey
@@ -16,11 +18,13 @@ struct Workload {
     let number: BreakNumber
 
     init() throws(WireError) {
-        self.stream = try StreamID("radio-example-1")
+        let stream = try StreamID("radio-example-1")
+        self.stream = stream
         self.key = BreakKey(stream: self.stream, id: try BreakID("break-2027-01-15-0800"))
         let start = Self.now - .seconds(1)
         let window = RequestWindow(from: start - .seconds(8), by: start)
         self.number = BreakNumber(rawValue: 1_024)
+        let kept = try (0..<Self.breaksKept).map { (index) throws(WireError) in try Self.kept(index, of: stream) }
         var record = BreakRecord(
             number: self.number,
             published: start - .seconds(10),
@@ -44,7 +48,7 @@ struct Workload {
         )
         record.phase = .announced
         record.lastNotice = Notice(
-            position: Position(epoch: Self.epoch, sequence: 1),
+            position: Position(epoch: Self.epoch, sequence: UInt64(Self.breaksKept) + 1),
             kind: .available,
             breakID: self.key.id,
             start: start,
@@ -54,14 +58,52 @@ struct Workload {
             advertisementCount: Self.advertisementsInBreak,
             sent: start - .seconds(8)
         )
-        let stream = StreamRecord(
-            stream: self.stream,
-            sequence: 1,
-            recentNotices: [],
-            breaks: [record],
+        let streamRecord = StreamRecord(
+            stream: stream,
+            sequence: UInt64(Self.breaksKept) + 1,
+            recentNotices: (kept + [record]).compactMap(\.lastNotice),
+            breaks: kept + [record],
             retired: []
         )
-        self.board = Board(epoch: Self.epoch, BoardRecord(offset: 1, streams: [stream]))
+        self.board = Board(epoch: Self.epoch, BoardRecord(offset: 1, streams: [streamRecord]))
+    }
+
+    /// One of the breaks before: over, but still there for acknowledgements.
+    private static func kept(_ index: Int, of stream: StreamID) throws(WireError) -> BreakRecord {
+        let start = Self.now - .seconds(120 * (Self.breaksKept - index) + 200)
+        let window = RequestWindow(from: start - .seconds(8), by: start)
+        let id = try BreakID("break-2027-01-14-\(index)")
+        var record = BreakRecord(
+            number: BreakNumber(rawValue: UInt64(index) + 1),
+            published: start - .seconds(10),
+            broadcaster: "",
+            publish: BreakEntry.Publish(
+                request: BroadcastRequest.Publish(
+                    key: BreakKey(stream: stream, id: id),
+                    start: .now,
+                    duration: .seconds(90),
+                    advertisements: try Self.advertisements()
+                ),
+                start: start,
+                announce: start - .seconds(8),
+                window: window,
+                holdUntil: nil,
+                safetyDuration: .seconds(300)
+            )
+        )
+        record.phase = .announced
+        record.lastNotice = Notice(
+            position: Position(epoch: Self.epoch, sequence: UInt64(index) + 1),
+            kind: .available,
+            breakID: id,
+            start: start,
+            duration: .seconds(90),
+            window: window,
+            expires: start + .seconds(90),
+            advertisementCount: Self.advertisementsInBreak,
+            sent: start - .seconds(8)
+        )
+        return record
     }
 
     private static func advertisements() throws(WireError) -> [AdvertisementContent] {
@@ -96,6 +138,17 @@ struct Workload {
             id: UInt64(index + 1_000),
             session: self.session(index),
             kind: .getBatch(ListenerRequest.GetBatch(key: self.key))
+        )
+        .encoded()
+    }
+
+    /// Makes the break a little longer or shorter than the one before.
+    func update(_ index: Int) -> [UInt8] {
+        BroadcastRequest(
+            id: UInt64(index + 1_000),
+            kind: .update(
+                BroadcastRequest.Update(key: self.key, duration: .milliseconds(80_000 + index % 1_000))
+            )
         )
         .encoded()
     }

@@ -215,7 +215,7 @@ struct BreakLifecycleTests {
         if case .changed(let each, let notice?) = result {
             #expect(notice.position == Position(epoch: Sample.epoch, sequence: old.sequence + 1))
             #expect(desk.board.position(of: Sample.stream) == notice.position)
-            #expect(stream.recent == old.recent + [notice])
+            #expect(stream.recent.suffix(.max) == old.recent.suffix(.max) + [notice])
             #expect(each.record.lastNotice == notice)
             #expect(notice.breakID == Sample.id("b1"))
             #expect(notice.start == each.record.start)

@@ -26,7 +26,7 @@ extension StreamBoard {
         if let last, last.epoch == epoch, last.sequence <= self.sequence {
             let missing = self.sequence - last.sequence
             if missing == 0 { return .current }
-            if missing <= UInt64(self.recent.count) { return .missed(Array(self.recent.suffix(Int(missing)))) }
+            if missing <= UInt64(self.recent.count) { return .missed(self.recent.suffix(Int(missing))) }
         }
         var open = self.currentBreaks(overFrom: now - delayMax).filter { $0.record.phase == .announced && $0.over + delayMax > now }
         if open.count > WireLimits.noticesPerJoinMax {

@@ -10,7 +10,7 @@ package struct StreamBoard: Hashable, Sendable {
     /// The sequence of the last notice; 0 before the first.
     package private(set) var sequence: UInt64 = 0
     /// The last notices, in order, without gaps, up to `sequence`.
-    package private(set) var recent: [Notice] = []
+    package private(set) var recent = RecentNotices()
     package private(set) var breaks: TreeDictionary<BreakID, Break> = [:]
     /// The ids of breaks that are no longer kept: they stay reserved.
     package private(set) var retired: TreeSet<BreakID> = []
@@ -35,7 +35,7 @@ package struct StreamBoard: Hashable, Sendable {
     package init(_ record: StreamRecord, epoch: UInt64) {
         self.stream = record.stream
         self.sequence = record.sequence
-        self.recent = record.recentNotices.map { $0.moved(to: epoch) }
+        self.recent = RecentNotices(record.recentNotices.map { $0.moved(to: epoch) })
         for each in record.breaks {
             var each = each
             each.lastNotice = each.lastNotice?.moved(to: epoch)
@@ -49,7 +49,7 @@ package struct StreamBoard: Hashable, Sendable {
         StreamRecord(
             stream: self.stream,
             sequence: self.sequence,
-            recentNotices: self.recent,
+            recentNotices: self.recent.suffix(BoardLimits.recoveryNoticesMax),
             breaks: self.sortedBreaks.map(\.record),
             retired: self.retired.sorted()
         )
@@ -80,10 +80,17 @@ package struct StreamBoard: Hashable, Sendable {
     /// Keeps a break as it is now.
     mutating func put(_ each: Break) {
         let id = each.key.id
-        self.drop(id)
-        self.breaks[id] = each
-        if each.timer != nil { self.waiting.insert(id) }
-        if each.record.condensed {
+        let before = self.breaks.updateValue(each, forKey: id)
+        // Most changes leave a break where it is.
+        if (before?.timer != nil) != (each.timer != nil) {
+            if each.timer == nil { self.waiting.remove(id) } else { self.waiting.insert(id) }
+        }
+        let isCondensed = each.record.condensed
+        if let before {
+            if before.record.condensed == isCondensed, before.over == each.over { return }
+            self.forgetPlace(of: before, id)
+        }
+        if isCondensed {
             self.condensed.insert(id, over: each.over)
         } else {
             self.current.insert(id, over: each.over)
@@ -93,8 +100,15 @@ package struct StreamBoard: Hashable, Sendable {
     private mutating func drop(_ id: BreakID) {
         guard let each = self.breaks.removeValue(forKey: id) else { return }
         self.waiting.remove(id)
-        self.current.remove(id, over: each.over)
-        self.condensed.remove(id, over: each.over)
+        self.forgetPlace(of: each, id)
+    }
+
+    private mutating func forgetPlace(of each: Break, _ id: BreakID) {
+        if each.record.condensed {
+            self.condensed.remove(id, over: each.over)
+        } else {
+            self.current.remove(id, over: each.over)
+        }
     }
 
     /// Takes the next sequence for a notice about a break, and remembers both.
@@ -104,9 +118,6 @@ package struct StreamBoard: Hashable, Sendable {
         each.record.lastNotice = notice
         self.put(each)
         self.recent.append(notice)
-        if self.recent.count > BoardLimits.recoveryNoticesMax {
-            self.recent.removeFirst(self.recent.count - BoardLimits.recoveryNoticesMax)
-        }
         return notice
     }
 
