@@ -50,6 +50,8 @@ package final class SQLiteEventLog: EventLog {
     package init(in directory: StoreDirectory, limits: Limits = Limits()) throws(StoreError) {
         let file = directory.file("events.sqlite")
         let settings = StoreFile.Settings(
+            // A group of acknowledgements is some hundred kilobytes: large pages take fewer writes.
+            pageBytes: 16_384,
             writerCacheKiB: 16 * 1_024,
             readerCacheKiB: 2 * 1_024,
             autocheckpointPages: 0,

@@ -12,6 +12,8 @@ package import GRDB
 package enum StoreFile {
     /// How the two files differ.
     struct Settings {
+        /// The size of a page of a new file, in bytes; a file that exists keeps its own.
+        var pageBytes = 4_096
         /// The most memory for pages of the writing connection, in KiB.
         var writerCacheKiB: Int
         /// The most memory for pages of each reading connection, in KiB.
@@ -42,6 +44,7 @@ package enum StoreFile {
                 sql: "PRAGMA cache_size = -\(isReader ? settings.readerCacheKiB : settings.writerCacheKiB)"
             )
             guard !isReader else { return }
+            try database.execute(sql: "PRAGMA page_size = \(settings.pageBytes)")
             // Debian's SQLite overwrites with zeros whatever is deleted: pruning would write as much as appending did.
             try database.execute(sql: "PRAGMA secure_delete = OFF")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(settings.autocheckpointPages)")

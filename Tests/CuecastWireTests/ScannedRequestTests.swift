@@ -72,7 +72,8 @@ struct ScannedRequestTests {
         #expect(inPlace > 100)
     }
 
-    @Test func `whatever is read in place the generated code accepts too, but for the ids, and finds the same`() throws {
+    @Test func `whatever is read in place the generated code accepts too, but for the ids, and finds the same`() throws
+    {
         var generator = SeededGenerator(for: #function)
         var scanned = ScannedRequest()
         var both = 0

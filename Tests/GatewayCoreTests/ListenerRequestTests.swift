@@ -136,9 +136,23 @@ struct ListenerRequestTests {
             #expect(batch.skipped == skipped)
             #expect(batch.advertisements == Array(Sample.advertisements()[skipped...]))
         }
-        #expect(counter.handler.group.deliveries.map(\.first) == [0, 0, 0, 0, 1, 2])
+        #expect(counter.handler.group.deliveries.map(\.first) == [0], "what it got before needs no second record")
         #expect(try counter.batch(at: 50).refusal?.status == .tooLate)
-        #expect(counter.handler.group.deliveries.count == 6)
+        #expect(counter.handler.group.deliveries.count == 1)
+    }
+
+    @Test func `a batch that holds more than the one before is recorded too, and so is one after a lease ended`() throws
+    {
+        var counter = self.announced()
+        _ = try counter.batch(at: 31)
+        #expect(counter.handler.group.deliveries.map(\.first) == [1])
+        _ = try counter.batch(delay: .seconds(20), at: 31)
+        #expect(counter.handler.group.deliveries.map(\.first) == [1, 0])
+        _ = try counter.batch(by: Sample.session(2), at: 31)
+        #expect(counter.handler.group.deliveries.map(\.first) == [1, 0, 1], "another session is not the same")
+        _ = try counter.ask(.leave(Sample.stream), at: 31)
+        _ = try counter.batch(delay: .seconds(20), at: 31)
+        #expect(counter.handler.group.deliveries.map(\.first) == [1, 0, 1, 0])
     }
 
     @Test func `a listener that hears the stream late gets what is ahead of its playhead`() throws {

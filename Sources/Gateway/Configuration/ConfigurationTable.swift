@@ -61,6 +61,16 @@ package enum ConfigurationTable {
             $0.isEmpty ? "it must name a folder" : nil
         },
         Row(
+            key: "ledgerPaused",
+            help: "true to leave acknowledgements in the event log without counting them, until a start without this",
+            set: { configuration, value in
+                guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
+                configuration.ledgerPaused = flag
+                return nil
+            },
+            get: { String($0.ledgerPaused) }
+        ),
+        Row(
             key: "allowUnencryptedRemote",
             help: "true to bind to other addresses than loopback although nothing encrypts the sockets",
             set: { configuration, value in

@@ -18,6 +18,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
     package var allowUnencryptedRemote = false
+    /// Whether acknowledgements stay in the event log without being counted by the ledger.
+    package var ledgerPaused = false
     package var breaks = BreakPolicy()
     /// How often a stream's position is repeated when nothing else happens.
     package var headInterval: Duration = .seconds(5)

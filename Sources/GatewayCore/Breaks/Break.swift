@@ -195,11 +195,12 @@ extension Break {
     /// How long the list lasts from each advertisement on.
     private var rests: [Duration] {
         var rest: Duration = .zero
-        return self.record.advertisements.reversed().map { advertisement in
-            rest += advertisement.duration
-            return rest
-        }
-        .reversed()
+        return self.record.advertisements.reversed()
+            .map { advertisement in
+                rest += advertisement.duration
+                return rest
+            }
+            .reversed()
     }
 
     /// Where the longest tail of the list begins that lasts at most so long; the number of advertisements: none does.

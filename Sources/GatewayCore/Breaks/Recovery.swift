@@ -28,7 +28,8 @@ extension StreamBoard {
             if missing == 0 { return .current }
             if missing <= UInt64(self.recent.count) { return .missed(self.recent.suffix(Int(missing))) }
         }
-        var open = self.currentBreaks(overFrom: now - delayMax).filter { $0.record.phase == .announced && $0.over + delayMax > now }
+        var open = self.currentBreaks(overFrom: now - delayMax)
+            .filter { $0.record.phase == .announced && $0.over + delayMax > now }
         if open.count > WireLimits.noticesPerJoinMax {
             // Only a listener that hears the stream late can have so many: what is over longest is left out.
             open.sort { ($0.over, $0.number) < ($1.over, $1.number) }

@@ -14,6 +14,9 @@ package struct Leases: Sendable {
         /// Requests that the session may make at once; refills with time.
         var allowance: Double
         var refilled: Timestamp
+        /// The break whose batch the session got last, and where the largest such batch began.
+        var delivered: BreakNumber?
+        var deliveredFirst: UInt32 = 0
 
         /// Renews the lease and takes one request from the allowance; `false` where nothing is left of it.
         mutating func takeRequest(burst: Double, perSecond: Double, expires: Timestamp, at now: Timestamp) -> Bool {
@@ -101,6 +104,23 @@ package struct Leases: Sendable {
             self.ends = Heap(self.leases.map { End(session: $0.key, at: $0.value.expires) })
         }
         self.add(1, to: stream)
+        return true
+    }
+
+    /// Notes that a session gets a batch.
+    ///
+    /// - Parameters:
+    ///   - number: of which break.
+    ///   - first: the ordinal of its first advertisement.
+    ///   - session: who gets it; has a lease.
+    /// - Returns: whether that is news: `false` when the session got the same batch, or a larger one, before.
+    package mutating func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool {
+        guard let place = self.leases.index(forKey: session) else { return true }
+        if self.leases.values[place].delivered == number, self.leases.values[place].deliveredFirst <= first {
+            return false
+        }
+        self.leases.values[place].delivered = number
+        self.leases.values[place].deliveredFirst = first
         return true
     }
 

@@ -284,14 +284,17 @@ extension ListenerRequestHandler {
             throw .logBehind
         }
         try self.renew(session, stream: served.key.stream, at: now)
-        self.group.deliveries.append(
-            AcknowledgementGroup.Delivery(
-                session: session,
-                breakNumber: served.number,
-                first: UInt32(first),
-                at: now
+        // Who asks again got it already: that is recorded, or will be with the next group, whatever becomes of this one.
+        if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session) {
+            self.group.deliveries.append(
+                AcknowledgementGroup.Delivery(
+                    session: session,
+                    breakNumber: served.number,
+                    first: UInt32(first),
+                    at: now
+                )
             )
-        )
+        }
         let batch = served.batch(from: first)
         self.counters.batches.add()
         return ReplyBytes(
