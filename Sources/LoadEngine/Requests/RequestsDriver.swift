@@ -49,7 +49,7 @@ final class RequestsDriver: LoadDriver {
     private var deliveries: [UInt8] = []
 
     private var statuses = StatusCount()
-    private var latencies = LatencyRecorder()
+    private var latencies = RequestLatencyRecorder()
     private var count = 0
     private var lost = 0
     private var deliveriesFetched = 0
