@@ -60,11 +60,13 @@ static void stopOnSignals(void) {
     }
 }
 
-static inline void *makeContext(void) {
+// Without a number as many threads move bytes as in the gateway: one less than there are cores, at least one.
+static inline void *makeContext(int ioThreads) {
     void *context = zmq_ctx_new();
     if (!context) { fail(exitSoftware, "zmq_ctx_new: %s", zmq_strerror(zmq_errno())); }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    check(zmq_ctx_set(context, ZMQ_IO_THREADS, cores > 2 ? (int)cores - 1 : 1), "ZMQ_IO_THREADS");
+    if (ioThreads == 0) { ioThreads = cores > 2 ? (int)cores - 1 : 1; }
+    check(zmq_ctx_set(context, ZMQ_IO_THREADS, ioThreads), "ZMQ_IO_THREADS");
     check(zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 64), "ZMQ_MAX_SOCKETS");
     check(zmq_ctx_set(context, ZMQ_BLOCKY, 0), "ZMQ_BLOCKY");
     return context;
@@ -167,6 +169,13 @@ static const char *optionValue(int count, char **arguments, int *index) {
     if (*index + 1 >= count) { fail(exitUsage, "%s needs a value; see --help", arguments[*index]); }
     *index += 1;
     return arguments[*index];
+}
+
+static inline int ioThreadsValue(const char *text) {
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != 0 || value < 0 || value > 64) { fail(exitUsage, "--io-threads must be from 0 to 64, and is %s", text); }
+    return (int)value;
 }
 
 #endif

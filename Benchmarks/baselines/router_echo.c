@@ -15,6 +15,7 @@ static const char *help =
     "\n"
     "  --reply FILE      what to answer; 1 byte to 16 MiB\n"
     "  --bind ENDPOINT   where clients connect (default tcp://127.0.0.1:*, a free port)\n"
+    "  --io-threads N    threads that move bytes; 0 (default): one less than there are cores\n"
     "\n"
     "example: router_echo --reply recorded/reply.bin --bind tcp://127.0.0.1:7401\n";
 
@@ -48,6 +49,7 @@ static bool answer(void *router, zmq_msg_t *identity, const void *bytes, size_t 
 int main(int count, char **arguments) {
     programName = "router_echo";
     const char *endpoint = "tcp://127.0.0.1:*", *path = NULL;
+    int ioThreads = 0;
     for (int index = 1; index < count; index += 1) {
         if (!strcmp(arguments[index], "--help")) {
             fputs(help, stdout);
@@ -56,6 +58,8 @@ int main(int count, char **arguments) {
             endpoint = optionValue(count, arguments, &index);
         } else if (!strcmp(arguments[index], "--reply")) {
             path = optionValue(count, arguments, &index);
+        } else if (!strcmp(arguments[index], "--io-threads")) {
+            ioThreads = ioThreadsValue(optionValue(count, arguments, &index));
         } else {
             fail(exitUsage, "unknown option %s; see --help", arguments[index]);
         }
@@ -65,7 +69,7 @@ int main(int count, char **arguments) {
     void *reply = readReply(path, &size);
 
     stopOnSignals();
-    void *context = makeContext();
+    void *context = makeContext(ioThreads);
     void *router = makeRouter(context, 16384);
     char bound[256];
     bindTo(router, endpoint, bound, sizeof bound);

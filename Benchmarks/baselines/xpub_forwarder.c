@@ -15,6 +15,7 @@ static const char *help =
     "  --in ENDPOINT    where publishers connect (default tcp://127.0.0.1:*, a free port)\n"
     "  --out ENDPOINT   where subscribers connect (default tcp://127.0.0.1:*, a free port)\n"
     "  --confirm        answers each message with an empty one once it is published\n"
+    "  --io-threads N   threads that move bytes; 0 (default): one less than there are cores\n"
     "\n"
     "example: xpub_forwarder --in tcp://127.0.0.1:7402 --out tcp://127.0.0.1:7400\n";
 
@@ -40,6 +41,7 @@ int main(int count, char **arguments) {
     programName = "xpub_forwarder";
     const char *in = "tcp://127.0.0.1:*", *out = "tcp://127.0.0.1:*";
     bool confirms = false;
+    int ioThreads = 0;
     for (int index = 1; index < count; index += 1) {
         if (!strcmp(arguments[index], "--help")) {
             fputs(help, stdout);
@@ -50,13 +52,15 @@ int main(int count, char **arguments) {
             out = optionValue(count, arguments, &index);
         } else if (!strcmp(arguments[index], "--confirm")) {
             confirms = true;
+        } else if (!strcmp(arguments[index], "--io-threads")) {
+            ioThreads = ioThreadsValue(optionValue(count, arguments, &index));
         } else {
             fail(exitUsage, "unknown option %s; see --help", arguments[index]);
         }
     }
 
     stopOnSignals();
-    void *context = makeContext();
+    void *context = makeContext(ioThreads);
     void *router = makeRouter(context, 1048576);
     void *publisher = makePublisher(context);
     char inBound[256], outBound[256];
