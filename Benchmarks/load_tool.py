@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Runs `cuecast-load`, and reads what it says. Every flag that the measurements use stands here."""
+import contextlib, json, subprocess, threading, time
+
+from measuring import MeasurementError, cpu_seconds
+
+SAMPLE_SECONDS = 0.05
+
+
+class Watch:
+    """Looks at a server several times a second while something else happens: instant → values."""
+
+    def __init__(self, look, every=SAMPLE_SECONDS):
+        self.samples = []
+        self._look, self._every = look, every
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        while True:
+            with contextlib.suppress(OSError):
+                self.samples.append((time.time(), self._look()))
+            if self._stop.wait(self._every):
+                return
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+
+def at(samples, instant):
+    """The value at an instant, on the line between the samples next to it."""
+    before = None
+    for sample in samples:
+        if sample[0] >= instant:
+            if before is None or sample[0] == before[0]:
+                return sample[1]
+            return before[1] + (sample[1] - before[1]) * (instant - before[0]) / (sample[0] - before[0])
+        before = sample
+    return before[1]
+
+
+def parsed(text, command):
+    """The one JSON object on the standard output (after the lines of progress in JSON that some commands print)."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise MeasurementError(f"it printed nothing: {' '.join(command)}")
+    try:
+        report = json.loads(lines[-1] if lines[-1].startswith("{") and lines[-1].endswith("}") else text)
+    except ValueError as error:
+        raise MeasurementError(f"it printed no JSON ({error}): {' '.join(command)}") from None
+    if not isinstance(report, dict):
+        raise MeasurementError(f"it printed no JSON object: {' '.join(command)}")
+    return report
+
+
+class LoadTool:
+    def __init__(self, binary, prefix=()):
+        self.binary, self.prefix = binary, list(prefix)
+
+    def _run(self, arguments, timeout, may_lose=False):
+        command = [*self.prefix, self.binary, *map(str, arguments), "--json"]
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise MeasurementError(f"it took longer than {timeout:.0f} s: {' '.join(command)}") from None
+        if done.returncode and not (may_lose and done.returncode == 1):
+            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            raise MeasurementError(f"exit code {done.returncode} ({said}): {' '.join(command)}")
+        return parsed(done.stdout, command)
+
+    def requests(self, kind, requests, *, broadcast=None, connections, seconds, warmup, bare=False, record=None):
+        """Closed loop, one request in flight on each connection."""
+        arguments = ["requests", "--requests", requests, "--connections", connections, "--kind", kind,
+                     "--duration", f"{seconds}s", "--warmup", f"{warmup}s"]
+        arguments += ["--broadcast", broadcast] if broadcast else []
+        arguments += ["--bare"] if bare else []
+        arguments += ["--record", record] if record else []
+        # Deliveries for all that will be acknowledged are fetched first, which may take longer than the measurement.
+        report = self._run(arguments, 60 + 6 * (seconds + warmup))
+        if report.get("lost") or any(report.get("refused", {}).values()):
+            raise MeasurementError(f"requests were lost or refused: {report.get('lost')}, {report.get('refused')}")
+        if not report.get("count"):
+            raise MeasurementError("no request was answered")
+        return report
+
+    def notices(self, pattern, notices, *, broadcast=None, bare_publish=None, connections, silence=0, count=1, burst=500):
+        arguments = ["notices", "--notices", notices, "--connections", connections, "--pattern", pattern,
+                     "--count", count]
+        arguments += ["--silence", f"{silence}s"] if pattern == "single" else ["--burst", burst]
+        arguments += ["--bare-publish", bare_publish] if bare_publish else ["--broadcast", broadcast]
+        report = self._run(arguments, 120 + count * (silence + 30))
+        if report.get("lost") or report.get("repeated"):
+            raise MeasurementError(f"notices were lost or repeated: {report.get('lost')}, {report.get('repeated')}")
+        if len(report.get("rounds", [])) != count:
+            raise MeasurementError(f"there should be {count} rounds: {report.get('rounds')}")
+        return report
+
+    @contextlib.contextmanager
+    def idle(self, notices, *, requests=None, connections, hold, bare=False):
+        """Holds connections; gives control when all are open."""
+        command = [*self.prefix, self.binary, "idle", "--notices", notices, "--connections", str(connections),
+                   "--hold", f"{hold}s", "--json"]
+        command += ["--requests", requests] if requests else []
+        command += ["--bare"] if bare else []
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            line = process.stdout.readline()
+            if parsed(line, command).get("ready") != connections:
+                raise MeasurementError(f"not all connections were opened: {line.strip()}")
+            yield
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+
+    def run(self, addresses, timeout, *, listeners, breaks, every=None, ahead=None, stalled=0, churn=0, storm=False,
+            advertisements=None, may_lose=False):
+        """The simulation of listeners."""
+        arguments = ["run", "--stream", "bench", "--listeners", listeners, "--breaks", breaks]
+        arguments += [word for name in ("notices", "requests", "broadcast") for word in (f"--{name}", addresses[name])]
+        for flag, value, unit in (("--every", every, "s"), ("--in", ahead, "s"), ("--stalled", stalled, ""),
+                                  ("--churn", churn, ""), ("--ads", advertisements, "")):
+            arguments += [flag, f"{value:g}{unit}"] if value else []
+        arguments += ["--storm"] if storm else []
+        return Simulation(self._run(arguments, timeout, may_lose))
+
+
+class Simulation:
+    """What a run of simulated listeners reported; every name of its report that the measurements read stands here."""
+
+    def __init__(self, report):
+        self.report = report
+
+    def _get(self, *path):
+        value = self.report
+        for name in path:
+            if not isinstance(value, (dict, list)) or (isinstance(value, dict) and name not in value):
+                raise MeasurementError(f"the load tool's report has no {'.'.join(map(str, path))}")
+            value = value[name]
+        return value
+
+    def latency(self, kind, share):
+        """Microseconds."""
+        return self._get("latency_us", kind, share)
+
+    def all_joined_seconds(self):
+        return self._get("all_joined_seconds")
+
+    def fetch(self):
+        """How the batches of the first break were fetched."""
+        tally = self._get("breaks", 0)
+        return {"curve": tally["requests_per_100_ms"], "share_before_start": tally["share_before_start"],
+                "peak_over_mean": tally["peak_over_mean"]}
+
+
+def cpu_watch(process):
+    return Watch(lambda: cpu_seconds(process.pid))
+
+
+def cpu_per_million(samples, operations, window=None):
+    """CPU seconds for a million operations, from samples of a server's CPU time; of the whole run without a window."""
+    if len(samples) < 2 or not operations:
+        return None
+    began, ended = window or (samples[0][0], samples[-1][0])
+    return (at(samples, ended) - at(samples, began)) / operations * 1e6
+
+
+def steady_cpu_per_million(samples, seconds, per_second):
+    """The same for a load that was steady for the last `seconds`: what came before was connecting and warming up."""
+    if len(samples) < 2 or not per_second:
+        return None
+    ended = samples[-1][0] - 0.1 * seconds
+    began = ended - 0.8 * seconds
+    return cpu_per_million(samples, per_second * (ended - began), (began, ended))
+
+
+def told_window(told):
+    """When something began and ended, where the load tool tells."""
+    began, ended = told.get("began_unix_us"), told.get("ended_unix_us")
+    return (began / 1e6, ended / 1e6) if began and ended else None
