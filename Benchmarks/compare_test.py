@@ -177,8 +177,8 @@ class LoadToolTests(unittest.TestCase):
                 notices(bad)
 
     def test_the_simulations_report_names_what_is_missing(self):
-        with self.assertRaisesRegex(measuring.MeasurementError, "latency_us.notice.p99"):
-            load_tool.Simulation({"latency_us": {}}).latency("notice", "p99")
+        with self.assertRaisesRegex(measuring.MeasurementError, "latency.notice.intended_us.p99"):
+            load_tool.Simulation({"latency": {"notice": {"intended_us": {}}}}).latency("notice", "p99")
 
 
 class SampleTests(unittest.TestCase):

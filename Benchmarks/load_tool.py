@@ -146,7 +146,7 @@ class Simulation:
 
     def latency(self, kind, share):
         """Microseconds."""
-        return self._get("latency_us", kind, share)
+        return self._get("latency", kind, "intended_us", share)
 
     def all_joined_seconds(self):
         return self._get("all_joined_seconds")
@@ -154,7 +154,7 @@ class Simulation:
     def fetch(self):
         """How the batches of the first break were fetched."""
         tally = self._get("breaks", 0)
-        return {"curve": tally["requests_per_100_ms"], "share_before_start": tally["share_before_start"],
+        return {"curve": tally["requests_per_100ms"], "share_before_start": tally["share_before_start"],
                 "peak_over_mean": tally["peak_over_mean"]}
 
 

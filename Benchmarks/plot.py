@@ -17,7 +17,7 @@ import compare
 import measuring
 from figures import Figure, Spread, shown
 
-WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 960, 330, 190, 30, 76, 58
+WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 960, 300, 250, 30, 76, 58
 # Beyond these the axis ends; what lies there is drawn at its end with an arrow.
 LEAST, MOST = 0.5, 1.5
 STYLE = """
