@@ -84,9 +84,15 @@ def process_facts(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), resident
 
 
+def children(pid):
+    """The processes that a process has started."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
 def cpu_seconds(pid):
-    """User and system time of a process so far, all its threads together."""
-    return process_facts(pid)[0]
+    """User and system time so far of a process, all its threads together, and of its children."""
+    return sum(process_facts(each)[0] for each in [pid, *children(pid)])
 
 
 def resident_kib(pid):
