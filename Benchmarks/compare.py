@@ -85,7 +85,7 @@ def results_in(folder):
     return found
 
 
-def table_of(results):
+def table_of(results, columns=arithmetic.COLUMNS):
     lines, remarks = [], []
     for result in results:
         for fields in result["figures"]:
@@ -94,7 +94,7 @@ def table_of(results):
             remarks += [f"{result['row']}: {note}" for note in figure.notes]
         if result["error"]:
             remarks.append(f"{result['row']}: NOT MEASURED: {result['error']}")
-    return "\n".join([arithmetic.table(lines), *(f"- {remark}" for remark in dict.fromkeys(remarks))])
+    return "\n".join([arithmetic.table(lines, columns), *(f"- {remark}" for remark in dict.fromkeys(remarks))])
 
 
 def rows_wanted(options):

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 import compare
 import measuring
 import rows
-from figures import BASELINE, OURS, Figure
+from figures import BASELINE, COLUMNS, OURS, Figure
 from load_tool import LoadTool, cpu_per_million, cpu_watch, parsed, steady_cpu_per_million, told_window
 from measuring import MeasurementError
 from servers import LOAD, SERVER, Servers, pinned, temporary_folder, wait_until
@@ -53,7 +53,7 @@ worker_processes 1;
 worker_rlimit_nofile {files};
 pid {folder}/nginx.pid;
 error_log stderr error;
-events {{ worker_connections {connections}; }}
+events {{ worker_connections {connections}; multi_accept on; }}
 http {{
     access_log off;
     client_body_temp_path {folder}/body;
@@ -321,6 +321,8 @@ def batch(bench, _, load, found):
         lambda: {"rate": rows.requests_of(bench, figure, "batch", count)}, theirs)
 
 
+PEER_COLUMNS = tuple(name.replace("baseline", "theirs") for name in COLUMNS)
+
 ROWS = {"peers-single-notice": ("one message after silence to 9,000 subscribers", single),
         "peers-burst-1000": ("500 messages at once to 1,000 subscribers", burst),
         "peers-batch-1000": ("a batch's bytes, 1,000 connections", batch)}
@@ -382,7 +384,7 @@ def main(words):
                         "figures": [figure.as_json() for figure in found.values()]})
         with open(os.path.join(options.results, name + ".json"), "w") as file:
             json.dump(results[-1], file, indent=1)
-    print("\n" + compare.table_of(results))
+    print("\n" + compare.table_of(results, PEER_COLUMNS))
     return 1 if any(result["error"] for result in results) else 0
 
 

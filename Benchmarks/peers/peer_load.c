@@ -62,6 +62,7 @@ static uint64_t arrivals, lost, repeated;
 static double *arrivalTimes, lastArrival;
 // Requests.
 static uint64_t answers;
+static bool isRunning;
 static char request[roomMax];
 static size_t requestSize, replyBytes;
 
@@ -143,7 +144,8 @@ static size_t consumeAnswer(struct Connection *connection, const char *bytes, si
         ready += 1;
         connecting -= 1;
     }
-    answer(connection, request, requestSize);
+    // While others still connect, nobody asks again: a server that is busy would accept slowly.
+    if (isRunning) { answer(connection, request, requestSize); }
     return done + here;
 }
 
@@ -301,6 +303,8 @@ static int requests(void) {
     if (size < 0 || (size_t)size >= sizeof request) { fail(64, "--path is too long"); }
     requestSize = (size_t)size;
     openAll(request, requestSize);
+    isRunning = true;
+    for (long index = 0; index < options.connections; index += 1) { answer(&connections[index], request, requestSize); }
     wait(options.warmup);
     uint64_t before = answers;
     double began = now, cpu = ownCPU();
