@@ -176,6 +176,9 @@ class LoadToolTests(unittest.TestCase):
             with self.assertRaises(measuring.MeasurementError):
                 notices(bad)
 
+    def test_durations_are_written_as_commands_take_them(self):
+        self.assertEqual([load_tool.duration(each) for each in (10, 30.0, 0.5, 2.25)], ["10s", "30s", "500ms", "2250ms"])
+
     def test_the_simulations_report_names_what_is_missing(self):
         with self.assertRaisesRegex(measuring.MeasurementError, "latency.notice.intended_us.p99"):
             load_tool.Simulation({"latency": {"notice": {"intended_us": {}}}}).latency("notice", "p99")
@@ -198,6 +201,13 @@ class SampleTests(unittest.TestCase):
         # Ten seconds of connecting at full CPU, then ten at half.
         samples = [(instant, min(instant, 10) + max(0, instant - 10) / 2) for instant in range(21)]
         self.assertAlmostEqual(load_tool.steady_cpu_per_million(samples, 10, 100_000), 5.0)
+
+    def test_a_round_ended_when_the_load_tool_did_unless_it_says_when(self):
+        samples = [(100.0, 1.0), (110.0, 3.0)]
+        self.assertEqual(load_tool.round_window({"seconds": 2, "began_unix_us": 5e6, "ended_unix_us": 7e6}, samples), (5, 7))
+        began, ended = load_tool.round_window({"seconds": 2}, samples)
+        self.assertEqual((ended, ended - began > 2), (110.0, True))
+        self.assertIsNone(load_tool.round_window({"seconds": 2}, []))
 
     def test_the_lag_of_the_ledger_is_the_age_of_what_it_lacks(self):
         # The log grows by one a second; the ledger is three records behind, then catches up.

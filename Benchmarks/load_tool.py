@@ -6,6 +6,8 @@ import contextlib, json, subprocess, threading, time
 from measuring import MeasurementError, cpu_seconds
 
 SAMPLE_SECONDS = 0.05
+# Between the end of a round and the end of the load tool; before a round nothing happens for longer than this.
+ROUND_MARGIN_SECONDS = 0.2
 
 
 class Watch:
@@ -59,6 +61,11 @@ def parsed(text, command):
     return report
 
 
+def duration(seconds):
+    """As commands take it: whole seconds, or milliseconds."""
+    return f"{seconds:.0f}s" if seconds == int(seconds) else f"{seconds * 1000:.0f}ms"
+
+
 class LoadTool:
     def __init__(self, binary, prefix=()):
         self.binary, self.prefix = binary, list(prefix)
@@ -77,7 +84,7 @@ class LoadTool:
     def requests(self, kind, requests, *, broadcast=None, connections, seconds, warmup, bare=False, record=None):
         """Closed loop, one request in flight on each connection."""
         arguments = ["requests", "--requests", requests, "--connections", connections, "--kind", kind,
-                     "--duration", f"{seconds}s", "--warmup", f"{warmup}s"]
+                     "--duration", duration(seconds), "--warmup", duration(warmup)]
         arguments += ["--broadcast", broadcast] if broadcast else []
         arguments += ["--bare"] if bare else []
         arguments += ["--record", record] if record else []
@@ -92,7 +99,7 @@ class LoadTool:
     def notices(self, pattern, notices, *, broadcast=None, bare_publish=None, connections, silence=0, count=1, burst=500):
         arguments = ["notices", "--notices", notices, "--connections", connections, "--pattern", pattern,
                      "--count", count]
-        arguments += ["--silence", f"{silence}s"] if pattern == "single" else ["--burst", burst]
+        arguments += ["--silence", duration(silence)] if pattern == "single" else ["--burst", burst]
         arguments += ["--bare-publish", bare_publish] if bare_publish else ["--broadcast", broadcast]
         report = self._run(arguments, 120 + count * (silence + 30))
         if report.get("lost") or report.get("repeated"):
@@ -105,7 +112,7 @@ class LoadTool:
     def idle(self, notices, *, requests=None, connections, hold, bare=False):
         """Holds connections; gives control when all are open."""
         command = [*self.prefix, self.binary, "idle", "--notices", notices, "--connections", str(connections),
-                   "--hold", f"{hold}s", "--json"]
+                   "--hold", duration(hold), "--json"]
         command += ["--requests", requests] if requests else []
         command += ["--bare"] if bare else []
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -123,9 +130,10 @@ class LoadTool:
         """The simulation of listeners."""
         arguments = ["run", "--stream", "bench", "--listeners", listeners, "--breaks", breaks]
         arguments += [word for name in ("notices", "requests", "broadcast") for word in (f"--{name}", addresses[name])]
-        for flag, value, unit in (("--every", every, "s"), ("--in", ahead, "s"), ("--stalled", stalled, ""),
-                                  ("--churn", churn, ""), ("--ads", advertisements, "")):
-            arguments += [flag, f"{value:g}{unit}"] if value else []
+        for flag, value in (("--every", every), ("--in", ahead)):
+            arguments += [flag, duration(value)] if value else []
+        for flag, value in (("--stalled", stalled), ("--churn", churn), ("--ads", advertisements)):
+            arguments += [flag, f"{value:g}"] if value else []
         arguments += ["--storm"] if storm else []
         return Simulation(self._run(arguments, timeout, may_lose))
 
@@ -179,7 +187,9 @@ def steady_cpu_per_million(samples, seconds, per_second):
     return cpu_per_million(samples, per_second * (ended - began), (began, ended))
 
 
-def told_window(told):
-    """When something began and ended, where the load tool tells."""
+def round_window(told, samples):
+    """When a round began and ended: as the load tool tells, or so long before its end as the last round took."""
     began, ended = told.get("began_unix_us"), told.get("ended_unix_us")
-    return (began / 1e6, ended / 1e6) if began and ended else None
+    if began and ended:
+        return began / 1e6, ended / 1e6
+    return (samples[-1][0] - told["seconds"] - ROUND_MARGIN_SECONDS, samples[-1][0]) if samples else None

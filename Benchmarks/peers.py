@@ -21,7 +21,7 @@ import compare
 import measuring
 import rows
 from figures import BASELINE, COLUMNS, OURS, Figure
-from load_tool import LoadTool, cpu_per_million, cpu_watch, parsed, steady_cpu_per_million, told_window
+from load_tool import LoadTool, cpu_per_million, cpu_watch, parsed, round_window, steady_cpu_per_million
 from measuring import MeasurementError
 from servers import LOAD, SERVER, Servers, pinned, temporary_folder, wait_until
 
@@ -283,7 +283,8 @@ def burst(bench, names, load, found):
             report = measure()
         each = report["rounds"][0]
         size.append(report.get("notice_bytes", 100))
-        return {"rate": (each["per_second"], cpu_per_million(watch.samples, each["received"], told_window(each)))}
+        return {"rate": (each["per_second"],
+                         cpu_per_million(watch.samples, each["received"], round_window(each, watch.samples)))}
 
     def ours():
         with bench.servers.gateway() as (process, addresses):

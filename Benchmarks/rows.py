@@ -5,7 +5,7 @@ import dataclasses, os, time
 
 import measuring
 from figures import BASELINE, OURS, Figure, Goal, interleaved, median
-from load_tool import Watch, cpu_per_million, cpu_watch, steady_cpu_per_million, told_window
+from load_tool import Watch, cpu_per_million, cpu_watch, round_window, steady_cpu_per_million
 from measuring import MeasurementError
 from servers import LEDGER_PAUSED, temporary_folder, wait_until
 
@@ -113,10 +113,8 @@ def burst(bench, figures, listeners):
         with cpu_watch(process) as watch:
             report = bench.load.notices("burst", connections=count, burst=scale.burst, **where)
         each = report["rounds"][0]
-        window = told_window(each)
-        if not window:
-            figures["rate"].note("CPU includes connecting")
-        return {"rate": (each["per_second"], cpu_per_million(watch.samples, each["received"], window))}
+        return {"rate": (each["per_second"],
+                         cpu_per_million(watch.samples, each["received"], round_window(each, watch.samples)))}
 
     def ours():
         with bench.servers.gateway() as (process, addresses):
