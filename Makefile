@@ -59,7 +59,7 @@ soak: ## repeats tests, fuzz and crash tests for an hour, until one fails
 	@scripts/setup.sh
 	@scripts/soak.sh
 
-bench: ## measures the gateway against bare libzmq and SQLite, for more than an hour; gates nothing
+bench: ## measures the gateway against bare libzmq and SQLite, for about two hours; gates nothing
 	@scripts/setup.sh
 	@scripts/bench.sh
 

@@ -3,7 +3,7 @@
 # Copyright (c) 2026 the Cuecast authors
 """Compares the gateway with bare libzmq and SQLite on the same work, and prints one table.
 
-    Benchmarks/compare.py                            every row in full: more than an hour
+    Benchmarks/compare.py                            every row in full: about two hours
     Benchmarks/compare.py --quick                    two short pairs a row
     Benchmarks/compare.py --rows batch-100,memory    some rows; what the others gave before stays in the folder
     Benchmarks/compare.py --table                    prints the table of the results in the folder, measures nothing

@@ -76,7 +76,7 @@ class Bench:
                     figures[key].add(side, value, cpu)
                     told.setdefault(key, {})[side] = value
             self.say(f"  pair {number + 1} of {self.scale.pairs}: " + "; ".join(
-                f"{key} {sides.get(OURS, float('nan')):.6g} and {sides.get(BASELINE, float('nan')):.6g}"
+                f"{key} " + " and ".join(f"{sides[side]:.6g}" for side in (OURS, BASELINE) if side in sides)
                 for key, sides in told.items()))
 
 
