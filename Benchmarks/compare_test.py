@@ -10,6 +10,7 @@ import re
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -19,6 +20,7 @@ import compare
 import figures
 import load_tool
 import measuring
+import plot
 import rows
 from figures import BASELINE, OURS, Figure, Goal, Spread
 
@@ -135,6 +137,32 @@ class KeptTests(unittest.TestCase):
             for name in ("memory", "batch-100"):
                 (Path(folder) / f"{name}.json").write_text(json.dumps({"row": name}))
             self.assertEqual([each["row"] for each in compare.results_in(folder)], ["batch-100", "memory"])
+
+
+class PlotTests(unittest.TestCase):
+    def result(self, *measured):
+        return {"row": "batch-100", "pairs": 2, "machine": measuring.machine_facts(), "error": None,
+                "figures": [figure.as_json() for figure in measured]}
+
+    def test_the_plot_is_xml_and_shows_each_figure_once(self):
+        measured = [Figure("a < b", "ms", Goal("<=", 1.1), ours=[1, 2], baseline=[1, 1]),
+                    Figure("", "KiB", Goal("<=", 1, "difference"), ours=[50], baseline=[51]),
+                    Figure("unmeasured", "s", Goal("<=", 1, "ours")),
+                    Figure("peak", "", Goal("<=", 1.5, "ours"), ours=[1.2], curves={OURS: [3, 4], BASELINE: [9]})]
+        root = xml.etree.ElementTree.fromstring(plot.svg([self.result(*measured)]))
+        text = "".join(root.itertext())
+        self.assertIn("batch-100: a < b", text)
+        self.assertNotIn("unmeasured", text)
+        self.assertEqual(len([each for each in root if each.tag.endswith("polyline")]), 2)
+
+    def test_without_results_there_is_no_plot(self):
+        with self.assertRaises(measuring.MeasurementError):
+            plot.svg([self.result(Figure("", "", Goal("<=", 1)))])
+
+    def test_what_is_better_than_its_goal_lies_to_the_right(self):
+        self.assertEqual(plot.toward_goal(Goal(">=", 0.5), 0.75), 1.5)
+        self.assertEqual(plot.toward_goal(Goal("<=", 2, "ours"), 4), 0.5)
+        self.assertGreater(plot.place(1.2), plot.place(1))
 
 
 class LoadToolTests(unittest.TestCase):

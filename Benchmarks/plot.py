@@ -15,9 +15,11 @@ sys.dont_write_bytecode = True
 
 import compare
 import measuring
-from figures import Figure, Spread, shown
+from figures import BASELINE, OURS, Figure, Spread, shown
 
 WIDTH, LEFT, RIGHT, LINE, TOP, BOTTOM = 960, 300, 250, 30, 76, 58
+# The height of the panel with the fetch curve.
+PANEL = 230
 # Beyond these the axis ends; what lies there is drawn at its end with an arrow.
 LEAST, MOST = 0.5, 1.5
 STYLE = """
@@ -26,10 +28,11 @@ STYLE = """
   .grid { stroke: #d1d9e0 } .goal { stroke: #59636e; stroke-width: 2 }
   .met { stroke: #1a7f37; fill: #1a7f37 } .missed { stroke: #d1242f; fill: #d1242f }
   .range { stroke-width: 2 } .quartiles { stroke-width: 8; stroke-linecap: butt; opacity: 0.45 }
-  .back { fill: #ffffff }
+  .back { fill: #ffffff } .curve { fill: none; stroke-width: 2 } .ours { stroke: #0969da } .theirs { stroke: #9a6700 }
   @media (prefers-color-scheme: dark) {
     text { fill: #f0f6fc } .small { fill: #9198a1 } .grid { stroke: #3d444d } .goal { stroke: #9198a1 }
     .met { stroke: #3fb950; fill: #3fb950 } .missed { stroke: #f85149; fill: #f85149 } .back { fill: #0d1117 }
+    .ours { stroke: #4493f8 } .theirs { stroke: #d29922 }
   }
 """
 
@@ -59,7 +62,7 @@ def drawn(row, figure, top):
     middle = top + LINE / 2
     label = f"{row}: {figure.name}" if figure.name else row
     text = shown(Spread.of(figure.judged()).median)
-    text = f"{text}{'' if figure.goal.of == 'ratio' else ' ' + figure.unit}, goal {figure.goal.text(figure.unit)}"
+    text = f"{text}{'' if figure.goal.of == 'ratio' or not figure.unit else ' ' + figure.unit}, goal {figure.goal.text(figure.unit)}"
     parts = [
         f'<text x="{LEFT - 12}" y="{middle + 4}" text-anchor="end">{escape(label)}</text>',
         f'<line class="range {kind}" x1="{place(spread.min):.1f}" x2="{place(spread.max):.1f}" y1="{middle}" y2="{middle}"/>',
@@ -75,6 +78,32 @@ def drawn(row, figure, top):
     return parts
 
 
+def fetch_panel(figure, top):
+    """How the batches of one break were fetched, 100 ms by 100 ms, with slots and without."""
+    longest = max(len(curve) for curve in figure.curves.values())
+    peak = max(max(curve) for curve in figure.curves.values())
+    right, bottom = WIDTH - 40, top + PANEL - 52
+    parts = [f'<text class="title" x="16" y="{top + 16}">Requests for one break\'s batch, in each 100 ms</text>',
+             f'<line class="goal" x1="64" x2="{right}" y1="{bottom}" y2="{bottom}"/>',
+             f'<text class="small" x="56" y="{top + 44}" text-anchor="end">{peak:,}</text>',
+             f'<text class="small" x="56" y="{bottom + 4}" text-anchor="end">0</text>']
+    for index in range(0, longest + 1, max(10, longest // 80 * 10)):
+        x = 64 + index / max(longest, 1) * (right - 64)
+        parts.append(f'<text class="small" x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{index / 10:g} s</text>')
+    for number, (side, name, style) in enumerate(((OURS, "slots on", "ours"), (BASELINE, "slots off", "theirs"))):
+        if side not in figure.curves:
+            continue
+        points = []
+        for index, count in enumerate(figure.curves[side] + [0]):
+            y = bottom - count / peak * (bottom - top - 40)
+            points += [f"{64 + place / max(longest, 1) * (right - 64):.1f},{y:.1f}" for place in (index, index + 1)]
+        parts.append(f'<polyline class="curve {style}" points="{" ".join(points[:-1])}"/>')
+        x = right - 100 * (2 - number)
+        parts.append(f'<line class="curve {style}" x1="{x}" x2="{x + 20}" y1="{top + 12}" y2="{top + 12}"/>')
+        parts.append(f'<text class="small" x="{x + 26}" y="{top + 16}">{name}</text>')
+    return parts
+
+
 def svg(results):
     lines = []
     for result in results:
@@ -84,7 +113,8 @@ def svg(results):
                 lines.append((result["row"], figure))
     if not lines:
         raise measuring.MeasurementError("there are no results to draw")
-    height = TOP + LINE * len(lines) + BOTTOM
+    curves = [figure for _, figure in lines if any(any(curve) for curve in figure.curves.values())][:1]
+    height = TOP + LINE * len(lines) + BOTTOM + PANEL * len(curves)
     facts = results[-1]["machine"]
     pairs = sorted({result["pairs"] for result in results})
     below = (f"{facts['cores']} cores of {facts['cpu']}{', virtual machine' if facts['virtual'] else ''}; Linux "
@@ -109,6 +139,8 @@ def svg(results):
             parts.append(f'<text class="small" x="{place(share):.1f}" y="{bottom + 18}" text-anchor="middle">{name}</text>')
     for number, (row, figure) in enumerate(lines):
         parts += drawn(row, figure, TOP + LINE * number)
+    for figure in curves:
+        parts += fetch_panel(figure, bottom + BOTTOM - 20)
     parts += [f'<text class="small" x="16" y="{height - 12}">{escape(below)}</text>', "</svg>"]
     return "\n".join(parts) + "\n"
 

@@ -46,8 +46,8 @@ def joins(bench, figures):
 @row("slots", "a break 8 s ahead, 9,000 listeners, request slots on", "slots off")
 def slots(bench, figures):
     scale, count = bench.scale, bench.scale.connections(9_000)
-    figures["share"] = Figure("with the batch before the start", "%", Goal(">=", 100, "ours"), against="slots off")
-    figures["peak"] = Figure("peak of the request rate over its mean", "", Goal("<=", 1.5, "ours"), against="slots off")
+    figures["share"] = Figure("batches before the start", "%", Goal(">=", 100, "ours"), against="slots off")
+    figures["peak"] = Figure("peak over mean rate", "", Goal("<=", 1.5, "ours"), against="slots off")
     kept = {}
 
     def measure(side, storm):
