@@ -20,6 +20,7 @@ import compare
 import figures
 import load_tool
 import measuring
+import peers
 import plot
 import rows
 from figures import BASELINE, OURS, Figure, Goal, Spread
@@ -279,6 +280,54 @@ class BaselineTests(unittest.TestCase):
         ):
             self.assertIn(swift_setting, swift)
             self.assertIn(c_setting, c)
+
+
+class PeerTests(unittest.TestCase):
+    def rounds(self, count, ours, theirs):
+        bench = rows.Bench(None, None, dataclasses.replace(rows.FULL, pairs=count), say=lambda text: None)
+        found = {}
+        peers.figures_of(["a", "b"], {"rate": ("", "/s")}, found)
+        peers.Round(bench, ["a", "b"], found).run(ours, theirs)
+        return found
+
+    def test_everybody_is_first_in_turn_and_ratios_are_over_each_peer(self):
+        order = []
+
+        def ours():
+            order.append(OURS)
+            return {"rate": (10, 0.5)}
+
+        def theirs(name):
+            order.append(name)
+            return {"rate": (5 if name == "a" else 20, 1.5)}
+
+        found = self.rounds(3, ours, theirs)
+        self.assertEqual(order, [OURS, "a", "b", "a", "b", OURS, "b", OURS, "a"])
+        self.assertEqual(found["a", "rate"].ratios(), [2, 2, 2])
+        self.assertEqual(found["b", "rate"].ratios(), [0.5, 0.5, 0.5])
+        self.assertEqual(found["b", "rate"].cpu, {OURS: [0.5] * 3, BASELINE: [1.5] * 3})
+
+    def test_a_peer_that_fails_does_not_end_the_others(self):
+        def theirs(name):
+            if name == "a":
+                raise measuring.MeasurementError("not installed")
+            return {"rate": 1}
+
+        found = self.rounds(2, lambda: {"rate": 2}, theirs)
+        self.assertEqual((found["a", "rate"].ours, found["b", "rate"].ratios()), ([], [2, 2]))
+        self.assertIn("not installed", found["a", "rate"].notes[0])
+
+    def test_configurations_are_whole(self):
+        for modules, locations in (("load_module a;", peers.NCHAN_LOCATIONS), ("", peers.BATCH_LOCATIONS)):
+            text = peers.nginx_configuration("/folder", 81, modules, locations)
+            self.assertEqual(text.count("{"), text.count("}"))
+            self.assertNotIn("{folder}", text)
+            self.assertIn("listen 127.0.0.1:81 ", text)
+        self.assertIn("127.0.0.1:81\n", peers.NATS.format(port=81, folder="/folder"))
+
+    def test_peers_go_by_their_first_word(self):
+        self.assertEqual(peers.parse(["--only", "nats,nginx"]).names, ["nats-server", "nginx with nchan"])
+        self.assertEqual(peers.parse([]).names, list(peers.BROKERS))
 
 
 class OptionTests(unittest.TestCase):
