@@ -125,15 +125,16 @@ class LoadTool:
             process.terminate()
             process.communicate(timeout=30)
 
-    def run(self, addresses, timeout, *, listeners, breaks, every=None, ahead=None, stalled=0, churn=0, storm=False,
-            advertisements=None, may_lose=False):
-        """The simulation of listeners."""
+    def run(self, addresses, timeout, *, listeners, breaks, every, ahead, lasts, stall=0, churn=0, storm=False,
+            connect_rate=None, advertisements=None, may_lose=False):
+        """The simulation of listeners: `breaks` one after the other, each announced at once and so long `ahead`."""
         arguments = ["run", "--stream", "bench", "--listeners", listeners, "--breaks", breaks]
         arguments += [word for name in ("notices", "requests", "broadcast") for word in (f"--{name}", addresses[name])]
-        for flag, value in (("--every", every), ("--in", ahead)):
-            arguments += [flag, duration(value)] if value else []
-        for flag, value in (("--stalled", stalled), ("--churn", churn), ("--ads", advertisements)):
-            arguments += [flag, f"{value:g}"] if value else []
+        for flag, value in (("--every", every), ("--lead", ahead), ("--break-duration", lasts)):
+            arguments += [flag, duration(value)]
+        for flag, value in (("--stall", stall), ("--churn", churn), ("--ads", advertisements),
+                            ("--connect-rate", connect_rate)):
+            arguments += [flag, f"{value:g}"] if value is not None else []
         arguments += ["--storm"] if storm else []
         return Simulation(self._run(arguments, timeout, may_lose))
 
@@ -147,9 +148,17 @@ class Simulation:
     def _get(self, *path):
         value = self.report
         for name in path:
-            if not isinstance(value, (dict, list)) or (isinstance(value, dict) and name not in value):
-                raise MeasurementError(f"the load tool's report has no {'.'.join(map(str, path))}")
-            value = value[name]
+            try:
+                value = value[name]
+            except (KeyError, IndexError, TypeError):
+                raise MeasurementError(f"the load tool's report has no {'.'.join(map(str, path))}") from None
+        return value
+
+    def _number(self, *path):
+        """What is there only where it could be measured."""
+        value = self._get(*path)
+        if value is None:
+            raise MeasurementError(f"the load tool could not measure {'.'.join(map(str, path))}")
         return value
 
     def latency(self, kind, share):
@@ -157,13 +166,13 @@ class Simulation:
         return self._get("latency", kind, "intended_us", share)
 
     def all_joined_seconds(self):
-        return self._get("all_joined_seconds")
+        return self._number("all_joined_seconds")
 
     def fetch(self):
         """How the batches of the first break were fetched."""
-        tally = self._get("breaks", 0)
-        return {"curve": tally["requests_per_100ms"], "share_before_start": tally["share_before_start"],
-                "peak_over_mean": tally["peak_over_mean"]}
+        return {"curve": self._number("breaks", 0, "requests_per_100ms"),
+                "share_before_start": self._number("breaks", 0, "share_before_start"),
+                "peak_over_mean": self._number("breaks", 0, "peak_over_mean")}
 
 
 def cpu_watch(process):

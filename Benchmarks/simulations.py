@@ -26,8 +26,8 @@ def stalled(bench, figures):
     figures["p99"] = Figure("", "ms", Goal("<=", 1.10), against="none stalled")
 
     def p99(share):
-        report = simulated(bench, listeners=count, breaks=5, every=max(1, scale.seconds / 5), stalled=share,
-                           advertisements=1)
+        report = simulated(bench, listeners=count, breaks=10, every=scale.seconds / 5, ahead=scale.seconds / 5,
+                           lasts=scale.seconds / 10, stall=share, advertisements=1)
         return {"p99": report.latency("notice", "p99") / 1_000}
 
     bench.pairs(figures, lambda: p99(0.1), lambda: p99(0))
@@ -38,7 +38,7 @@ def joins(bench, figures):
     count = bench.scale.connections(9_000)
     figures["time"] = Figure("", "s", Goal("<=", 5, "ours"))
     for _ in range(bench.scale.pairs):
-        report = simulated(bench, listeners=count, breaks=1, every=1)
+        report = simulated(bench, listeners=count, breaks=1, every=1, ahead=1, lasts=1, connect_rate=0)
         figures["time"].add(OURS, report.all_joined_seconds())
         bench.say(f"  {figures['time'].ours[-1]:.2f} s")
 
@@ -51,7 +51,7 @@ def slots(bench, figures):
     kept = {}
 
     def measure(side, storm):
-        report = simulated(bench, listeners=count, breaks=1, ahead=scale.ahead, storm=storm)
+        report = simulated(bench, listeners=count, breaks=1, every=1, ahead=scale.ahead, lasts=3, storm=storm)
         tally = report.fetch()
         kept.setdefault(side, tally["curve"])
         return {"share": 100 * tally["share_before_start"], "peak": tally["peak_over_mean"]}
@@ -95,8 +95,8 @@ def soak(bench, figures):
     figures["descriptors"] = Figure("descriptors", "%", Goal("<=", 1, "ours"))
     watch = Steadiness(min(1, scale.soak / 20))
     every = min(10, scale.soak / 3)
-    simulated(bench, listeners=count, breaks=round(scale.soak / every), every=every, churn=scale.churn,
-              timeout=scale.soak * 2 + 120, watch=watch)
+    simulated(bench, listeners=count, breaks=round(scale.soak / every), every=every, ahead=every * 0.8, lasts=every * 0.8,
+              churn=scale.churn, timeout=scale.soak * 2 + 120, watch=watch)
     figures["memory"].add(OURS, watch.growth(0))
     figures["descriptors"].add(OURS, watch.growth(1))
     figures["memory"].note(f"{watch.samples[-1][1][0] / 1024:.1f} MiB and {watch.samples[-1][1][1]} descriptors at the end")
