@@ -129,8 +129,8 @@ class LoadTool:
             connect_rate=None, advertisements=None, may_lose=False):
         """The simulation of listeners: `breaks` one after the other, each announced at once and so long `ahead`."""
         arguments = ["run", "--stream", "bench", "--listeners", listeners, "--breaks", breaks]
-        arguments += [word for name in ("notices", "requests", "broadcast") for word in (f"--{name}", addresses[name])]
-        for flag, value in (("--every", every), ("--lead", ahead), ("--break-duration", lasts)):
+        arguments += [word for name in ("notices", "requests", "broadcast", "http") for word in (f"--{name}", addresses[name])]
+        for flag, value in (("--every", every), ("--lead", ahead), ("--duration", lasts)):
             arguments += [flag, duration(value)]
         for flag, value in (("--stall", stall), ("--churn", churn), ("--ads", advertisements),
                             ("--connect-rate", connect_rate)):

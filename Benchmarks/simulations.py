@@ -51,7 +51,7 @@ def slots(bench, figures):
     kept = {}
 
     def measure(side, storm):
-        report = simulated(bench, listeners=count, breaks=1, every=1, ahead=scale.ahead, lasts=3, storm=storm)
+        report = simulated(bench, listeners=count, breaks=1, every=3, ahead=scale.ahead, lasts=3, storm=storm)
         tally = report.fetch()
         kept.setdefault(side, tally["curve"])
         return {"share": 100 * tally["share_before_start"], "peak": tally["peak_over_mean"]}
