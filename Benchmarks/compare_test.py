@@ -205,6 +205,12 @@ class LoadToolTests(unittest.TestCase):
             with self.assertRaises(measuring.MeasurementError):
                 notices(bad)
 
+    def test_what_a_simulation_found_is_in_the_reason(self):
+        report = '{"findings": [{"count": 3, "sentence": "notices were lost on the way"}]}'
+        addresses = dict.fromkeys(("notices", "requests", "broadcast", "http"), "a")
+        with self.assertRaisesRegex(measuring.MeasurementError, "3 × notices were lost on the way"):
+            self.tool(report, 1).run(addresses, 10, listeners=1, breaks=1, every=1, ahead=1, lasts=1)
+
     def test_durations_are_written_as_commands_take_them(self):
         self.assertEqual([load_tool.duration(each) for each in (10, 30.0, 0.5, 2.25)], ["10s", "30s", "500ms", "2250ms"])
 

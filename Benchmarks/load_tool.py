@@ -77,7 +77,10 @@ class LoadTool:
         except subprocess.TimeoutExpired:
             raise MeasurementError(f"it took longer than {timeout:.0f} s: {' '.join(command)}") from None
         if done.returncode and not (may_lose and done.returncode == 1):
-            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            if done.returncode == 1:
+                found = parsed(done.stdout, command).get("findings", [])
+                said = "; ".join(f"{each['count']} × {each['sentence']}" for each in found) or said
             raise MeasurementError(f"exit code {done.returncode} ({said}): {' '.join(command)}")
         return parsed(done.stdout, command)
 
@@ -171,6 +174,7 @@ class Simulation:
     def fetch(self):
         """How the batches of the first break were fetched."""
         return {"curve": self._number("breaks", 0, "requests_per_100ms"),
+                "window_ms": self._number("breaks", 0, "window_ms"),
                 "share_before_start": self._number("breaks", 0, "share_before_start"),
                 "peak_over_mean": self._number("breaks", 0, "peak_over_mean")}
 
