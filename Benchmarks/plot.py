@@ -113,7 +113,7 @@ def svg(results):
                 lines.append((result["row"], figure))
     if not lines:
         raise measuring.MeasurementError("there are no results to draw")
-    curves = [figure for _, figure in lines if any(any(curve) for curve in figure.curves.values())][:1]
+    curves = [figure for _, figure in lines if any(any(curve) for curve in figure.curves.values())][-1:]
     height = TOP + LINE * len(lines) + BOTTOM + PANEL * len(curves)
     facts = results[-1]["machine"]
     pairs = sorted({result["pairs"] for result in results})
