@@ -133,6 +133,8 @@ def main(words):
             json.dump(result, file, indent=1)
         os.replace(path + ".new", path)
     print("\n" + table_of(results))
+    if options.smoke:
+        print("\nThe measurements work. Their figures say nothing: so little was measured.")
     failed = [result["row"] for result in results if result["error"]]
     if failed:
         print(f"compare.py: could not be measured: {', '.join(failed)}", file=sys.stderr)

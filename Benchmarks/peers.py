@@ -239,7 +239,10 @@ class Round:
                     continue
                 for side, value in ((OURS, values[OURS][key]), (BASELINE, values[name][key])):
                     figure.add(side, *value) if isinstance(value, tuple) else figure.add(side, value)
-            self.bench.say(f"  round {number + 1} of {self.bench.scale.pairs}: {values}")
+            self.bench.say(f"  round {number + 1} of {self.bench.scale.pairs}: " + "; ".join(
+                side + " " + (", ".join(f"{value[0] if isinstance(value, tuple) else value:.6g}"
+                                        for value in values[side].values()) if values[side] else "failed")
+                for side in sides))
 
 
 def figures_of(names, keys, found):
