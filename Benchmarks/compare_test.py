@@ -280,7 +280,6 @@ class BaselineTests(unittest.TestCase):
             (".tcpKeepaliveIdle, to: .seconds(60)", "ZMQ_TCP_KEEPALIVE_IDLE, 60"),
             (".sendHighWaterMark, to: 1_000", "ZMQ_SNDHWM, 1000"),
             (".sendHighWaterMark, to: 64", "ZMQ_SNDHWM, 64"),
-            (".receiveHighWaterMark, to: 16", "ZMQ_RCVHWM, 16"),
             (".routerMandatory, to: true", "ZMQ_ROUTER_MANDATORY, 1"),
             (".xpubNoDrop, to: false", "ZMQ_XPUB_NODROP, 0"),
         ):

@@ -91,10 +91,10 @@ static void *makeSocket(void *context, int kind, int64_t messageBytesMax) {
     return socket;
 }
 
-static inline void *makeRouter(void *context, int64_t messageBytesMax) {
+static inline void *makeRouter(void *context, int64_t messageBytesMax, int receiveHighWaterMark) {
     void *socket = makeSocket(context, ZMQ_ROUTER, messageBytesMax);
     setOption(socket, ZMQ_SNDHWM, 64, "ZMQ_SNDHWM");
-    setOption(socket, ZMQ_RCVHWM, 16, "ZMQ_RCVHWM");
+    setOption(socket, ZMQ_RCVHWM, receiveHighWaterMark, "ZMQ_RCVHWM");
     setOption(socket, ZMQ_ROUTER_MANDATORY, 1, "ZMQ_ROUTER_MANDATORY");
     return socket;
 }

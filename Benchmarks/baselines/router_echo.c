@@ -70,7 +70,7 @@ int main(int count, char **arguments) {
 
     stopOnSignals();
     void *context = makeContext(ioThreads);
-    void *router = makeRouter(context, 16384);
+    void *router = makeRouter(context, 16384, 16);
     char bound[256];
     bindTo(router, endpoint, bound, sizeof bound);
     printf("ready requests=%s\n", bound);
