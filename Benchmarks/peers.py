@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 import compare
 import measuring
 import rows
-from figures import BASELINE, COLUMNS, OURS, Figure
+from figures import BASELINE, COLUMNS, OURS, Figure, median
 from load_tool import LoadTool, cpu_per_million, cpu_watch, parsed, round_window, steady_cpu_per_million
 from measuring import MeasurementError
 from servers import LOAD, SERVER, Servers, pinned, temporary_folder, wait_until
@@ -284,21 +284,22 @@ def burst(bench, names, load, found):
     def values(process, measure):
         with cpu_watch(process) as watch:
             report = measure()
-        each = report["rounds"][0]
+        each = report["rounds"][-1]
         size.append(report.get("notice_bytes", 100))
-        return {"rate": (each["per_second"],
+        return {"rate": (median([each["per_second"] for each in report["rounds"]]),
                          cpu_per_million(watch.samples, each["received"], round_window(each, watch.samples)))}
 
     def ours():
         with bench.servers.gateway() as (process, addresses):
             return values(process, lambda: bench.load.notices(
-                "burst", addresses["notices"], broadcast=addresses["broadcast"], connections=count, burst=scale.burst))
+                "burst", addresses["notices"], broadcast=addresses["broadcast"], connections=count, burst=scale.burst,
+                count=scale.bursts))
 
     def theirs(name):
         with peer(BROKERS[name][0]) as (process, port):
             return values(process, lambda: load.run(
                 "notices", "--protocol", BROKERS[name][1], "--port", port, "--connections", count, "--pattern", "burst",
-                "--burst", scale.burst, "--message-bytes", size[0] if size else 100))
+                "--burst", scale.burst, "--count", scale.bursts, "--message-bytes", size[0] if size else 100))
 
     Round(bench, names, found).run(ours, theirs)
 
