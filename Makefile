@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo lint format check-imports generate crash fuzz soak bench clean
+.PHONY: help setup build release test demo lint format check-imports generate crash fuzz soak bench bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -59,9 +59,13 @@ soak: ## repeats tests, fuzz and crash tests for an hour, until one fails
 	@scripts/setup.sh
 	@scripts/soak.sh
 
-bench: ## measures; gates nothing
+bench: ## measures the gateway against bare libzmq and SQLite, for about two hours; gates nothing
 	@scripts/setup.sh
 	@scripts/bench.sh
+
+bench-peers: ## measures other servers at the same work; installs them; gates nothing
+	@scripts/setup.sh build test bench-peers
+	@scripts/bench.sh --peers
 
 clean: ## removes everything that was built
 	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq"

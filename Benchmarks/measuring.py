@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """What the measurements share: a gateway of their own in a temporary folder, and a broadcaster."""
-import contextlib, os, shutil, signal, subprocess, sys, tempfile, urllib.request
-
-import zmq
+import contextlib, ctypes, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class MeasurementError(Exception):
+    """Why something could not be measured, as a sentence."""
 
 
 def wire():
@@ -20,24 +22,50 @@ def wire():
     return advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2
 
 
+def fields(line):
+    """What a server says when it is ready, `ready name=value …`, as a dictionary; {} when it says something else."""
+    words = line.split()
+    return dict(pair.split("=", 1) for pair in words[1:] if "=" in pair) if words[:1] == ["ready"] else {}
+
+
 @contextlib.contextmanager
-def gateway(binary, *arguments):
-    """Runs a gateway on ports that the system chooses; gives its process and its addresses."""
-    folder = tempfile.mkdtemp(prefix="cuecast-bench.")
-    process = subprocess.Popen(
-        [binary, "serve", "--data-dir", folder + "/data", "--notices", "tcp://127.0.0.1:*", "--requests",
-         "tcp://127.0.0.1:*", "--broadcast", "tcp://127.0.0.1:*", "--http", "127.0.0.1:0", "--set",
-         "logLevel=warning", *arguments],
-        stdout=subprocess.PIPE, text=True)
+def server(command, name, prefix=(), **settings):
+    """Runs a server that prints a `ready` line; gives its process and its addresses, and ends it by SIGTERM."""
+    process = subprocess.Popen([*prefix, *command], stdout=subprocess.PIPE, text=True, **settings)
     try:
-        line = process.stdout.readline()
-        if not line.startswith("ready "):
-            raise SystemExit("the gateway did not start")
-        yield process, dict(pair.split("=", 1) for pair in line.split()[1:])
+        addresses = fields(process.stdout.readline())
+        if not addresses:
+            words = " ".join(map(str, command))
+            raise MeasurementError(f"{name} did not start: {words}")
+        yield process, addresses
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
-        shutil.rmtree(folder)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+@contextlib.contextmanager
+def gateway(binary, *arguments, prefix=(), data=None):
+    """Runs a gateway on ports that the system chooses; gives its process and its addresses.
+
+    `data` is its folder; without it a temporary one that is removed.
+    """
+    # Not in /tmp, which is in memory on some machines: what is durable must really be.
+    os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
+    folder = tempfile.mkdtemp(prefix="bench-data.", dir=os.path.join(ROOT, ".build")) if data is None else None
+    try:
+        command = [binary, "serve", "--data-dir", data or folder + "/data", "--notices", "tcp://127.0.0.1:*",
+                   "--requests", "tcp://127.0.0.1:*", "--broadcast", "tcp://127.0.0.1:*", "--http", "127.0.0.1:0",
+                   "--set", "logLevel=warning", *arguments]
+        with server(command, "the gateway", prefix) as running:
+            yield running
+    finally:
+        if folder:
+            shutil.rmtree(folder)
 
 
 def metrics(addresses):
@@ -56,11 +84,61 @@ def process_facts(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), resident
 
 
+def children(pid):
+    """The processes that a process has started."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def cpu_seconds(pid):
+    """User and system time so far of a process, all its threads together, and of its children."""
+    return sum(process_facts(each)[0] for each in [pid, *children(pid)])
+
+
+def resident_kib(pid):
+    """Resident KiB of a process, counted page by page."""
+    with open(f"/proc/{pid}/smaps_rollup") as rollup:
+        return next(int(line.split()[1]) for line in rollup if line.startswith("Rss:"))
+
+
+def descriptors(pid):
+    """How many descriptors a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def libzmq_version():
+    try:
+        library = ctypes.CDLL("libzmq.so.5")
+    except OSError:
+        return "?"
+    numbers = [ctypes.c_int() for _ in range(3)]
+    library.zmq_version(*map(ctypes.byref, numbers))
+    return ".".join(str(number.value) for number in numbers)
+
+
+def machine_facts():
+    """Where this was measured: name → text."""
+    with open("/proc/cpuinfo") as info:
+        text = info.read()
+    model = re.search(r"^model name\s*: (.*)$", text, re.M)
+    with open("/proc/meminfo") as info:
+        memory = int(re.search(r"^MemTotal:\s*(\d+)", info.read(), re.M)[1])
+    return {
+        "cpu": model[1].strip() if model else "?",
+        "cores": os.cpu_count(),
+        "virtual": "hypervisor" in text,
+        "memory_gib": round(memory / 1048576, 1),
+        "kernel": os.uname().release,
+        "libzmq": libzmq_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+
+
 def machine():
     """One line about where this was measured."""
-    with open("/proc/cpuinfo") as info:
-        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), "?")
-    return f"{os.cpu_count()} cores of {model}, Linux {os.uname().release}, libzmq {zmq.zmq_version()}"
+    facts = machine_facts()
+    return (f"{facts['cores']} cores of {facts['cpu']}{' (virtual machine)' if facts['virtual'] else ''}, "
+            f"{facts['memory_gib']} GiB, Linux {facts['kernel']}, libzmq {facts['libzmq']}, SQLite {facts['sqlite']}")
 
 
 def percentile(values, share):

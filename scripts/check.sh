@@ -39,12 +39,14 @@ step() {
     current_step=""
 }
 
-# The scripts themselves: their syntax, what shellcheck finds where it is installed, and whether the checkers can fail.
+# The scripts themselves: their syntax, what shellcheck finds where it is installed, whether the checkers can fail, and
+# whether the measurements compute right.
 check_scripts() {
     local files=(scripts/*.sh .ci/run) file
     for file in "${files[@]}"; do bash -n "$file"; done
     if command -v shellcheck >/dev/null; then shellcheck --external-sources --severity=warning "${files[@]}"; fi
     python3 scripts/checkers_test.py
+    python3 Benchmarks/compare_test.py
 }
 
 step "setup" scripts/setup.sh
@@ -62,3 +64,4 @@ step "property tests with new seeds" scripts/fuzz.sh --seconds 20
 step "instructions of the hot paths" scripts/instructions.sh
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
+step "measurements work" scripts/bench.sh --smoke

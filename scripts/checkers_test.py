@@ -115,6 +115,7 @@ class SourcesTests(CheckerTest):
 
     def test_a_file_with_its_header_passes(self):
         self.assertEqual(self.offences(HEADER), [])
+        self.assertEqual(self.offences(HEADER, "Benchmarks/baselines/a.c"), [])
         self.assertEqual(self.offences("#!/bin/sh\n" + HEADER.replace("//", "#"), "scripts/run"), [])
         self.assertEqual(self.offences("// swift-tools-version: 6.3\n" + HEADER, "Examples/A/Package.swift"), [])
 
@@ -122,6 +123,7 @@ class SourcesTests(CheckerTest):
         for text in ("", "import A\n", "\n" + HEADER, HEADER.replace("2026", "2025"), HEADER.splitlines()[0]):
             self.assertEqual(len(self.offences(text)), 1, text)
         self.assertEqual(len(self.offences("#!/bin/sh\n", "scripts/run")), 2)
+        self.assertEqual(len(self.offences("#include <a.h>\n", "Benchmarks/baselines/a.h")), 3)
 
     def test_generated_and_built_files_are_left_alone(self):
         self.write("Sources/Gateway/Kept.swift", HEADER)

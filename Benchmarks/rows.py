@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The rows of the table that compares the gateway with the bare programs: what runs, and what must come out."""
+import dataclasses, os, time
+
+import measuring
+from figures import BASELINE, OURS, Figure, Goal, interleaved, median
+from load_tool import Watch, cpu_per_million, cpu_watch, round_window, steady_cpu_per_million
+from measuring import MeasurementError
+from servers import LEDGER_PAUSED, temporary_folder, wait_until
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How much of everything."""
+    pairs: int = 10
+    # Of the connections that a row names at most so many.
+    connections_max: int = 9_000
+    seconds: float = 10
+    warmup: float = 2
+    silence: float = 30
+    burst: int = 500
+    # Bursts one after the other at one server; their median counts.
+    bursts: int = 5
+    # How long idle connections are looked at.
+    hold: float = 20
+    # How long acknowledgements come while the ledger follows.
+    sustained: float = 60
+    # The outcomes in the ledger when a start is measured.
+    acknowledged: int = 10_000_000
+    # The rows in the ledger when projection is measured, and the groups that are projected.
+    existing: int = 10_000_000
+    groups: int = 300
+    group_requests: int = 1_000
+    # How long before its start a break is announced.
+    ahead: float = 8
+    soak: float = 600
+    churn: float = 100
+
+    def connections(self, count):
+        return min(count, self.connections_max)
+
+
+FULL = Scale()
+QUICK = Scale(pairs=2, seconds=3, warmup=1, silence=3, bursts=3, hold=5, sustained=10, acknowledged=300_000, existing=300_000,
+              groups=50, soak=60)
+# So little that the machinery is shown to work and nothing else.
+SMOKE = Scale(pairs=1, connections_max=50, seconds=0.5, warmup=0.2, silence=0.2, burst=20, bursts=1, hold=0.3, sustained=2,
+              acknowledged=300, existing=3_000, groups=2, group_requests=100, soak=3, churn=5)
+
+# Of the rows those that show the machinery: pairs, a bare program on either side, memory, a line in the table each.
+SMOKE_ROWS = ("burst-1000", "batch-100", "memory")
+
+ROWS = {}
+
+
+def row(name, title, against):
+    """Registers a row: a function that gets the bench and yields its figures as soon as they exist, empty."""
+    def register(function):
+        ROWS[name] = (title, against, function)
+        return function
+    return register
+
+
+class Bench:
+    """What rows need: the servers, the load tool, how much, and somebody to tell."""
+
+    def __init__(self, servers, load, scale, say=print):
+        self.servers, self.load, self.scale, self.say = servers, load, scale, say
+
+    def pairs(self, figures, ours, baseline):
+        """Measures both sides in interleaved pairs; each gives values by the figure's key, alone or with its CPU."""
+        for number, order in enumerate(interleaved(self.scale.pairs)):
+            told = {}
+            for side in order:
+                for key, value in (ours if side == OURS else baseline)().items():
+                    value, cpu = value if isinstance(value, tuple) else (value, None)
+                    figures[key].add(side, value, cpu)
+                    told.setdefault(key, {})[side] = value
+            self.say(f"  pair {number + 1} of {self.scale.pairs}: " + "; ".join(
+                f"{key} " + " and ".join(f"{sides[side]:.6g}" for side in (OURS, BASELINE) if side in sides)
+                for key, sides in told.items()))
+
+
+# Notices
+
+@row("single-notice", "one break after silence, 9,000 listeners have the notice", "bare XPUB forwarder, serviced")
+def single_notice(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    for key in ("median", "p99", "last"):
+        name = {"median": "median", "p99": "99th percentile", "last": "the last"}[key]
+        figures[key] = Figure(name, "ms", Goal("<=", 1.10))
+
+    def values(report):
+        return {key: median([each[f"{key}_us"] for each in report["rounds"]]) / 1_000 for key in figures}
+
+    def ours():
+        with bench.servers.gateway() as (_, addresses):
+            return values(bench.load.notices("single", addresses["notices"], broadcast=addresses["broadcast"],
+                                             connections=count, silence=scale.silence))
+
+    def baseline():
+        with bench.servers.forwarder() as (_, addresses):
+            return values(bench.load.notices("single", addresses["out"], bare_publish=addresses["in"],
+                                             connections=count, silence=scale.silence))
+
+    bench.pairs(figures, ours, baseline)
+
+
+def burst(bench, figures, listeners):
+    scale, count = bench.scale, bench.scale.connections(listeners)
+    figures["rate"] = Figure("", "notices/s", Goal(">=", 0.95))
+
+    def values(process, **where):
+        with cpu_watch(process) as watch:
+            report = bench.load.notices("burst", connections=count, burst=scale.burst, count=scale.bursts, **where)
+        each = report["rounds"][-1]
+        note_load(figures["rate"], {"own_cpu_seconds": report.get("own_cpu_seconds", 0),
+                                    "seconds": sum(each["seconds"] for each in report["rounds"])})
+        return {"rate": (median([each["per_second"] for each in report["rounds"]]),
+                         cpu_per_million(watch.samples, each["received"], round_window(each, watch.samples)))}
+
+    def ours():
+        with bench.servers.gateway() as (process, addresses):
+            return values(process, notices=addresses["notices"], broadcast=addresses["broadcast"])
+
+    def baseline():
+        with bench.servers.forwarder() as (process, addresses):
+            return values(process, notices=addresses["out"], bare_publish=addresses["in"])
+
+    bench.pairs(figures, ours, baseline)
+
+
+@row("burst-1000", "500 pipelined updates of one break to 1,000 listeners", "bare XPUB forwarder, SNDHWM 1000")
+def burst_1000(bench, figures):
+    burst(bench, figures, 1_000)
+
+
+@row("burst-9000", "500 pipelined updates of one break to 9,000 listeners", "bare XPUB forwarder, SNDHWM 1000")
+def burst_9000(bench, figures):
+    burst(bench, figures, 9_000)
+
+
+# Requests
+
+def requests_of(bench, figure, kind, connections, seconds=None, settings=(), watch_ledger=None, record=None):
+    """The rate of one kind of requests at a gateway of its own, and its CPU for a million."""
+    scale = bench.scale
+    seconds = seconds or scale.seconds
+    with bench.servers.gateway(*settings) as (process, addresses):
+        with cpu_watch(process) as watch:
+            look = Watch(lambda: ledger_offsets(addresses), 0.25) if watch_ledger is not None else None
+            if look:
+                look.__enter__()
+            try:
+                report = bench.load.requests(kind, addresses["requests"], broadcast=addresses["broadcast"], record=record,
+                                             connections=connections, seconds=seconds, warmup=scale.warmup)
+            finally:
+                if look:
+                    look.__exit__()
+        if look:
+            watch_ledger.append(seconds_behind(look.samples))
+            rarest = max((after[0] - before[0] for before, after in zip(look.samples, look.samples[1:])), default=0)
+            if rarest > 1:
+                figure.note(f"the ledger was looked at only every {rarest:.1f} s at worst")
+    note_load(figure, report)
+    return report["per_second"], steady_cpu_per_million(watch.samples, seconds, report["per_second"])
+
+
+# From this share of its core on the load tool may be what is measured.
+LOAD_BUSY = 0.9
+
+
+def note_load(figure, report):
+    """Says so where the load tool may have been what was measured."""
+    used = report.get("own_cpu_seconds", 0) / report["seconds"] if report.get("seconds") else 0
+    if used > LOAD_BUSY:
+        figure.note("in some runs the load tool was busy for more than 90 % of the time")
+
+
+def batch(bench, figures, connections):
+    scale, count = bench.scale, bench.scale.connections(connections)
+    figure = figures["rate"] = Figure("", "requests/s", Goal(">=", 0.90))
+    with temporary_folder() as folder:
+        # One exchange, so that the bare server answers with as many bytes.
+        with bench.servers.gateway() as (_, addresses):
+            bench.load.requests("batch", addresses["requests"], broadcast=addresses["broadcast"], connections=1,
+                                seconds=min(scale.seconds, 1), warmup=min(scale.warmup, 0.2), record=folder)
+        reply = os.path.join(folder, "reply.bin")
+        if not os.path.exists(reply):
+            raise MeasurementError("the load tool recorded no reply")
+        figure.note(f"replies of {os.path.getsize(reply)} bytes")
+
+        def baseline():
+            with bench.servers.echo(reply) as (process, addresses):
+                with cpu_watch(process) as watch:
+                    report = bench.load.requests("batch", addresses["requests"], connections=count, bare=True,
+                                                 seconds=scale.seconds, warmup=scale.warmup)
+            note_load(figure, report)
+            return {"rate": (report["per_second"],
+                             steady_cpu_per_million(watch.samples, scale.seconds, report["per_second"]))}
+
+        bench.pairs(figures, lambda: {"rate": requests_of(bench, figure, "batch", count)}, baseline)
+
+
+@row("batch-100", "batch requests, 100 connections", "bare ROUTER echo, as many bytes")
+def batch_100(bench, figures):
+    batch(bench, figures, 100)
+
+
+@row("batch-1000", "batch requests, 1,000 connections", "bare ROUTER echo, as many bytes")
+def batch_1000(bench, figures):
+    batch(bench, figures, 1_000)
+
+
+@row("batch-9000", "batch requests, 9,000 connections", "bare ROUTER echo, as many bytes")
+def batch_9000(bench, figures):
+    batch(bench, figures, 9_000)
+
+
+OUTCOMES_PER_REQUEST = 3
+
+
+@row("acknowledgements-paused", "acknowledgements, durable before the reply, 1,000 connections, projection paused",
+     "our own batch requests, 1,000 connections")
+def acknowledgements_paused(bench, figures):
+    count = bench.scale.connections(1_000)
+    figure = figures["rate"] = Figure("", "requests/s", Goal(">=", 0.75), against="batch requests")
+    bench.pairs(figures,
+                lambda: {"rate": requests_of(bench, figure, "acknowledge", count, settings=LEDGER_PAUSED)},
+                lambda: {"rate": requests_of(bench, figure, "batch", count)})
+
+
+@row("acknowledgements", "acknowledgements for a minute, the ledger follows, 1,000 connections",
+     "our own batch requests, 1,000 connections")
+def acknowledgements(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(1_000)
+    figure = figures["rate"] = Figure("", "requests/s", Goal(">=", 0.60), against="batch requests")
+    figures["outcomes"] = Figure("outcomes", "/s", Goal(">=", 100_000, "ours"))
+    figures["behind"] = Figure("the ledger's lag", "s", Goal("<", 2, "ours"))
+
+    def ours():
+        behind = []
+        rate, cpu = requests_of(bench, figure, "acknowledge", count, seconds=scale.sustained, watch_ledger=behind)
+        return {"rate": (rate, cpu), "outcomes": rate * OUTCOMES_PER_REQUEST, "behind": behind[0]}
+
+    bench.pairs(figures, ours, lambda: {"rate": requests_of(bench, figure, "batch", count)})
+
+
+LANE = '{lane="acknowledgements/0"}'
+
+
+def ledger_offsets(addresses):
+    """Where the log of acknowledgements and the ledger stand."""
+    facts = measuring.metrics(addresses)
+    return facts.get(f"cuecast_log_offset{LANE}", 0), facts.get(f"cuecast_ledger_offset{LANE}", 0)
+
+
+def seconds_behind(samples):
+    """How far the ledger was behind the log at worst, in seconds: at each instant the age of what it had not applied.
+
+    Samples are (instant, (offset of the log, offset of the ledger)), in order.
+    """
+    worst, oldest = 0.0, 0
+    for instant, (log, ledger) in samples:
+        if ledger >= log:
+            continue
+        # The first look at which the log was beyond what the ledger has now.
+        while samples[oldest][1][0] <= ledger:
+            oldest += 1
+        worst = max(worst, instant - samples[oldest][0])
+    return worst
+
+
+# The ledger
+
+@row("projection", "rows a second that the ledger takes in, 10 million rows already there",
+     "ideal group commit in C, row by row")
+def projection(bench, figures):
+    scale = bench.scale
+    figure = figures["rate"] = Figure("", "rows/s", Goal(">=", 1.0))
+    with temporary_folder() as folder:
+        def values(measure):
+            report = measure(folder, scale.existing, scale.groups, scale.group_requests)
+            rows = report["rows_per_second"] * report["seconds"]
+            return {"rate": (report["rows_per_second"], report["cpu_seconds"] / rows * 1e6)}
+
+        figure.note("rows are outcomes and sessions, as many on both sides")
+        bench.pairs(figures, lambda: values(bench.servers.our_ledger), lambda: values(bench.servers.ideal_ledger))
+
+
+def acknowledged_outcomes(addresses):
+    return measuring.metrics(addresses).get("cuecast_acknowledged_outcomes_total", 0)
+
+
+@row("ready", "from start to ready with 10 million acknowledgements in the ledger", "")
+def ready(bench, figures):
+    scale = bench.scale
+    figures["time"] = Figure("", "s", Goal("<=", 1, "ours"))
+    with temporary_folder() as folder:
+        data = os.path.join(folder, "data")
+        outcomes = 0
+        while outcomes < scale.acknowledged:
+            with bench.servers.gateway(data=data) as (_, addresses):
+                before = acknowledged_outcomes(addresses)
+                bench.load.requests("acknowledge", addresses["requests"], broadcast=addresses["broadcast"],
+                                    connections=scale.connections(1_000), seconds=scale.sustained, warmup=scale.warmup)
+                outcomes += acknowledged_outcomes(addresses) - before
+
+                def follows():
+                    log, ledger = ledger_offsets(addresses)
+                    return ledger >= log
+
+                wait_until(follows, 600, "the ledger has caught up")
+            bench.say(f"  {outcomes:,.0f} outcomes in the ledger")
+        for _ in range(scale.pairs):
+            began = time.monotonic()
+            with bench.servers.gateway(data=data):
+                figures["time"].add(OURS, time.monotonic() - began)
+            bench.say(f"  ready after {figures['time'].ours[-1]:.3f} s")
+    figures["time"].note(f"{outcomes:,.0f} outcomes")
+
+
+# Idle listeners
+
+SETTLE_SECONDS = 1
+
+
+@row("memory", "memory of an idle listener, 9,000 of them", "bare XPUB and bare ROUTER, the same connections")
+def memory(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    figures["memory"] = Figure("", "KiB", Goal("<=", 1, "difference"))
+
+    def grown(processes, notices, requests, bare):
+        before = sum(measuring.resident_kib(process.pid) for process in processes)
+        with bench.load.idle(notices, requests=requests, connections=count, hold=scale.hold + 600, bare=bare):
+            time.sleep(min(SETTLE_SECONDS, scale.hold))
+            after = sum(measuring.resident_kib(process.pid) for process in processes)
+        return {"memory": (after - before) / count}
+
+    def ours():
+        with bench.servers.gateway() as (process, addresses):
+            return grown([process], addresses["notices"], addresses["requests"], False)
+
+    def baseline():
+        with temporary_folder() as folder:
+            reply = os.path.join(folder, "reply.bin")
+            with open(reply, "wb") as file:
+                file.write(bytes(64))
+            with bench.servers.forwarder() as (publisher, out), bench.servers.echo(reply) as (router, answers):
+                return grown([publisher, router], out["out"], answers["requests"], True)
+
+    bench.pairs(figures, ours, baseline)
+
+
+@row("idle-cpu", "CPU with 9,000 idle listeners", "")
+def idle_cpu(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    figures["cpu"] = Figure("", "% of a core", Goal("<", 5, "ours"))
+    for _ in range(min(scale.pairs, 3)):
+        with bench.servers.gateway() as (process, addresses):
+            with bench.load.idle(addresses["notices"], requests=addresses["requests"], connections=count,
+                                 hold=scale.hold + 600):
+                time.sleep(min(SETTLE_SECONDS, scale.hold))
+                used, began = measuring.cpu_seconds(process.pid), time.monotonic()
+                time.sleep(scale.hold)
+                used = measuring.cpu_seconds(process.pid) - used
+                figures["cpu"].add(OURS, 100 * used / (time.monotonic() - began))
+        bench.say(f"  {figures['cpu'].ours[-1]:.2f} %")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The rows that simulate listeners from join to acknowledgement: nothing bare does that, so that most have no baseline."""
+import measuring
+from figures import BASELINE, OURS, Figure, Goal, median
+from load_tool import Watch
+from measuring import MeasurementError
+from rows import row
+
+
+def simulated(bench, *settings, listeners, timeout=300, watch=None, may_lose=False, **options):
+    """Runs the simulation at a gateway of its own."""
+    with bench.servers.gateway(*settings) as (process, addresses):
+        if watch:
+            watch.begin(process)
+        try:
+            return bench.load.run(addresses, timeout, may_lose=may_lose, listeners=listeners, **options)
+        finally:
+            if watch:
+                watch.end()
+
+
+@row("stalled", "10 % of 9,000 listeners stalled: the others' 99th percentile of notices", "the same run without")
+def stalled(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    figures["p99"] = Figure("", "ms", Goal("<=", 1.10), against="none stalled")
+
+    every = max(1, scale.seconds / 5)
+
+    def p99(share):
+        report = simulated(bench, listeners=count, breaks=10, every=every, ahead=every, lasts=every / 2, stall=share,
+                           advertisements=1)
+        return {"p99": report.latency("notice", "p99") / 1_000}
+
+    bench.pairs(figures, lambda: p99(0.1), lambda: p99(0))
+
+
+@row("joins", "9,000 listeners join at once: until all have joined", "")
+def joins(bench, figures):
+    count = bench.scale.connections(9_000)
+    figures["time"] = Figure("", "s", Goal("<=", 5, "ours"))
+    for _ in range(bench.scale.pairs):
+        report = simulated(bench, listeners=count, breaks=1, every=1, ahead=1, lasts=1, connect_rate=0)
+        figures["time"].add(OURS, report.all_joined_seconds())
+        bench.say(f"  {figures['time'].ours[-1]:.2f} s")
+
+
+def slots(bench, figures, *settings):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    figures["share"] = Figure("batches before the start", "%", Goal(">=", 100, "ours"), against="slots off")
+    figures["peak"] = Figure("peak over mean rate", "", Goal("<=", 1.5, "ours"), against="slots off")
+    kept = {}
+
+    def measure(side, storm):
+        report = simulated(bench, *settings, listeners=count, breaks=1, every=3, ahead=scale.ahead, lasts=3, storm=storm)
+        tally = report.fetch()
+        kept.setdefault(side, tally["curve"])
+        figures["peak"].note(f"the window is {tally['window_ms']} ms long")
+        return {"share": 100 * tally["share_before_start"], "peak": tally["peak_over_mean"]}
+
+    bench.pairs(figures, lambda: measure(OURS, False), lambda: measure(BASELINE, True))
+    for side, curve in kept.items():
+        figures["peak"].curves[side] = curve
+
+
+@row("slots", "a break 8 s ahead, 9,000 listeners, request slots on", "slots off")
+def slots_as_usual(bench, figures):
+    slots(bench, figures)
+
+
+# As where one gateway serves so many listeners that the window fills the time before the break.
+SLOW = ("--set", "breaks.batchRequestsPerSecond=1500")
+
+
+@row("slots-wide", "the same at a gateway that is set to serve 1,500 batches a second, so that the window is 6 s", "slots off")
+def slots_wide(bench, figures):
+    slots(bench, figures, *SLOW)
+
+
+class Steadiness(Watch):
+    """Memory and descriptors of a server once a second."""
+
+    def __init__(self, every):
+        super().__init__(self._facts, every)
+        self._process = None
+
+    def begin(self, process):
+        self._process = process
+        self.__enter__()
+
+    def end(self):
+        self.__exit__()
+
+    def _facts(self):
+        return measuring.resident_kib(self._process.pid), measuring.descriptors(self._process.pid)
+
+    def growth(self, index):
+        """By how many percent the last quarter's median is above the second quarter's: the first is the start."""
+        values = [value[index] for _, value in self.samples]
+        quarter = len(values) // 4
+        if not quarter:
+            raise MeasurementError("too short to tell whether it grows")
+        before, after = median(values[quarter:2 * quarter]), median(values[-quarter:])
+        return 100 * (after - before) / before
+
+
+@row("soak", "10 minutes with churn of 100 listeners a second and a break every 10 s: growth of the gateway", "")
+def soak(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    figures["memory"] = Figure("memory", "%", Goal("<=", 5, "ours"))
+    figures["descriptors"] = Figure("descriptors", "%", Goal("<=", 1, "ours"))
+    watch = Steadiness(min(1, scale.soak / 20))
+    every = min(10, scale.soak / 3)
+    simulated(bench, listeners=count, breaks=round(scale.soak / every), every=every, ahead=every * 0.8, lasts=every * 0.8,
+              churn=scale.churn, timeout=scale.soak * 2 + 120, watch=watch)
+    figures["memory"].add(OURS, watch.growth(0))
+    figures["descriptors"].add(OURS, watch.growth(1))
+    figures["memory"].note(f"{watch.samples[-1][1][0] / 1024:.1f} MiB and {watch.samples[-1][1][1]} descriptors at the end")
