@@ -47,6 +47,7 @@ let package = Package(
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
         .executable(name: "cuecast", targets: ["CuecastCommand"]),
+        .executable(name: "cuecast-bench", targets: ["StoreBenchmark"]),
         .executable(name: "cuecast-load", targets: ["CuecastLoadCommand"]),
     ],
     dependencies: [

@@ -31,7 +31,7 @@ if [ "${1:-}" = --smoke ]; then
 fi
 
 products=(cuecast cuecast-load)
-if grep -q '"cuecast-bench"' Package.swift; then products+=(cuecast-bench); fi
+products+=(cuecast-bench)
 for product in "${products[@]}"; do
     swift build --scratch-path "$scratch" -c release --product "$product"
 done

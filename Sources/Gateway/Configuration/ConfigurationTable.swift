@@ -61,7 +61,7 @@ package enum ConfigurationTable {
             $0.isEmpty ? "it must name a folder" : nil
         },
         Row(
-            key: "ledgerPaused",
+            key: "ledger.paused",
             help: "true to leave acknowledgements in the event log without counting them, until a start without this",
             set: { configuration, value in
                 guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
