@@ -47,6 +47,7 @@ check_scripts() {
     if command -v shellcheck >/dev/null; then shellcheck --external-sources --severity=warning "${files[@]}"; fi
     python3 scripts/checkers_test.py
     python3 Benchmarks/compare_test.py
+    python3 Benchmarks/instructions_test.py
 }
 
 step "setup" scripts/setup.sh
