@@ -36,7 +36,12 @@ enum GatewaySocket {
                 .messageBytesMax,
                 to: Int64(self == .requests ? WireLimits.requestFrameBytesMax : WireLimits.broadcastFrameBytesMax)
             )
-            try socket.set(.sendHighWaterMark, to: 64)
+            if self == .requests {
+                try socket.set(.sendHighWaterMark, to: 64)
+            } else {
+                // Broadcasters are few, and some send all their updates before they read an answer.
+                try socket.set(.sendHighWaterMark, to: 1_000)
+            }
             try socket.set(.receiveHighWaterMark, to: 16)
             try socket.set(.routerMandatory, to: true)
         }

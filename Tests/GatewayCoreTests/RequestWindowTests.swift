@@ -34,9 +34,9 @@ struct RequestWindowTests {
         func window(_ listeners: Int) -> Duration {
             self.length(self.policy.window(opens: self.opens, start: start, listeners: listeners))
         }
-        #expect(window(0) == .zero)
-        #expect(window(1) == .microseconds(50))
-        #expect(window(20_000) == .seconds(1))
+        #expect(window(0) == .seconds(2), "a quarter of the lead at least")
+        #expect(window(40_000) == .seconds(2))
+        #expect(window(50_000) == .milliseconds(2_500))
         #expect(window(100_000) == .seconds(5))
         #expect(window(140_000) == .seconds(7))
         #expect(window(1_000_000) == .seconds(7), "it ends a second before the start")

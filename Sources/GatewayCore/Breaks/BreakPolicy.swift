@@ -33,15 +33,16 @@ package struct BreakPolicy: Hashable, Sendable {
 
     /// When listeners ask for their batches.
     ///
-    /// The window is as long as the gateway needs to serve all listeners evenly. It ends before the start where there is
-    /// lead, and opens at once where there is none.
+    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a quarter
+    /// of it: nobody loses anything then, and the gateway has more to spare. It ends before the start where there is lead,
+    /// and opens at once where there is none.
     ///
     /// - Parameters:
     ///   - opens: when the notice goes out.
     ///   - start: when the break starts; `nil` for cued and pre-stream breaks.
     ///   - listeners: how many are expected to ask.
     ///   - hold: how long a cued break is held, or a pre-stream break open; `nil`: as the policy says.
-    /// - Returns: the window; empty (`from == by`) when the listeners are so few that it does not matter.
+    /// - Returns: the window; empty (`from == by`) when there is no lead and nobody is expected.
     package func window(
         opens: Timestamp,
         start: Timestamp?,
@@ -54,7 +55,7 @@ package struct BreakPolicy: Hashable, Sendable {
         guard lead > .zero else { return RequestWindow(from: opens, by: opens + min(needed, self.windowLateMax)) }
         // Half the lead at least is for asking, however short it is.
         let room = max(lead - self.windowEndsAhead, lead / 2)
-        return RequestWindow(from: opens, by: opens + min(needed, room))
+        return RequestWindow(from: opens, by: opens + min(max(needed, lead / 4), room))
     }
 }
 
