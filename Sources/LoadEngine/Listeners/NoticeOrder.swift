@@ -46,7 +46,7 @@ package struct NoticeOrder: Sendable {
         }
         if self.first == 0 { self.first = sequence }
         let highest = self.highest
-        if sequence == highest &+ 1 {
+        if sequence > highest, sequence - highest == 1 {
             self.seen = sequence
             return .next
         }
@@ -89,7 +89,7 @@ package struct NoticeOrder: Sendable {
         }
         let isFirstJoin = self.floor == 0
         self.floor = max(self.floor, head.sequence)
-        guard isFirstJoin, self.first > head.sequence &+ 1 else { return .known }
+        guard isFirstJoin, self.first > head.sequence, self.first - head.sequence > 1 else { return .known }
         let missing = self.first - head.sequence - 1
         self.gap = head.sequence + 1...self.first - 1
         return .gap(missing: missing)

@@ -111,7 +111,7 @@ extension SimulatedListener {
         world.streams[Int(self.stream)].saw(notice.position)
         if let last, last.epoch == notice.position.epoch, notice.position.sequence <= last.sequence { return [] }
         self.measure(notice, now: now, in: &world)
-        guard let last, last.epoch == notice.position.epoch, notice.position.sequence == last.sequence + 1 else {
+        guard let last, last.epoch == notice.position.epoch, notice.position.sequence == last.sequence &+ 1 else {
             self.early.append(notice)
             return self.losePosition(now: now, in: &world)
         }
@@ -207,7 +207,10 @@ extension SimulatedListener {
             return
         }
         self.work[index].isWithdrawn = true
-        if self.work[index].state == .fetch, self.requestBreak != breakIndex { self.finish(index) }
+        // An answer that is missing may count at the gateway: then it is asked for until there is one.
+        if self.work[index].state == .fetch, self.work[index].failures == 0, self.requestBreak != breakIndex {
+            self.finish(index)
+        }
     }
 }
 

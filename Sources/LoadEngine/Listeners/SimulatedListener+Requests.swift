@@ -417,7 +417,7 @@ extension SimulatedListener {
         for notice in self.early where notice.position.epoch == self.last?.epoch {
             let sequence = self.last?.sequence ?? 0
             if notice.position.sequence <= sequence { continue }
-            guard notice.position.sequence == sequence + 1 else {
+            guard notice.position.sequence == sequence &+ 1 else {
                 hasGap = true
                 break
             }

@@ -166,11 +166,7 @@ package struct SimulatedListener: Sendable {
 
 // Opening, losing and leaving.
 extension SimulatedListener {
-    /// Begins to listen.
-    ///
-    /// - Parameters:
-    ///   - intended: when it was meant to.
-    ///   - now: when it does.
+    /// Begins to listen; `intended` says when it was meant to.
     package mutating func open(intended: Microseconds, now: Microseconds, in world: inout LoadWorld) -> Actions {
         guard self.phase == .idle || self.phase == .gone else { return [] }
         self.openIntended = intended
@@ -211,6 +207,10 @@ extension SimulatedListener {
         self.phase = .waiting
         self.phaseDeadline = now + self.backoff(in: world)
         self.early.removeAll(keepingCapacity: true)
+        // The gateway may have taken the request all the same.
+        if let index = self.work.firstIndex(where: { $0.breakIndex == self.requestBreak }) {
+            self.work[index].failures = max(1, self.work[index].failures)
+        }
         self.abandonRequest()
         self.unanswered = 0
         self.mayHaveStrays = false

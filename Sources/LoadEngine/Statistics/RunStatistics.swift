@@ -22,11 +22,31 @@ package struct RunStatistics: Codable, Sendable {
         package var batchBytes = 0
         package var acknowledgements = 0
         package var outcomes = 0
-        /// Breaks that were published, and requests of ours to do so.
+        /// Breaks that this run published.
         package var published = 0
         package var timeouts = 0
         package var retries = 0
         package var stalls = 0
+
+        enum CodingKeys: String, CodingKey {
+            case connected
+            case connectionsLost = "connections_lost"
+            case joined
+            case rejoined
+            case left
+            case notices
+            case heads
+            case noticesRecovered = "notices_recovered"
+            case noticesMissedWhileStalled = "notices_missed_while_stalled"
+            case batches
+            case batchBytes = "batch_bytes"
+            case acknowledgements
+            case outcomes
+            case published
+            case timeouts
+            case retries
+            case stalls
+        }
 
         package init() {}
 
