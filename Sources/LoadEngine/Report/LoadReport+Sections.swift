@@ -249,7 +249,7 @@ enum PageStyle {
           border: 1px solid currentColor; }
         .passed { color: var(--good); } .failed { color: var(--bad); } .interrupted { color: var(--warn); }
         .findings { border-color: var(--bad); }
-        .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 10px; }
+        .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: 10px; }
         .tile { background: var(--card); border: 1px solid var(--grid); border-radius: 10px; padding: 10px 14px; }
         .label, .note { color: var(--soft); font-size: 12.5px; } .value { font-size: 23px; font-weight: 600;
           line-height: 1.25; }
