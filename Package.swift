@@ -27,6 +27,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -46,6 +47,7 @@ let package = Package(
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
         .executable(name: "cuecast", targets: ["CuecastCommand"]),
+        .executable(name: "cuecast-load", targets: ["CuecastLoadCommand"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -57,6 +59,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         .systemLibrary(name: "CZeroMQ"),
@@ -79,7 +82,20 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        library("ZMTP"),
+        .systemLibrary(name: "CEpoll"),
+        library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", heap, histogram]),
+        .executableTarget(
+            name: "CuecastLoadCommand",
+            dependencies: ["LoadEngine", "CuecastWire", argumentParser],
+            swiftSettings: strict
+        ),
         tests("ZeroMQTests", ["ZeroMQ"]),
+        tests("ZMTPTests", ["ZMTP", "ZeroMQ"]),
+        tests(
+            "LoadEngineTests",
+            ["LoadEngine", "ZMTP", "CuecastWire", "ZeroMQ", "Gateway", "GatewayCore", "GatewayTestKit", histogram]
+        ),
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),

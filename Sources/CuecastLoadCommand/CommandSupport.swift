@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CuecastWire
+import Foundation
+import LoadEngine
+
+/// A duration as people write it: `250ms`, `10s`, `1m30s`.
+struct DurationArgument: ExpressibleByArgument {
+    let duration: Duration
+
+    init(_ duration: Duration) {
+        self.duration = duration
+    }
+
+    init?(argument: String) {
+        guard let duration = Duration(text: argument) else { return nil }
+        self.duration = duration
+    }
+
+    var defaultValueDescription: String { self.duration.formatted }
+}
+
+extension Duration {
+    fileprivate var formatted: String { "\(self.inSeconds)s" }
+}
+
+/// The exit codes that scripts rely on (as BSD's sysexits.h has them).
+enum CommandExit {
+    /// 1: something was lost, repeated or out of order.
+    static let checkFailed = ExitCode(1)
+    /// 64: the command line is wrong.
+    static let usage = ExitCode(64)
+    /// 69: nobody answers.
+    static let unavailable = ExitCode(69)
+}
+
+/// Writes a line for people to standard error.
+func complain(_ sentence: String) {
+    FileHandle.standardError.write(Data("cuecast-load: \(sentence)\n".utf8))
+}
+
+/// Writes to standard output at once.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+/// One JSON object on one line, its keys in order.
+func say(json value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    say(String(decoding: try encoder.encode(value), as: UTF8.self))
+}
+
+/// Runs a test; an error becomes a sentence and an exit code.
+func perform<Result>(_ test: () throws(LoadError) -> Result) throws -> Result {
+    do throws(LoadError) {
+        return try test()
+    } catch {
+        complain(error.description)
+        switch error {
+        case .usage, .endpoint, .tooManyConnections: throw CommandExit.usage
+        case .unavailable, .system: throw CommandExit.unavailable
+        }
+    }
+}
+
+/// A number of microseconds for people.
+func microseconds(_ value: Double) -> String {
+    value < 10_000 ? "\(Int(value.rounded())) µs" : "\((value / 100).rounded() / 10) ms"
+}

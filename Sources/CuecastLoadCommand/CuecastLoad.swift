@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+
+@main
+struct CuecastLoad: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cuecast-load",
+        abstract: "Put a gateway under load, and check all that it sends.",
+        discussion: """
+            Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 nobody answers.
+            """,
+        subcommands: [Requests.self, Notices.self, Idle.self]
+    )
+}

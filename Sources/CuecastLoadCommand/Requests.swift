@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CuecastWire
+import Foundation
+import LoadEngine
+
+extension RequestKind: ExpressibleByArgument {}
+
+struct Requests: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure how many requests are answered, with one under way on each connection.",
+        discussion: """
+            Publishes the breaks that it needs, on streams of its own (load-…). For acknowledgements it fetches deliveries
+            first, so that every outcome is a new one.
+
+            Example: cuecast-load requests --requests tcp://127.0.0.1:7401 --broadcast tcp://127.0.0.1:7402 \\
+                       --connections 1000 --kind batch --duration 10s --json
+            """
+    )
+
+    @Option(help: "Where listeners ask, as tcp://HOST:PORT.")
+    var requests: String
+
+    @Option(help: "Where broadcasters publish; needed for batch and acknowledge.")
+    var broadcast: String?
+
+    @Option(help: "How many connections ask.")
+    var connections = 100
+
+    @Option(help: "What they ask: \(RequestKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var kind = RequestKind.batch
+
+    @Option(help: "How many outcomes an acknowledgement has.")
+    var outcomes = 3
+
+    @Option(help: "How many advertisements a break has. (default: 3; for acknowledge: ten times the outcomes)")
+    var ads: Int?
+
+    @Option(help: "How long to measure.")
+    var duration = DurationArgument(.seconds(10))
+
+    @Option(help: "How long to ask before measuring.")
+    var warmup = DurationArgument(.seconds(2))
+
+    @Option(help: "How many connections to open in a second.")
+    var connectRate = 5_000.0
+
+    @Option(help: "How many acknowledgements in a second to fetch deliveries for beforehand.")
+    var expect = 60_000.0
+
+    @Flag(help: "The peer is no gateway: it answers anything with the same bytes.")
+    var bare = false
+
+    @Option(help: "Write one exchange to request.bin and reply.bin in this folder.")
+    var record: String?
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        let result = try perform { () throws(LoadError) in
+            var settings = RequestsSettings(
+                requests: try Endpoint(self.requests),
+                broadcast: try self.broadcast.map { (text) throws(LoadError) in try Endpoint(text) },
+                kind: self.kind,
+                connections: self.connections
+            )
+            settings.outcomes = self.outcomes
+            settings.advertisements = self.ads
+            settings.duration = self.duration.duration
+            settings.warmUp = self.warmup.duration
+            settings.isBare = self.bare
+            settings.connectionsPerSecond = self.connectRate
+            settings.acknowledgementsPerSecondExpected = self.expect
+            settings.handlesSignals = true
+            return try measureRequests(settings)
+        }
+        if let record = self.record { try Self.write(result.exchange, to: record) }
+        if self.json {
+            try say(json: result)
+        } else {
+            Self.describe(result)
+        }
+        if result.lost > 0 || !result.refused.isEmpty { throw CommandExit.checkFailed }
+    }
+
+    private static func write(_ exchange: RequestsResult.Exchange, to folder: String) throws {
+        let folder = URL(fileURLWithPath: folder, isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data(exchange.request).write(to: folder.appendingPathComponent("request.bin"))
+        try Data(exchange.reply).write(to: folder.appendingPathComponent("reply.bin"))
+    }
+
+    private static func describe(_ result: RequestsResult) {
+        let latency = result.latency
+        say("\(Int(result.perSecond)) \(result.kind.rawValue) requests a second on \(result.connections) connections")
+        say("  request \(result.requestBytes) bytes, reply \(result.replyBytes) bytes")
+        say(
+            "  median \(microseconds(latency.p50)), 99 % \(microseconds(latency.p99)), last \(microseconds(latency.max))"
+        )
+        say("  \(result.count) answered in \(result.seconds) s, lost \(result.lost)")
+        for (status, count) in result.refused.sorted(by: { $0.key < $1.key }) { say("  refused \(status): \(count)") }
+        say("  own CPU \(result.ownCPUSeconds) s")
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// Listeners that do nothing: connected, subscribed, joined.
+package struct IdleSettings: Sendable {
+    package var notices: Endpoint
+    /// `nil`: they only subscribe.
+    package var requests: Endpoint?
+    package var connections: Int
+    package var hold: Duration
+    /// The peers are no gateway: nothing proves a subscription, and any answer is good.
+    package var isBare = false
+    package var connectionsPerSecond = 2_500.0
+    package var patience = Duration.seconds(10)
+    package var handlesSignals = false
+
+    package init(notices: Endpoint, requests: Endpoint?, connections: Int, hold: Duration) {
+        self.notices = notices
+        self.requests = requests
+        self.connections = connections
+        self.hold = hold
+    }
+}
+
+/// What came of it.
+package struct IdleResult: Encodable, Hashable, Sendable {
+    package let mode: String
+    package let connections: Int
+    /// From the first connection to the last listener that was up.
+    package let connectSeconds: Double
+    package let holdSeconds: Double
+    /// Connections that ended while they were held.
+    package let ended: Int
+    package let ownCPUSeconds: Double
+
+    private enum CodingKeys: String, CodingKey {
+        case mode
+        case connections
+        case connectSeconds = "connect_seconds"
+        case holdSeconds = "hold_seconds"
+        case ended
+        case ownCPUSeconds = "own_cpu_seconds"
+    }
+}
+
+final class IdleDriver: LoadDriver {
+    private enum TimerKind {
+        static let pace: UInt32 = 1
+        static let look: UInt32 = 2
+        static let end: UInt32 = 3
+    }
+
+    /// What a listener has; it is up when it has all.
+    private struct Listener {
+        var requests: Connection?
+        var isProven = false
+        var isJoining = false
+        var isUp = false
+    }
+
+    private let settings: IdleSettings
+    private let run: UInt32
+    private let stream: StreamID
+    private let isUp: (Int) -> Void
+    private var listeners: [Listener]
+    private var pace: ConnectPace
+    private var upCount = 0
+    private var instance: UInt64 = 0
+    private var isHolding = false
+    private let began = LoopTime.now()
+    private var heldSince = LoopTime(nanoseconds: 0)
+    private var cpuSeconds = 0.0
+    private var lastProgress = LoopTime.now()
+    private var ended = 0
+    private var isDone = false
+    private var failure: LoadError?
+
+    init(_ settings: IdleSettings, run: UInt32, isUp: @escaping (Int) -> Void) throws(LoadError) {
+        guard (1...1_000_000).contains(settings.connections) else { throw .usage("--connections is at least 1") }
+        self.settings = settings
+        self.run = run
+        self.isUp = isUp
+        self.stream = try TestContent.stream(run: run, 0)
+        self.listeners = [Listener](repeating: Listener(), count: settings.connections)
+        self.pace = ConnectPace(
+            total: settings.connections,
+            perSecond: settings.connectionsPerSecond,
+            inProgressMax: 256
+        )
+    }
+
+    func start(in loop: LoadLoop<IdleDriver>) {
+        self.openConnections(in: loop)
+        loop.schedule(TimerToken(kind: TimerKind.look), at: loop.now + .milliseconds(100))
+    }
+
+    func result() throws(LoadError) -> IdleResult {
+        if let failure = self.failure { throw failure }
+        guard self.isDone else { throw .unavailable("the test was ended before it was done") }
+        return IdleResult(
+            mode: "idle",
+            connections: self.settings.connections,
+            connectSeconds: Double(self.heldSince - self.began) / 1e9,
+            holdSeconds: Double(LoopTime.now() - self.heldSince) / 1e9,
+            ended: self.ended,
+            ownCPUSeconds: self.cpuSeconds
+        )
+    }
+
+    func ready(_ connection: Connection, in loop: LoadLoop<IdleDriver>) {
+        let index = Int(connection.tag)
+        self.lastProgress = loop.now
+        switch connection.kind {
+        case .sub:
+            loop.subscribe(NoticeFrame.topic(of: self.stream), on: connection)
+            if self.settings.isBare {
+                self.listeners[index].isProven = true
+            } else {
+                loop.subscribe(NoticeFrame.syncTopic, on: connection)
+            }
+        case .req, .dealer: self.listeners[index].requests = connection
+        }
+        self.goOn(index, in: loop)
+    }
+
+    func received(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<IdleDriver>) {
+        let index = Int(connection.tag)
+        self.lastProgress = loop.now
+        guard connection.kind == .sub else {
+            let isAnswer = self.settings.isBare || ReplyHead(message)?.status == StatusCode.ok.rawValue
+            guard isAnswer else {
+                return self.fail(
+                    .unavailable("a listener may not join: status \(ReplyHead(message)?.status ?? 0)"),
+                    loop
+                )
+            }
+            return self.up(index, in: loop)
+        }
+        guard !self.listeners[index].isProven, !self.settings.isBare else { return }
+        if self.instance == 0 {
+            var bytes: [UInt8] = []
+            System.append(message, to: &bytes)
+            // What else comes before the tick is a notice, of which this stream has none.
+            guard case .tick(let tick)? = try? NoticeFrame(decoding: bytes) else { return }
+            self.instance = tick.instance
+        }
+        self.listeners[index].isProven = true
+        loop.unsubscribe(NoticeFrame.syncTopic, on: connection)
+        self.goOn(index, in: loop)
+    }
+
+    func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<IdleDriver>) {
+        guard !self.isHolding else {
+            self.ended += 1
+            return
+        }
+        let endpoint = connection.kind == .sub ? self.settings.notices : self.settings.requests
+        self.fail(.unavailable("\(endpoint?.description ?? ""): \(end)"), loop)
+    }
+
+    func fired(_ timer: TimerToken, in loop: LoadLoop<IdleDriver>) {
+        switch timer.kind {
+        case TimerKind.pace: self.openConnections(in: loop)
+        case TimerKind.look:
+            guard !self.isHolding else { return }
+            if loop.now > self.lastProgress + self.settings.patience {
+                let missing = self.settings.connections - self.upCount
+                return self.fail(.unavailable("\(missing) listeners are not up in time"), loop)
+            }
+            loop.schedule(timer, at: loop.now + .milliseconds(100))
+        case TimerKind.end:
+            self.isDone = true
+            self.cpuSeconds = ProcessUsage.cpuSeconds() - self.cpuSeconds
+            loop.stop()
+        default: break
+        }
+    }
+
+    private func fail(_ error: LoadError, _ loop: LoadLoop<IdleDriver>) {
+        self.failure = self.failure ?? error
+        loop.stop()
+    }
+
+    private func openConnections(in loop: LoadLoop<IdleDriver>) {
+        let first = self.pace.opened
+        let due = self.pace.due(at: loop.now, inProgress: first - self.upCount)
+        for index in first..<first + due {
+            _ = loop.connect(.sub, to: self.settings.notices, tag: UInt64(index))
+            if let requests = self.settings.requests { _ = loop.connect(.req, to: requests, tag: UInt64(index)) }
+        }
+        guard !self.pace.isComplete else { return }
+        loop.schedule(TimerToken(kind: TimerKind.pace), at: loop.now + .milliseconds(1))
+    }
+
+    /// Joins once the subscription is proven and the other connection is there.
+    private func goOn(_ index: Int, in loop: LoadLoop<IdleDriver>) {
+        guard self.listeners[index].isProven, !self.listeners[index].isJoining else { return }
+        guard self.settings.requests != nil else { return self.up(index, in: loop) }
+        guard let connection = self.listeners[index].requests else { return }
+        self.listeners[index].isJoining = true
+        let request = ListenerRequest(
+            id: WireRequest.firstID,
+            session: TestContent.session(seed: UInt64(self.run), connection: index, number: 0),
+            kind: .join(
+                ListenerRequest.Join(stream: self.stream, instance: self.instance, client: "cuecast-load")
+            )
+        )
+        loop.sendRequest(request.encoded(), on: connection)
+    }
+
+    private func up(_ index: Int, in loop: LoadLoop<IdleDriver>) {
+        guard !self.listeners[index].isUp else { return }
+        self.listeners[index].isUp = true
+        self.upCount += 1
+        guard self.upCount == self.settings.connections else { return }
+        self.isHolding = true
+        self.heldSince = loop.now
+        self.cpuSeconds = ProcessUsage.cpuSeconds()
+        self.isUp(self.upCount)
+        loop.schedule(TimerToken(kind: TimerKind.end), at: loop.now + self.settings.hold)
+    }
+}
+
+/// Holds listeners that do nothing.
+///
+/// - Parameters:
+///   - settings: how many, where, how long.
+///   - isUp: called with the number of listeners when all are up.
+/// - Returns: how long it took, and what ended meanwhile.
+/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where they do not come up.
+package func holdIdleListeners(
+    _ settings: IdleSettings,
+    isUp: @escaping (Int) -> Void
+) throws(LoadError) -> IdleResult {
+    let driver = try IdleDriver(settings, run: UInt32.random(in: 0...UInt32.max), isUp: isUp)
+    var loopSettings = LoopSettings()
+    loopSettings.handlesSignals = settings.handlesSignals
+    let perListener = settings.requests == nil ? 1 : 2
+    let loop = try LoadLoop(
+        driver: driver,
+        connectionsMax: settings.connections * perListener,
+        settings: loopSettings
+    )
+    driver.start(in: loop)
+    try loop.run()
+    return try driver.result()
+}

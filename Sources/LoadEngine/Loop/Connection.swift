@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import ZMTP
+
+/// What a connection plays: the ZMTP socket type of our side.
+package enum ConnectionKind: Hashable, Sendable {
+    case sub
+    case req
+    case dealer
+
+    var socketType: SocketType {
+        switch self {
+        case .sub: .sub
+        case .req: .req
+        case .dealer: .dealer
+        }
+    }
+}
+
+/// The handle of a connection of a ``LoadLoop``: a value, valid until the connection ends.
+///
+/// Later uses are ignored.
+package struct Connection: Hashable, Sendable {
+    let index: UInt32
+    let generation: UInt32
+    package let kind: ConnectionKind
+    /// What the driver chose for it.
+    package let tag: UInt64
+}
+
+/// Why a connection ended.
+package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
+    /// The peer closed it, or the network did.
+    case closedByPeer
+    /// Nobody listens there.
+    case refused
+    /// The peer does not keep to ZMTP, or refused us by it.
+    case violation(ZMTPError)
+    /// The peer sent a message that this kind of connection does not take.
+    case unexpectedMessage
+    /// A call of the operating system failed.
+    case system(operation: String, code: Int32)
+
+    package var description: String {
+        switch self {
+        case .closedByPeer: "the peer closed the connection"
+        case .refused: "nobody listens there"
+        case .violation(let error): error.description
+        case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
+        case .system(let operation, let code): "\(operation) failed: \(System.describe(code))"
+        }
+    }
+}

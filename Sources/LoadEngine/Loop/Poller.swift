@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CEpoll
+internal import Glibc
+
+/// Says which of many descriptors can be read or written.
+@safe
+struct Poller: ~Copyable {
+    /// What is ready at one descriptor.
+    struct Event {
+        /// What was given when it was added.
+        let key: UInt64
+        let isWritable: Bool
+        /// It can be read, or has ended, which reading then says.
+        let isReadable: Bool
+    }
+
+    private static let eventsMax = 512
+    private let descriptor: Int32
+    private var events: [epoll_event] = unsafe [epoll_event](repeating: epoll_event(), count: eventsMax)
+    /// Whether the kernel knows waiting by the nanosecond.
+    private var hasNanoseconds = true
+
+    init() throws(LoadError) {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw .system(operation: "epoll_create1", code: errno) }
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        System.close(self.descriptor)
+    }
+
+    /// Begins to look at a descriptor; closing the descriptor ends it.
+    ///
+    /// - Returns: 0, or an errno.
+    borrowing func add(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
+        self.control(EPOLL_CTL_ADD, descriptor, key: key, reading: reading, writing: writing)
+    }
+
+    borrowing func change(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
+        self.control(EPOLL_CTL_MOD, descriptor, key: key, reading: reading, writing: writing)
+    }
+
+    private borrowing func control(
+        _ operation: Int32,
+        _ descriptor: Int32,
+        key: UInt64,
+        reading: Bool,
+        writing: Bool
+    ) -> Int32 {
+        // Safety: a plain value; its union holds the key only.
+        var event = unsafe epoll_event()
+        unsafe event.events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
+        unsafe event.data.u64 = key
+        // Safety: the kernel reads the one value during the call.
+        return unsafe epoll_ctl(self.descriptor, operation, descriptor, &event) == 0 ? 0 : errno
+    }
+
+    /// Waits for events, at most so many nanoseconds; `nil`: for ever.
+    ///
+    /// - Returns: how many there are; 0 when time is over.
+    mutating func wait(nanoseconds: UInt64?) throws(LoadError) -> Int {
+        let count = Int32(Self.eventsMax)
+        var result: Int32 = -1
+        if self.hasNanoseconds {
+            let limit = min(nanoseconds ?? 3_600_000_000_000, 3_600_000_000_000)
+            var time = timespec(tv_sec: Int(limit / 1_000_000_000), tv_nsec: Int(limit % 1_000_000_000))
+            // Safety: the kernel writes at most `count` events, which the array has, during the call.
+            result = unsafe epoll_pwait2(self.descriptor, &self.events, count, &time, nil)
+            if result < 0 && errno == ENOSYS { self.hasNanoseconds = false }
+        }
+        if !self.hasNanoseconds {
+            let milliseconds = nanoseconds.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? 3_600_000
+            // Safety: as above.
+            result = unsafe epoll_wait(self.descriptor, &self.events, count, milliseconds)
+        }
+        if result >= 0 { return Int(result) }
+        guard errno == EINTR else { throw .system(operation: "epoll_wait", code: errno) }
+        return 0
+    }
+
+    /// One of the events of the last wait.
+    borrowing func event(_ index: Int) -> Event {
+        // Safety: the kernel filled in what was given: the union holds the key.
+        let event = unsafe self.events[index]
+        return Event(
+            key: unsafe event.data.u64,
+            isWritable: unsafe event.events & EPOLLOUT.rawValue != 0,
+            isReadable: unsafe event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        )
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CEpoll
+internal import Glibc
+
+/// The calls of the operating system that the loop makes: with `Poller` the only place with pointers.
+///
+/// Calls of I/O answer with a count, or with the negated errno.
+enum System {
+    static func monotonicNanoseconds() -> UInt64 {
+        var time = timespec()
+        // Safety: the kernel writes the one value during the call.
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    /// User and system time of this process.
+    static func cpuSeconds() -> Double {
+        var usage = rusage()
+        // Safety: the kernel writes the one value during the call.
+        guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return 0 }
+        let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1e6
+    }
+
+    /// Microseconds since 1970.
+    static func wallClockMicroseconds() -> Int64 {
+        var time = timespec()
+        // Safety: the kernel writes the one value during the call.
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
+
+    /// What an errno means, for people.
+    static func describe(_ code: Int32) -> String {
+        // Safety: the C library answers with a text that ends with zero, whatever the number.
+        unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
+
+    /// The first IPv4 address of a host.
+    static func ipv4Address(of host: String) -> UInt32? {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_family = AF_INET
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        // Safety: getaddrinfo answers 0 only with a list, which is read before it is freed; AF_INET makes its addresses
+        // sockaddr_in.
+        guard unsafe getaddrinfo(host, nil, &hints, &found) == 0, let first = unsafe found else { return nil }
+        defer { unsafe freeaddrinfo(first) }
+        guard let address = unsafe first.pointee.ai_addr else { return nil }
+        return unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            unsafe UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
+        }
+    }
+
+    /// Raises the limit on descriptors to what the system allows.
+    ///
+    /// - Returns: the limit and how many are open.
+    static func raiseDescriptorLimit() -> (limit: Int, open: Int) {
+        var limit = rlimit()
+        let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        // Safety: the kernel reads and writes the one value during the calls.
+        guard unsafe getrlimit(which, &limit) == 0 else { return (1_024, 64) }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = limit.rlim_max
+            if unsafe setrlimit(which, &raised) == 0 { limit = raised }
+        }
+        var open = 0
+        // Safety: the directory is read by this thread only, and closed once.
+        if let directory = unsafe opendir("/proc/self/fd") {
+            while unsafe readdir(directory) != nil { open += 1 }
+            _ = unsafe closedir(directory)
+        }
+        return (Int(clamping: limit.rlim_cur), open)
+    }
+
+    // MARK: - Sockets
+
+    /// Begins a connection.
+    ///
+    /// - Returns: the descriptor and whether it is connected already; a negated errno where that failed.
+    static func connect(to endpoint: Endpoint) -> (result: Int32, isConnected: Bool) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = Glibc.socket(AF_INET, type, 0)
+        guard descriptor >= 0 else { return (-errno, false) }
+        var on: Int32 = 1
+        // Safety: the kernel reads four bytes during the call. Should it refuse, requests are slower, not wrong.
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = endpoint.port.bigEndian
+        address.sin_addr.s_addr = endpoint.address.bigEndian
+        // Safety: the kernel reads the address during the call only.
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        if result == 0 { return (descriptor, true) }
+        let code = errno
+        if code == EINPROGRESS || code == EINTR { return (descriptor, false) }
+        _ = Glibc.close(descriptor)
+        return (-code, false)
+    }
+
+    /// How a connection that was begun came out: 0, or an errno.
+    static func connectResult(_ descriptor: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        // Safety: the kernel writes four bytes during the call.
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return errno }
+        return code
+    }
+
+    /// Reads what is there into `buffer` from `offset` on, at most `bytesMax`; 0 is the end.
+    static func read(_ descriptor: Int32, into buffer: inout [UInt8], at offset: Int, bytesMax: Int) -> Int {
+        // Safety: the kernel writes at most `count` bytes behind `offset`, which are the buffer's.
+        unsafe buffer.withUnsafeMutableBytes { bytes in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
+            while true {
+                let count = unsafe recv(descriptor, room.baseAddress, min(room.count, bytesMax), 0)
+                if count >= 0 { return count }
+                if errno != EINTR { return -Int(errno) }
+            }
+        }
+    }
+
+    /// Writes as much as the kernel takes.
+    static func write(_ descriptor: Int32, _ bytes: Span<UInt8>) -> Int {
+        // Safety: the kernel reads the bytes during the call only.
+        unsafe bytes.withUnsafeBytes { bytes in
+            while true {
+                let count = unsafe send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                if count >= 0 { return count }
+                if errno != EINTR { return -Int(errno) }
+            }
+        }
+    }
+
+    static func close(_ descriptor: Int32) {
+        _ = Glibc.close(descriptor)
+    }
+
+    /// Copies bytes to the end of an array.
+    static func append(_ bytes: Span<UInt8>, to array: inout [UInt8]) {
+        // Safety: the array copies the bytes during the call.
+        unsafe bytes.withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
+    }
+
+    // MARK: - Signals
+
+    /// Takes SIGINT and SIGTERM from the process.
+    ///
+    /// - Returns: a descriptor that becomes readable when one comes, or a negated errno.
+    static func takeSignals() -> Int32 {
+        var signals = sigset_t()
+        // Safety: the C library reads and writes the one set during the calls.
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe sigaddset(&signals, SIGTERM)
+        let code = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+        guard code == 0 else { return -code }
+        let descriptor = unsafe signalfd(-1, &signals, Int32(SFD_NONBLOCK) | Int32(SFD_CLOEXEC))
+        return descriptor < 0 ? -errno : descriptor
+    }
+}
+
+extension System {
+    /// Gives the signals back to the process.
+    static func releaseSignals() {
+        var signals = sigset_t()
+        // Safety: the C library reads and writes the one set during the calls.
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe sigaddset(&signals, SIGTERM)
+        // The signal that came is pending still; it must not end us now.
+        var time = timespec()
+        unsafe sigtimedwait(&signals, nil, &time)
+        _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
+    static func isRefusal(_ code: Int32) -> Bool { code == ECONNREFUSED }
+
+    static func wouldBlock(_ result: Int) -> Bool { result == -Int(EAGAIN) }
+
+    static func isReset(_ result: Int) -> Bool { result == -Int(ECONNRESET) || result == -Int(EPIPE) }
+}

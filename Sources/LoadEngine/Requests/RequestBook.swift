@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// The requests of a closed loop, made beforehand: which one a connection sends next.
+///
+/// For acknowledgements a connection walks over *pairs*, each a session and a break that it has a delivery for; every
+/// pair gives as many acknowledgements as the break's advertisements are enough for, so that each outcome is new.
+struct RequestBook {
+    /// How many cued breaks one stream has; the gateway keeps at most 64 open.
+    static let breaksPerStream = 60
+    /// The most streams.
+    static let streamsMax = 8
+    /// Where an acknowledgement's delivery is to be put.
+    private static let placeholder: UInt8 = 0xA5
+
+    let settings: RequestsSettings
+    let breaks: [BreakKey]
+    /// How many acknowledgements one pair is enough for.
+    let acknowledgementsPerPair: Int
+    /// How many pairs a connection has deliveries for before it is measured.
+    let pairsPerConnection: Int
+    /// How many sessions there are per connection, by turns: the gateway limits the rate of each.
+    private let sessionsPerConnection: Int
+    private let seed: UInt64
+
+    /// What is measured; for acknowledgements one per break and group of advertisements.
+    private(set) var measured: [WireRequest]
+    /// `GetBatch`, one per break.
+    private(set) var fetches: [WireRequest] = []
+    /// The length of a delivery; 0 while none has come.
+    private(set) var deliveryBytes = 0
+    private var deliveryOffset = 0
+
+    init(_ settings: RequestsSettings, run: UInt32) throws(LoadError) {
+        self.settings = settings
+        self.seed = UInt64(run) << 32 | 0x4C4F_4144
+        self.sessionsPerConnection = max(1, (512 + settings.connections - 1) / settings.connections)
+        self.acknowledgementsPerPair = max(1, settings.advertisementsPerBreak / settings.outcomes)
+        let seconds = settings.duration.inSeconds + settings.warmUp.inSeconds
+        let expected = settings.acknowledgementsPerSecondExpected * seconds / Double(settings.connections)
+        self.pairsPerConnection = Int(expected / Double(self.acknowledgementsPerPair)) + 1
+        let count =
+            settings.kind == .acknowledge
+            ? min(settings.isBare ? 1 : self.pairsPerConnection, Self.breaksPerStream * Self.streamsMax) : 1
+        var breaks: [BreakKey] = []
+        for number in 0..<count {
+            let stream = try TestContent.stream(run: run, number / Self.breaksPerStream)
+            breaks.append(try TestContent.key(stream, number % Self.breaksPerStream))
+        }
+        self.breaks = breaks
+        let key = breaks[0]
+        let session = SessionID(high: 0, low: 0)
+        func request(_ kind: ListenerRequest.Kind) -> WireRequest {
+            WireRequest(ListenerRequest(id: 0, session: session, kind: kind))
+        }
+        switch settings.kind {
+        case .time: self.measured = [request(.getTime)]
+        case .join:
+            let join = ListenerRequest.Join(stream: key.stream, instance: 1, client: "cuecast-load")
+            self.measured = [request(.join(join))]
+        case .batch: self.measured = [request(.getBatch(ListenerRequest.GetBatch(key: key)))]
+        case .acknowledge:
+            self.measured = []
+            self.fetches = breaks.map { request(.getBatch(ListenerRequest.GetBatch(key: $0))) }
+            if settings.isBare {
+                let token = DeliveryToken(session: session, breakNumber: BreakNumber(rawValue: 1))
+                try self.makeAcknowledgements(deliveryBytes: token.bytes.count)
+            }
+        }
+    }
+
+    /// What is to be published before.
+    func publications() throws(LoadError) -> [BroadcastRequest.Kind] {
+        guard !self.settings.isBare, self.settings.kind == .batch || self.settings.kind == .acknowledge else {
+            return []
+        }
+        let advertisements = try TestContent.advertisements(self.settings.advertisementsPerBreak)
+        return self.breaks.map { TestContent.cuedBreak($0, advertisements: advertisements) }
+    }
+
+    /// Whether deliveries are needed.
+    var needsDeliveries: Bool { self.settings.kind == .acknowledge && !self.settings.isBare }
+
+    func session(connection: Int, pair: Int) -> SessionID {
+        TestContent.session(seed: self.seed, connection: connection, number: pair / self.breaks.count)
+    }
+
+    /// Makes the acknowledgements, once it is known how long a delivery is.
+    mutating func makeAcknowledgements(deliveryBytes: Int) throws(LoadError) {
+        self.deliveryBytes = deliveryBytes
+        let delivery = [UInt8](repeating: Self.placeholder, count: deliveryBytes)
+        let now = Timestamp(microseconds: System.wallClockMicroseconds())
+        for key in self.breaks {
+            for group in 0..<self.acknowledgementsPerPair {
+                var outcomes: [Outcome] = []
+                for number in 0..<self.settings.outcomes {
+                    outcomes.append(
+                        Outcome(
+                            advertisementID: try TestContent.advertisementID(group * self.settings.outcomes + number),
+                            kind: .played,
+                            heard: .seconds(15),
+                            quartiles: 4,
+                            occurred: now
+                        )
+                    )
+                }
+                let acknowledge = ListenerRequest.Acknowledge(key: key, delivery: delivery, outcomes: outcomes)
+                self.measured.append(
+                    WireRequest(
+                        ListenerRequest(id: 0, session: SessionID(high: 0, low: 0), kind: .acknowledge(acknowledge))
+                    )
+                )
+            }
+        }
+        let body = Array(self.measured[0].body)
+        self.deliveryOffset =
+            body.indices.first { body[$0...].starts(with: delivery) } ?? body.count
+    }
+
+    /// The request for the delivery of a pair, ready to be sent.
+    mutating func fetch(connection: Int, pair: Int, id: UInt64) -> Int {
+        let index = pair % self.breaks.count
+        self.fetches[index].patch(id: id)
+        self.fetches[index].patch(session: self.session(connection: connection, pair: pair))
+        return index
+    }
+
+    /// The acknowledgement of this number of a pair, ready to be sent.
+    mutating func acknowledgement(
+        connection: Int,
+        pair: Int,
+        number: Int,
+        id: UInt64,
+        delivery: Span<UInt8>
+    ) -> Int {
+        let index = pair % self.breaks.count * self.acknowledgementsPerPair + number
+        self.measured[index].patch(id: id)
+        self.measured[index].patch(session: self.session(connection: connection, pair: pair))
+        self.measured[index].patch(delivery, at: self.deliveryOffset)
+        return index
+    }
+
+    /// The request of the other kinds, ready to be sent.
+    mutating func request(connection: Int, turn: Int, id: UInt64) -> Int {
+        self.measured[0].patch(id: id)
+        self.measured[0]
+            .patch(
+                session: TestContent.session(
+                    seed: self.seed,
+                    connection: connection,
+                    number: turn % self.sessionsPerConnection
+                )
+            )
+        return 0
+    }
+
+    /// The delivery of a batch reply.
+    static func delivery(of reply: Span<UInt8>) -> Range<Int>? {
+        var scan = WireScan(0..<reply.count)
+        while let (field, value) = scan.next(in: reply) {
+            guard field == 11, case .bytes(let batch) = value else { continue }
+            var inner = WireScan(batch)
+            while let (field, value) = inner.next(in: reply) {
+                if field == 1, case .bytes(let delivery) = value { return delivery }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What a listener asks over and over.
+package enum RequestKind: String, CaseIterable, Sendable, Encodable {
+    case batch
+    case acknowledge
+    case join
+    case time
+}
+
+/// A closed loop of requests: each connection has one under way.
+package struct RequestsSettings: Sendable {
+    package var requests: Endpoint
+    /// Where to publish what the requests are about; not needed with `isBare`, and for `join` and `time`.
+    package var broadcast: Endpoint?
+    package var kind: RequestKind
+    package var connections: Int
+    /// How many outcomes one acknowledgement has.
+    package var outcomes = 3
+    /// How many advertisements one break has; `nil`: 3, for acknowledgements ten times the outcomes of one.
+    package var advertisements: Int?
+    package var warmUp = Duration.seconds(2)
+    package var duration = Duration.seconds(10)
+    /// The peer is no gateway: it answers anything with the same bytes.
+    package var isBare = false
+    /// How many connections to open in a second.
+    package var connectionsPerSecond = 5_000.0
+    /// How many acknowledgements in a second deliveries are fetched for beforehand; should there be more, the rest is
+    /// fetched meanwhile.
+    package var acknowledgementsPerSecondExpected = 60_000.0
+    /// How long nothing may come before the test is given up.
+    package var patience = Duration.seconds(30)
+    package var handlesSignals = false
+
+    package init(requests: Endpoint, broadcast: Endpoint?, kind: RequestKind, connections: Int) {
+        self.requests = requests
+        self.broadcast = broadcast
+        self.kind = kind
+        self.connections = connections
+    }
+
+    var advertisementsPerBreak: Int {
+        self.advertisements ?? (self.kind == .acknowledge ? min(60, 10 * self.outcomes) : 3)
+    }
+
+    func check() throws(LoadError) {
+        guard (1...1_000_000).contains(self.connections) else { throw .usage("--connections is at least 1") }
+        guard (1...64).contains(self.outcomes) else { throw .usage("--outcomes is 1 to 64") }
+        guard (self.kind == .acknowledge ? self.outcomes...64 : 1...64).contains(self.advertisementsPerBreak) else {
+            throw .usage("--ads is 1 to 64, and at least as many as --outcomes")
+        }
+        guard self.duration > .zero, self.warmUp >= .zero else { throw .usage("--duration is above 0") }
+        guard self.isBare || self.broadcast != nil || self.kind == .join || self.kind == .time else {
+            throw .usage("--broadcast says where to publish the breaks that are asked for")
+        }
+    }
+}
+
+/// What came of it.
+package struct RequestsResult: Encodable, Hashable, Sendable {
+    package let mode: String
+    package let kind: RequestKind
+    package let connections: Int
+    /// How long was measured.
+    package let seconds: Double
+    /// Replies with status OK in that time.
+    package let count: Int
+    package let perSecond: Double
+    package let requestBytes: Int
+    package let replyBytes: Int
+    package let latency: LatencySummary
+    package let refused: [String: Int]
+    /// Requests without their answer: none came, or one with another id.
+    package let lost: Int
+    /// Deliveries that had to be fetched while it was measured; they are not in `count`.
+    package let deliveriesFetched: Int
+    package let ownCPUSeconds: Double
+    /// One exchange of the measured kind: the protobuf frames.
+    package let exchange: Exchange
+
+    package struct Exchange: Hashable, Sendable {
+        package let request: [UInt8]
+        package let reply: [UInt8]
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case mode
+        case kind
+        case connections
+        case seconds
+        case count
+        case perSecond = "per_second"
+        case requestBytes = "request_bytes"
+        case replyBytes = "reply_bytes"
+        case latency = "latency_us"
+        case refused
+        case lost
+        case deliveriesFetched = "deliveries_fetched"
+        case ownCPUSeconds = "own_cpu_seconds"
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// One side of a ZMTP 3 connection with the NULL mechanism, without its I/O: greeting, handshake, then frames.
+///
+/// ```swift
+/// var session = Session(.sub)
+/// send(session.greeting)
+/// var offset = 0
+/// while true {
+///     switch session.next(in: received.span, at: &offset) {
+///     case .greeted: send(session.ready())
+///     case .frame(let body, let more): handle(received[body], more)
+///     case .needsMore: …  // keep what is behind `offset`, and come back with more behind it
+///     …
+///     }
+/// }
+/// ```
+///
+/// It keeps no bytes: whoever reads from the network keeps what was not consumed. A stream may be cut anywhere. NULL is
+/// symmetrical, so both sides are the same.
+///
+/// Source of the rules: RFC 23 (ZMTP 3.0) and RFC 37 (ZMTP 3.1).
+package struct Session: Sendable {
+    /// What comes next in the bytes of the peer.
+    ///
+    /// Ranges are of the span that was given.
+    package enum Event: Hashable, Sendable {
+        /// Nothing whole is left.
+        case needsMore
+        /// The peer's greeting is good: send `ready()`.
+        case greeted
+        /// The handshake is done: messages may go.
+        case ready
+        /// A frame of a message.
+        case frame(Range<Int>, more: Bool)
+        /// A PING: send a PONG with this context.
+        case ping(context: Range<Int>)
+        case pong
+        /// A subscription, to a side that publishes.
+        case subscribe(topic: Range<Int>)
+        case cancel(topic: Range<Int>)
+        /// The peer cannot be talked to: close. Said again on every further call.
+        case failed(ZMTPError)
+    }
+
+    private enum State: Hashable, Sendable {
+        case greeting
+        case handshake
+        case ready
+        case failed(ZMTPError)
+    }
+
+    package let type: SocketType
+    /// The longest body of a message frame, in bytes.
+    package let frameBytesMax: Int
+    /// The minor version that this side announces.
+    package let minor: UInt8
+    /// The minor version of the peer, once it has greeted.
+    package private(set) var peerMinor: UInt8 = 0
+    private var state = State.greeting
+    /// Whether the last frame announced more: what follows is no subscription then.
+    private var inMessage = false
+
+    package init(
+        _ type: SocketType,
+        minor: UInt8 = 0,
+        frameBytesMax: Int = ZMTPLimits.frameBytesDefaultMax
+    ) {
+        self.type = type
+        self.minor = minor
+        self.frameBytesMax = frameBytesMax
+    }
+
+    /// Whether the handshake is done.
+    package var isReady: Bool { self.state == .ready }
+
+    /// What to send first.
+    package var greeting: [UInt8] { Greeting(minor: self.minor).bytes }
+
+    /// What to send once the peer has greeted.
+    package func ready(identity: [UInt8] = []) -> [UInt8] {
+        var bytes: [UInt8] = []
+        Outgoing.appendReady(self.type, identity: identity, to: &bytes)
+        return bytes
+    }
+
+    /// Whether subscriptions are to be sent as commands: both sides speak 3.1.
+    package var subscribesByCommand: Bool { self.minor >= 1 && self.peerMinor >= 1 }
+
+    /// Reads the next thing at `offset` and moves `offset` behind it.
+    ///
+    /// Never traps, whatever the bytes are; `offset` must not be negative.
+    package mutating func next(in bytes: Span<UInt8>, at offset: inout Int) -> Event {
+        do throws(ZMTPError) {
+            switch self.state {
+            case .ready: return try self.nextFrame(in: bytes, at: &offset)
+            case .greeting: return try self.nextGreeting(in: bytes, at: &offset)
+            case .handshake: return try self.nextHandshake(in: bytes, at: &offset)
+            case .failed(let error): return .failed(error)
+            }
+        } catch {
+            self.state = .failed(error)
+            return .failed(error)
+        }
+    }
+
+    private mutating func nextGreeting(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
+        guard bytes.count - offset >= ZMTPLimits.greetingBytes else {
+            try Greeting.checkSignature(bytes, at: offset)
+            return .needsMore
+        }
+        let greeting = try Greeting(reading: bytes, at: offset)
+        // A later major version falls back to ours (RFC 23, "Version Negotiation").
+        self.peerMinor = greeting.major > 3 ? 1 : greeting.minor
+        offset += ZMTPLimits.greetingBytes
+        self.state = .handshake
+        return .greeted
+    }
+
+    private mutating func nextHandshake(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
+        guard let header = try FrameHeader.read(bytes, at: offset, frameBytesMax: self.frameBytesMax) else {
+            return .needsMore
+        }
+        guard header.isCommand else { throw .messageBeforeReady }
+        guard let body = self.take(header, in: bytes, at: &offset) else { return .needsMore }
+        switch try IncomingCommand(reading: bytes, in: body) {
+        case .ready(let peer, _):
+            guard self.type.accepts(peer) else { throw .incompatible(self.type, peer) }
+            self.state = .ready
+            return .ready
+        case .error(let reason):
+            var text: [UInt8] = []
+            for index in reason { text.append(bytes[index]) }
+            throw .refused(reason: String(decoding: text, as: UTF8.self))
+        default: throw .unexpectedCommand
+        }
+    }
+
+    private mutating func nextFrame(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
+        while let header = try FrameHeader.read(bytes, at: offset, frameBytesMax: self.frameBytesMax) {
+            guard let body = self.take(header, in: bytes, at: &offset) else { break }
+            guard header.isCommand else {
+                let startsMessage = !self.inMessage
+                self.inMessage = header.more
+                if startsMessage, self.type.publishes, !header.more, let first = body.first, bytes[first] <= 1 {
+                    let topic = first + 1..<body.upperBound
+                    return bytes[first] == 1 ? .subscribe(topic: topic) : .cancel(topic: topic)
+                }
+                return .frame(body, more: header.more)
+            }
+            switch try IncomingCommand(reading: bytes, in: body) {
+            case .ping(let context): return .ping(context: context)
+            case .pong: return .pong
+            case .subscribe(let topic): return .subscribe(topic: topic)
+            case .cancel(let topic): return .cancel(topic: topic)
+            case .ready: throw .unexpectedCommand
+            case .error, .other: continue
+            }
+        }
+        return .needsMore
+    }
+
+    private func take(_ header: FrameHeader, in bytes: Span<UInt8>, at offset: inout Int) -> Range<Int>? {
+        let start = offset + header.headerBytes
+        guard bytes.count - start >= header.bodyBytes else { return nil }
+        offset = start + header.bodyBytes
+        return start..<offset
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Dispatch
+import Gateway
+import GatewayCore
+import GatewayTestKit
+import LoadEngine
+import Testing
+
+/// The measurements against a gateway that runs: nothing lost, nothing refused, everything counted.
+@Suite(.timeLimit(.minutes(3)))
+struct GatewayLoadTests {
+    /// Runs a gateway, and a measurement on a thread of its own.
+    private func measure<Result: Sendable>(
+        _ body: @escaping @Sendable (Gateway.Endpoints) throws -> Result
+    ) async throws -> (Result, Counted) {
+        let log = InMemoryEventLog()
+        var configuration = GatewayConfiguration.forTests
+        configuration.requestsPerSessionPerSecondMax = 0
+        return try await withGateway(configuration: configuration, log: log, ledger: InMemoryLedger()) { running in
+            let endpoints = running.endpoints
+            let result = try await onThread { try body(endpoints) }
+            return (
+                result,
+                Counted(
+                    batches: running.metrics.value(.batches),
+                    outcomes: running.metrics.value(.acknowledgedOutcomes)
+                )
+            )
+        }
+    }
+
+    /// What the gateway counted.
+    struct Counted: Sendable {
+        let batches: Int
+        let outcomes: Int
+    }
+
+    @Test(arguments: RequestKind.allCases)
+    func `requests of each kind are answered, and every answer is checked`(kind: RequestKind) async throws {
+        let (result, counted) = try await self.measure { endpoints in
+            var settings = RequestsSettings(
+                requests: try Endpoint(endpoints.requests),
+                broadcast: try Endpoint(endpoints.broadcast),
+                kind: kind,
+                connections: 8
+            )
+            settings.warmUp = .milliseconds(50)
+            settings.duration = .milliseconds(300)
+            settings.acknowledgementsPerSecondExpected = 500
+            return try measureRequests(settings)
+        }
+        #expect(result.count > 0)
+        #expect(result.lost == 0)
+        #expect(result.refused == [:])
+        #expect(result.latency.p50 > 0 && result.latency.max >= result.latency.p99)
+        let reply = try ListenerReply(decoding: result.exchange.reply)
+        let request = try ListenerRequest(decoding: result.exchange.request)
+        switch (kind, reply.body, request.kind) {
+        case (.batch, .batch(let batch), .getBatch): #expect(batch.advertisements.count == 3)
+        case (.join, .joined, .join), (.time, .done, .getTime): break
+        case (.acknowledge, .acknowledged(let recorded), .acknowledge(let acknowledge)):
+            #expect(recorded == 3)
+            #expect(acknowledge.outcomes.count == 3)
+            #expect(counted.outcomes >= 3 * result.count)
+        default: Issue.record("the recorded exchange is of another kind: \(request.kind), \(reply.body)")
+        }
+        if kind == .batch { #expect(counted.batches >= result.count) }
+    }
+
+    @Test func `acknowledgements go on when the deliveries fetched beforehand are used up`() async throws {
+        let (result, _) = try await self.measure { endpoints in
+            var settings = RequestsSettings(
+                requests: try Endpoint(endpoints.requests),
+                broadcast: try Endpoint(endpoints.broadcast),
+                kind: .acknowledge,
+                connections: 2
+            )
+            settings.advertisements = 6
+            settings.warmUp = .zero
+            settings.duration = .milliseconds(300)
+            settings.acknowledgementsPerSecondExpected = 1
+            return try measureRequests(settings)
+        }
+        #expect(result.deliveriesFetched > 0)
+        #expect(result.count > 4)
+        #expect(result.lost == 0 && result.refused == [:])
+    }
+
+    @Test(arguments: NoticePattern.allCases)
+    func `every notice reaches every subscriber`(pattern: NoticePattern) async throws {
+        let (result, _) = try await self.measure { endpoints in
+            var settings = NoticesSettings(
+                notices: try Endpoint(endpoints.notices),
+                publisher: .gateway(try Endpoint(endpoints.broadcast)),
+                connections: 20,
+                pattern: pattern,
+                silence: .milliseconds(50)
+            )
+            settings.rounds = 2
+            settings.burst = 100
+            return try measureNotices(settings)
+        }
+        #expect(result.lost == 0 && result.repeated == 0 && result.outOfOrder == 0)
+        #expect(result.rounds.map(\.received) == (pattern == .single ? [20, 20] : [2_000, 2_000]))
+        #expect(result.noticeBytes > 40)
+    }
+
+    @Test func `idle listeners join and stay`() async throws {
+        let (result, _) = try await self.measure { endpoints in
+            let settings = IdleSettings(
+                notices: try Endpoint(endpoints.notices),
+                requests: try Endpoint(endpoints.requests),
+                connections: 30,
+                hold: .milliseconds(100)
+            )
+            var up = 0
+            let result = try holdIdleListeners(settings) { up = $0 }
+            #expect(up == 30)
+            return result
+        }
+        #expect(result.ended == 0)
+        #expect(result.holdSeconds >= 0.1)
+    }
+
+    @Test func `a refused publication is said, and nothing is measured`() async throws {
+        let error = await #expect(throws: LoadError.self) {
+            _ = try await self.measure { endpoints in
+                // The socket of listeners does not know publications.
+                let settings = RequestsSettings(
+                    requests: try Endpoint(endpoints.requests),
+                    broadcast: try Endpoint(endpoints.requests),
+                    kind: .batch,
+                    connections: 1
+                )
+                return try measureRequests(settings)
+            }
+        }
+        guard case .unavailable(let sentence) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        #expect(sentence.contains("refused"))
+    }
+}
+
+/// Runs what blocks on a thread that may be blocked.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global()
+            .async {
+                continuation.resume(with: Swift.Result { try body() })
+            }
+    }
+}

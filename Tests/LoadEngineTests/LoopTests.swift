@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import LoadEngine
+import Testing
+import ZMTP
+import ZeroMQ
+
+/// The loop against libzmq's sockets, and against peers that do not behave.
+@Suite(.timeLimit(.minutes(2)))
+struct LoopTests {
+    let context: Context
+    private let anyPort = "tcp://127.0.0.1:*"
+
+    init() throws {
+        self.context = try Context()
+    }
+
+    @Test func `many subscribers each hear every message once and in order`() throws {
+        let publisher = try Socket(.xpub, in: self.context)
+        try publisher.set(.sendHighWaterMark, to: 0)
+        let endpoint = try Endpoint(try publisher.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 50)
+        for tag in 0..<50 { _ = loop.connect(.sub, to: endpoint, tag: UInt64(tag)) }
+        driver.onReady = { $1.subscribe([UInt8(ascii: "t")], on: $0) }
+        // libzmq tells of the first subscription only: the others are proven by what each hears.
+        var heard = [Int](repeating: 0, count: 50)
+        var sent = 0
+        driver.onTimer = { _, loop in
+            while try publisher.receive() != nil {}
+            if sent < 400 {
+                sent += 1
+                #expect(try publisher.send([UInt8(ascii: "t"), UInt8(sent & 255), UInt8(sent >> 8)]) == .sent)
+            }
+            loop.schedule(TimerToken(kind: 0), at: loop.now + .microseconds(200))
+        }
+        driver.onMessage = { message, connection, loop in
+            let tag = Int(connection.tag)
+            let number = Int(message[1]) | Int(message[2]) << 8
+            #expect(heard[tag] == 0 || number == heard[tag] + 1)
+            heard[tag] = number
+            if number == 400, heard.allSatisfy({ $0 == 400 }) { loop.stop() }
+        }
+        loop.schedule(TimerToken(kind: 0), at: .now() + .milliseconds(200))
+        try loop.run()
+        #expect(heard == [Int](repeating: 400, count: 50))
+        #expect(driver.ends.isEmpty)
+        #expect(loop.openCount == 0)
+    }
+
+    @Test(arguments: [ConnectionKind.req, .dealer])
+    func `requests of any length go out and their replies come back`(kind: ConnectionKind) throws {
+        let router = try Socket(.router, in: self.context)
+        let endpoint = try Endpoint(try router.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 1)
+        let lengths = [0, 1, 255, 256, 70_000, 2_000_000]
+        var answered: [Int] = []
+        let ask = { (connection: Connection, loop: LoadLoop<ScriptedDriver>) in
+            loop.sendRequest([UInt8](repeating: 8, count: lengths[answered.count]), on: connection)
+        }
+        driver.onReady = ask
+        driver.onTimer = { _, loop in
+            var frames = FrameBuffer(framesMax: 4)
+            if try router.receive(into: &frames) == .message {
+                #expect(frames.count == 3)
+                for index in 0..<3 { #expect(try router.send(frames.bytes(at: index), more: index < 2) == .sent) }
+            }
+            loop.schedule(TimerToken(kind: 0), at: loop.now + .milliseconds(1))
+        }
+        driver.onMessage = { message, connection, loop in
+            #expect(message.count == lengths[answered.count])
+            answered.append(message.count)
+            if answered.count == lengths.count { loop.stop() } else { ask(connection, loop) }
+        }
+        loop.schedule(TimerToken(kind: 0), at: .now())
+        _ = loop.connect(kind, to: endpoint, tag: 0)
+        try loop.run()
+        #expect(answered == lengths)
+    }
+
+    @Test func `a frame beyond the limit ends the connection, and the driver is told`() throws {
+        let publisher = try Socket(.xpub, in: self.context)
+        let endpoint = try Endpoint(try publisher.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        var settings = LoopSettings()
+        settings.frameBytesMax = 1_000
+        let loop = try LoadLoop(driver: driver, connectionsMax: 1, settings: settings)
+        driver.onReady = { $1.subscribe([], on: $0) }
+        driver.onTimer = { _, loop in
+            if try publisher.receive() != nil {
+                #expect(try publisher.send([UInt8](repeating: 1, count: 1_000)) == .sent)
+                #expect(try publisher.send([UInt8](repeating: 1, count: 1_001)) == .sent)
+            }
+            loop.schedule(TimerToken(kind: 0), at: loop.now + .milliseconds(1))
+        }
+        var received = 0
+        driver.onMessage = { message, _, _ in received += message.count }
+        driver.onEnd = { _, loop in loop.stop() }
+        loop.schedule(TimerToken(kind: 0), at: .now())
+        _ = loop.connect(.sub, to: endpoint, tag: 0)
+        try loop.run()
+        #expect(received == 1_000)
+        #expect(driver.ends == [.violation(.frameTooLong(bytes: 1_001, bytesMax: 1_000))])
+    }
+
+    @Test func `nobody there, and a peer of another pattern, are told as what they are`() throws {
+        let publisher = try Socket(.xpub, in: self.context)
+        let wrong = try Endpoint(try publisher.bind(self.anyPort))
+        let closed = try Socket(.xpub, in: self.context)
+        let nobody = try Endpoint(try closed.bind(self.anyPort))
+        closed.close()
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 2)
+        driver.onEnd = { end, loop in
+            // libzmq may still be closing its listener.
+            if driver.ends.count == 2 { loop.stop() }
+        }
+        _ = loop.connect(.req, to: wrong, tag: 1)
+        _ = loop.connect(.sub, to: nobody, tag: 2)
+        try loop.run()
+        #expect(driver.ends.contains { $0 == .refused || $0 == .closedByPeer })
+        #expect(driver.ends.contains { $0 == .violation(.incompatible(.req, .xpub)) || $0 == .closedByPeer })
+    }
+
+    @Test func `libzmq's heartbeats are answered without the driver`() throws {
+        let router = try Socket(.router, in: self.context)
+        try router.set(.heartbeatInterval, to: .milliseconds(20))
+        try router.set(.heartbeatTimeout, to: .milliseconds(200))
+        let endpoint = try Endpoint(try router.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 1)
+        // Five times as long as libzmq would wait for an answer.
+        driver.onReady = { $1.schedule(TimerToken(kind: 0), at: $1.now + .seconds(1)) }
+        driver.onTimer = { _, loop in loop.stop() }
+        _ = loop.connect(.dealer, to: endpoint, tag: 0)
+        try loop.run()
+        #expect(driver.ends.isEmpty)
+    }
+
+    @Test func `a paused connection takes nothing in until it is resumed`() throws {
+        let publisher = try Socket(.xpub, in: self.context)
+        let endpoint = try Endpoint(try publisher.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 1)
+        var connection: Connection?
+        var isPaused = false
+        driver.onReady = { ready, loop in
+            connection = ready
+            loop.subscribe([], on: ready)
+        }
+        driver.onTimer = { timer, loop in
+            let ready = try #require(connection)
+            switch timer.value {
+            case 0:
+                loop.pause(ready)
+                isPaused = true
+                #expect(try publisher.waitUntilReadable(for: .seconds(30)))
+                while try publisher.receive() != nil {}
+                #expect(try publisher.send([1]) == .sent)
+                loop.schedule(TimerToken(kind: 0, value: 1), at: loop.now + .milliseconds(100))
+            default:
+                isPaused = false
+                loop.resume(ready)
+            }
+        }
+        driver.onMessage = { _, _, loop in
+            #expect(!isPaused)
+            loop.stop()
+        }
+        _ = loop.connect(.sub, to: endpoint, tag: 0)
+        loop.schedule(TimerToken(kind: 0), at: .now() + .milliseconds(300))
+        try loop.run()
+        #expect(driver.messageCount == 1)
+    }
+
+    @Test func `timers fire in their order, and not before their time`() throws {
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 0)
+        let start = LoopTime.now()
+        var fired: [UInt32] = []
+        driver.onTimer = { timer, loop in
+            fired.append(timer.value)
+            #expect(loop.now >= start + .milliseconds(Int(timer.value)))
+            if timer.value == 30 { loop.stop() }
+        }
+        for value in [30, 10, 20, 0] as [UInt32] {
+            loop.schedule(TimerToken(kind: 0, value: value), at: start + .milliseconds(Int(value)))
+        }
+        try loop.run()
+        #expect(fired == [0, 10, 20, 30])
+    }
+
+    @Test func `a closed connection's handle does nothing, also when its place is used again`() throws {
+        let router = try Socket(.router, in: self.context)
+        let endpoint = try Endpoint(try router.bind(self.anyPort))
+        let driver = ScriptedDriver()
+        let loop = try LoadLoop(driver: driver, connectionsMax: 2)
+        var first: Connection?
+        driver.onReady = { connection, loop in
+            guard let stale = first else {
+                first = connection
+                loop.close(connection)
+                #expect(loop.openCount == 0)
+                _ = loop.connect(.dealer, to: endpoint, tag: 2)
+                return
+            }
+            #expect(connection.tag == 2)
+            loop.close(stale)
+            loop.sendRequest([1], on: stale)
+            #expect(loop.openCount == 1)
+            loop.stop()
+        }
+        _ = loop.connect(.dealer, to: endpoint, tag: 1)
+        try loop.run()
+        #expect(driver.ends.isEmpty)
+    }
+
+    @Test func `more connections than descriptors are refused with a sentence`() throws {
+        let error = #expect(throws: LoadError.self) {
+            _ = try LoadLoop(driver: ScriptedDriver(), connectionsMax: 100_000_000)
+        }
+        guard case .tooManyConnections(100_000_000, let possible) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        #expect(possible > 0)
+        _ = try LoadLoop(driver: ScriptedDriver(), connectionsMax: possible / 2)
+    }
+
+    @Test func `endpoints that cannot be used are refused`() throws {
+        for text in [
+            "", "tcp://", "tcp://:80", "udp://127.0.0.1:80", "tcp://127.0.0.1", "tcp://127.0.0.1:0",
+            "tcp://127.0.0.1:70000",
+        ] {
+            #expect(throws: LoadError.self) { try Endpoint(text) }
+        }
+        #expect(try Endpoint("tcp://localhost:80").description == "tcp://localhost:80")
+    }
+}
+
+/// A driver whose calls a test fills in.
+final class ScriptedDriver: LoadDriver {
+    var onReady: ((Connection, LoadLoop<ScriptedDriver>) -> Void)?
+    var onMessage: ((Span<UInt8>, Connection, LoadLoop<ScriptedDriver>) -> Void)?
+    var onEnd: ((ConnectionEnd, LoadLoop<ScriptedDriver>) -> Void)?
+    var onTimer: ((TimerToken, LoadLoop<ScriptedDriver>) throws -> Void)?
+    private(set) var ends: [ConnectionEnd] = []
+    private(set) var messageCount = 0
+
+    func ready(_ connection: Connection, in loop: LoadLoop<ScriptedDriver>) {
+        self.onReady?(connection, loop)
+    }
+
+    func received(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<ScriptedDriver>) {
+        self.messageCount += 1
+        self.onMessage?(message, connection, loop)
+    }
+
+    func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<ScriptedDriver>) {
+        self.ends.append(end)
+        self.onEnd?(end, loop)
+    }
+
+    func fired(_ timer: TimerToken, in loop: LoadLoop<ScriptedDriver>) {
+        do {
+            try self.onTimer?(timer, loop)
+        } catch {
+            Issue.record(error)
+            loop.stop()
+        }
+    }
+}
