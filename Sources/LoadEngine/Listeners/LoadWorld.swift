@@ -33,6 +33,8 @@ package struct LoadWorld: Sendable {
     package var streams: [StreamKnowledge]
     package var clock: GatewayClockEstimate
     package var statistics: RunStatistics
+    /// Another process publishes, and hears when a break is to be announced: here it follows from the window.
+    package var guessesAnnouncements = false
 
     package init(
         behaviour: ListenerBehaviour,

@@ -7,6 +7,8 @@ import CuecastWire
 extension SimulatedListener {
     /// The most notices that wait for a join; further ones are found missing by the next.
     static let earlyMax = 512
+    /// What is announced this soon after its publication was meant to be announced at once.
+    private static let announcedAtOnceWithin: Microseconds = 500_000
 
     /// A message of the subscription.
     package mutating func received(
@@ -137,11 +139,22 @@ extension SimulatedListener {
         if let announcement = known.plannedAnnouncement {
             intended = world.clock.local(announcement)
         } else if let planned = known.plannedPublication {
-            intended = planned
+            intended = self.intended(of: notice, published: planned, in: world)
         } else {
             intended = notice.window.map { world.clock.local($0.from) } ?? sent
         }
         world.statistics.notice.record(intended: intended, began: sent, ended: now)
+    }
+
+    /// Announced when it was published, unless another process publishes and the window opened clearly later.
+    private func intended(
+        of notice: NoticeFacts,
+        published planned: Microseconds,
+        in world: LoadWorld
+    ) -> Microseconds {
+        guard world.guessesAnnouncements, let window = notice.window else { return planned }
+        let opened = world.clock.local(window.from)
+        return opened - planned > Self.announcedAtOnceWithin ? opened : planned
     }
 
     /// Takes a notice as the next one of the stream.

@@ -315,3 +315,48 @@ extension SimulatedListener {
         }
     }
 }
+
+// The end of a run.
+extension SimulatedListener {
+    /// Finds fault with everything that this listener has not done: there is no more time.
+    package func judgeEnd(in world: inout LoadWorld) {
+        let stream = world.streams[Int(self.stream)]
+        if self.phase != .following || stream.head.map({ $0 != self.last }) ?? false {
+            let place = self.last.map { "at \($0)" } ?? "nowhere"
+            let head = stream.head.map { ", the head is \($0)" } ?? ""
+            world.statistics.findings.add(
+                .listenersBehind,
+                "listener \(self.number) of \(stream.id) is \(self.phase), \(place)\(head)"
+            )
+        }
+        for each in self.work {
+            let text =
+                "listener \(self.number), break \(stream.breaks[Int(each.breakIndex)].id) of \(stream.id): no answer"
+            switch each.state {
+            case .fetch: world.statistics.findings.add(.batchesMissing, text)
+            case .acknowledge: world.statistics.findings.add(.acknowledgementsMissing, count: Int(each.count), text)
+            }
+        }
+    }
+
+    /// Finds fault with breaks of ours that this listener never heard of, although it was there when they were published.
+    package func judgeBreaks(in world: inout LoadWorld) {
+        let stream = world.streams[Int(self.stream)]
+        for (index, each) in stream.breaks.enumerated() where each.isOurs && !each.isRefused {
+            guard let planned = each.plannedPublication, planned > self.connectedAt, !self.isDone(Int32(index)) else {
+                continue
+            }
+            guard !self.work.contains(where: { $0.breakIndex == Int32(index) }) else { continue }
+            world.statistics.findings.add(
+                .noticesLost,
+                "listener \(self.number) never heard of the break \(each.id) of \(stream.id)"
+            )
+        }
+    }
+
+    /// Ends without another word.
+    package mutating func giveUp() {
+        self.work.removeAll()
+        _ = self.finishSession()
+    }
+}

@@ -12,9 +12,9 @@ package struct LoadReport: Codable, Hashable, Sendable {
     package struct Latency: Codable, Hashable, Sendable {
         package var count: UInt64
         /// From the instant at which the thing was meant to begin: no coordinated omission.
-        package var intendedMicroseconds: LatencySummary
+        package var intendedMicroseconds: LatencyFigures
         /// From when it began.
-        package var serviceMicroseconds: LatencySummary
+        package var serviceMicroseconds: LatencyFigures
         /// Pairs of percentile and latency from the intended instant, for plots.
         package var curve: [[Double]]
         package var serviceCurve: [[Double]]
@@ -260,8 +260,8 @@ extension LoadReport {
 extension LoadReport.Latency {
     init(_ record: LatencyRecord) {
         self.count = record.intended.totalCount
-        self.intendedMicroseconds = LatencySummary(record.intended)
-        self.serviceMicroseconds = LatencySummary(record.service)
+        self.intendedMicroseconds = LatencyFigures(record.intended)
+        self.serviceMicroseconds = LatencyFigures(record.service)
         self.curve = record.intended.percentileCurve
         self.serviceCurve = record.service.percentileCurve
     }

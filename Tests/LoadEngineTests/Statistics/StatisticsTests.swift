@@ -48,8 +48,8 @@ struct StatisticsTests {
         #expect(merged.seconds == whole.seconds && merged.began == whole.began)
         #expect(merged.allJoined == 9)
         #expect(merged.findings[.noticesLost] == whole.findings[.noticesLost])
-        #expect(LatencySummary(merged.batch.intended) == LatencySummary(whole.batch.intended))
-        #expect(LatencySummary(merged.batch.service) == LatencySummary(whole.batch.service))
+        #expect(LatencyFigures(merged.batch.intended) == LatencyFigures(whole.batch.intended))
+        #expect(LatencyFigures(merged.batch.service) == LatencyFigures(whole.batch.service))
     }
 
     @Test func `breaks of several processes are one, by stream and id`() throws {

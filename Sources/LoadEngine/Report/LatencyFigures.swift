@@ -4,7 +4,7 @@
 package import Histogram
 
 /// The figures of one histogram that people ask for; microseconds.
-package struct LatencySummary: Codable, Hashable, Sendable {
+package struct LatencyFigures: Codable, Hashable, Sendable {
     package var p50: UInt64
     package var p90: UInt64
     package var p99: UInt64
