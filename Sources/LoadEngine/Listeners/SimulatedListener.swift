@@ -342,7 +342,7 @@ extension SimulatedListener {
     /// Finds fault with breaks of ours that this listener never heard of, although it was there when they were published.
     package func judgeBreaks(in world: inout LoadWorld) {
         let stream = world.streams[Int(self.stream)]
-        for (index, each) in stream.breaks.enumerated() where each.isOurs && !each.isRefused {
+        for (index, each) in stream.breaks.enumerated() where each.isDue && !each.isRefused {
             guard let planned = each.plannedPublication, planned > self.connectedAt, !self.isDone(Int32(index)) else {
                 continue
             }

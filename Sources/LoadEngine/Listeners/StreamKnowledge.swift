@@ -28,6 +28,8 @@ package struct BreakKnowledge: Sendable {
     package var plannedPublication: Microseconds?
     /// When it was to be announced, where that was later than its publication, by the gateway's clock.
     package var plannedAnnouncement: Timestamp?
+    /// The time of its publication has come.
+    package var isDue = false
     /// The gateway did not take it.
     package var isRefused = false
     package var tally = BreakTally()

@@ -211,7 +211,6 @@ extension LoadReport {
     ///   - isComplete: whether the run ended as planned.
     ///   - listeners: how many listeners there were at a time.
     ///   - streams: on how many streams.
-    ///   - ended: when it ended.
     ///   - books: what the gateway's report said.
     ///   - facts: where and how it ran.
     package init(
@@ -219,7 +218,6 @@ extension LoadReport {
         isComplete: Bool,
         listeners: Int,
         streams: Int,
-        ended: Microseconds,
         books: Books,
         facts: Facts
     ) {
@@ -228,7 +226,7 @@ extension LoadReport {
         self.isComplete = isComplete
         self.streams = streams
         self.listeners = listeners
-        self.seconds = Double(max(0, ended - statistics.began)) / 1e6
+        self.seconds = Double(max(0, outcome.ended - statistics.began)) / 1e6
         self.allJoinedSeconds = statistics.allJoined.map { Double($0 - statistics.began) / 1e6 }
         self.lost = statistics.findings[.noticesLost]
         self.repeated = statistics.findings[.noticesRepeated]

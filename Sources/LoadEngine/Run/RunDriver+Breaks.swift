@@ -16,10 +16,9 @@ extension RunDriver {
             let number = self.nextPublication
             self.nextPublication += 1
             self.prepareNext(first: first)
-            guard self.settings.publishes, let publication = self.publication(number, first: first, now: now) else {
-                continue
-            }
-            self.publish(publication, now: now, in: loop)
+            guard let publication = self.publication(number, first: first, now: now) else { continue }
+            self.world.streams[publication.stream].update(publication.breakIndex) { $0.isDue = true }
+            if self.settings.publishes { self.publish(publication, now: now, in: loop) }
         }
         if self.nextPublication < self.plan.count {
             let next = first + self.plan.planned(self.nextPublication)

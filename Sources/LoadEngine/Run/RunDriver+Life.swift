@@ -125,7 +125,7 @@ extension RunDriver {
     private func areAnnounced(_ now: Microseconds, last: Microseconds) -> Bool {
         if now > last + self.settings.lead + self.settings.patience { return true }
         return self.world.streams.allSatisfy { stream in
-            stream.breaks.allSatisfy { !$0.isOurs || $0.isRefused || $0.tally.notices > 0 || $0.tally.batches > 0 }
+            stream.breaks.allSatisfy { !$0.isDue || $0.isRefused || $0.tally.notices > 0 || $0.tally.batches > 0 }
         }
     }
 
@@ -157,7 +157,8 @@ extension RunDriver {
         self.outcome = RunOutcome(
             self.world,
             cpuSeconds: ProcessUsage.cpuSeconds(),
-            isComplete: !self.isInterrupted
+            isComplete: !self.isInterrupted,
+            ended: now
         )
         self.phase = .leaving
         for index in self.listeners.indices where self.listeners[index].phase == .following {
@@ -221,5 +222,10 @@ package func runListeners(
     try loop.run()
     if let failure = driver.failure { throw failure }
     return driver.outcome
-        ?? RunOutcome(driver.world, cpuSeconds: ProcessUsage.cpuSeconds(), isComplete: false)
+        ?? RunOutcome(
+            driver.world,
+            cpuSeconds: ProcessUsage.cpuSeconds(),
+            isComplete: false,
+            ended: RunDriver.microseconds(.now())
+        )
 }

@@ -24,19 +24,24 @@ package struct RunOutcome: Codable, Sendable {
     package var cpuSeconds: Double
     /// Whether it ended as planned.
     package var isComplete: Bool
+    /// When what it found was judged.
+    package var ended: Microseconds
 
     /// What the listeners of one process found.
-    package init(_ world: LoadWorld, cpuSeconds: Double, isComplete: Bool) {
+    package init(_ world: LoadWorld, cpuSeconds: Double, isComplete: Bool, ended: Microseconds) {
+        self.ended = ended
         self.statistics = world.statistics
         self.breaks = world.streams.flatMap { stream in
-            stream.breaks.map {
-                Break(
-                    stream: stream.id.description,
-                    id: $0.id.description,
-                    isOurs: $0.isOurs,
-                    tally: $0.tally
-                )
-            }
+            // Those that were only planned are no part of what happened.
+            stream.breaks.filter { $0.isDue || !$0.isOurs }
+                .map {
+                    Break(
+                        stream: stream.id.description,
+                        id: $0.id.description,
+                        isOurs: $0.isOurs,
+                        tally: $0.tally
+                    )
+                }
         }
         self.cpuSeconds = cpuSeconds
         self.isComplete = isComplete
@@ -46,6 +51,7 @@ package struct RunOutcome: Codable, Sendable {
         self.statistics.merge(other.statistics)
         self.cpuSeconds += other.cpuSeconds
         self.isComplete = self.isComplete && other.isComplete
+        self.ended = max(self.ended, other.ended)
         var places: [[String]: Int] = [:]
         for (place, each) in self.breaks.enumerated() { places[[each.stream, each.id]] = place }
         for each in other.breaks {

@@ -41,6 +41,7 @@ struct LoadReportTests {
             let opens = Int64(1_700_000_010_000_000 + number * 10_000_000)
             world.streams[0]
                 .update(index) {
+                    $0.isDue = true
                     $0.tally.notices = listeners
                     $0.tally.batches = listeners
                     $0.tally.batchesBeforeStart = listeners - number
@@ -75,11 +76,10 @@ struct LoadReportTests {
             world.statistics.findings.add(.wrongContent, "listener 9, break <b> & \"c\"\u{1}: other")
         }
         return LoadReport(
-            RunOutcome(world, cpuSeconds: 3.2, isComplete: true),
+            RunOutcome(world, cpuSeconds: 3.2, isComplete: true, ended: 39_000_000),
             isComplete: true,
             listeners: listeners,
             streams: 1,
-            ended: 39_000_000,
             books: .init(state: .equal, breaks: 3, sentence: "The gateway's books say the same of all 3 breaks."),
             facts: .init(
                 machine: [.init("System", "Linux 6.1"), .init("Cores", "2")],
@@ -180,11 +180,10 @@ struct LoadReportTests {
     @Test func `a report of nothing has a text and a page`() throws {
         let world = LoadWorld(behaviour: ListenerBehaviour(mix: .allPlayed), streams: [], began: 0)
         let report = LoadReport(
-            RunOutcome(world, cpuSeconds: 0, isComplete: false),
+            RunOutcome(world, cpuSeconds: 0, isComplete: false, ended: 0),
             isComplete: false,
             listeners: 0,
             streams: 0,
-            ended: 0,
             books: .init(state: .notCompared, breaks: 0, sentence: "The books were not compared."),
             facts: .init(
                 machine: [],

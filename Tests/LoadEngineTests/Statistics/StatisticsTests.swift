@@ -60,6 +60,7 @@ struct StatisticsTests {
             for each in breaks {
                 let index = knowledge.add(each, content: [], planned: 0)
                 knowledge.update(index) {
+                    $0.isDue = true
                     $0.tally.batches = batches
                     $0.tally.requests = Array(repeating: 1, count: batches)
                 }
@@ -68,7 +69,8 @@ struct StatisticsTests {
             return RunOutcome(
                 LoadWorld(behaviour: behaviour, streams: [knowledge]),
                 cpuSeconds: 0.5,
-                isComplete: batches > 1
+                isComplete: batches > 1,
+                ended: 0
             )
         }
         var merged = outcome(batches: 2, breaks: [noon])
