@@ -23,7 +23,11 @@ struct DurationArgument: ExpressibleByArgument {
 }
 
 extension Duration {
-    fileprivate var formatted: String { "\(self.inSeconds)s" }
+    /// As `DurationArgument` reads it.
+    fileprivate var formatted: String {
+        let milliseconds = self.inMicroseconds / 1_000
+        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
+    }
 }
 
 /// The exit codes that scripts rely on (as BSD's sysexits.h has them).

@@ -8,10 +8,11 @@ struct Idle: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Hold listeners that do nothing, so that a server's memory and CPU can be looked at.",
         discussion: """
-            Prints {"ready":N} when all listeners are up: subscribed and joined; with --bare subscribed and answered once.
+            Prints {"ready":N} when all listeners are up: subscribed and joined; with
+            --bare subscribed and answered once.
 
-            Example: cuecast-load idle --notices tcp://127.0.0.1:7400 --requests tcp://127.0.0.1:7401 \\
-                       --connections 9000 --hold 20s
+            Example: cuecast-load idle --connections 9000 --hold 20s \\
+              --notices tcp://127.0.0.1:7400 --requests tcp://127.0.0.1:7401
             """
     )
 

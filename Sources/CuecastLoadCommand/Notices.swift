@@ -10,11 +10,12 @@ struct Notices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure how soon, or how fast, notices reach all the subscribers of a stream.",
         discussion: """
-            single: one break published after a silence, several times. burst: many pipelined updates of one break.
-            Positions are checked: nothing lost, nothing twice, nothing out of order.
+            single: one break published after a silence, several times. burst: many
+            pipelined updates of one break. Positions are checked: nothing lost, nothing
+            twice, nothing out of order.
 
-            Example: cuecast-load notices --notices tcp://127.0.0.1:7400 --broadcast tcp://127.0.0.1:7402 \\
-                       --connections 9000 --pattern single --silence 30s --json
+            Example: cuecast-load notices --connections 9000 --silence 30s --json \\
+              --notices tcp://127.0.0.1:7400 --broadcast tcp://127.0.0.1:7402
             """
     )
 
@@ -30,7 +31,7 @@ struct Notices: ParsableCommand {
     @Option(help: "How many connections subscribe.")
     var connections = 100
 
-    @Option(help: "How to publish: \(NoticePattern.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "How to publish.")
     var pattern = NoticePattern.single
 
     @Option(help: "How long nothing is published before each round. (default: 30s; for burst: 500ms)")

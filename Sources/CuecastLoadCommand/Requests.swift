@@ -12,11 +12,11 @@ struct Requests: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure how many requests are answered, with one under way on each connection.",
         discussion: """
-            Publishes the breaks that it needs, on streams of its own (load-…). For acknowledgements it fetches deliveries
-            first, so that every outcome is a new one.
+            Publishes the breaks that it needs, on streams of its own (load-…). For
+            acknowledgements it fetches deliveries first, so that every outcome is new.
 
-            Example: cuecast-load requests --requests tcp://127.0.0.1:7401 --broadcast tcp://127.0.0.1:7402 \\
-                       --connections 1000 --kind batch --duration 10s --json
+            Example: cuecast-load requests --kind batch --connections 1000 --json \\
+              --requests tcp://127.0.0.1:7401 --broadcast tcp://127.0.0.1:7402
             """
     )
 
@@ -29,7 +29,7 @@ struct Requests: ParsableCommand {
     @Option(help: "How many connections ask.")
     var connections = 100
 
-    @Option(help: "What they ask: \(RequestKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "What they ask.")
     var kind = RequestKind.batch
 
     @Option(help: "How many outcomes an acknowledgement has.")

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Glibc
 import LoadEngine
 import Testing
 import ZMTP
@@ -218,6 +219,35 @@ struct LoopTests {
         #expect(driver.ends.isEmpty)
     }
 
+    @Test func `a signal is told to the driver and ends the loop`() throws {
+        let driver = ScriptedDriver()
+        var settings = LoopSettings()
+        settings.handlesSignals = true
+        let loop = try LoadLoop(driver: driver, connectionsMax: 1, settings: settings)
+        // To this thread only: others of the test process would die of it.
+        driver.onTimer = { _, _ in #expect(pthread_kill(pthread_self(), SIGTERM) == 0) }
+        loop.schedule(TimerToken(kind: 0), at: .now())
+        try loop.run()
+        #expect(driver.interruptions == 1)
+    }
+
+    @Test func `connections are opened at the chosen rate, and no more at once than may be`() {
+        let start = LoopTime(nanoseconds: 1_000_000_000)
+        var pace = ConnectPace(total: 1_000, perSecond: 100, inProgressMax: 50)
+        #expect(pace.due(at: start, inProgress: 0) == 1)
+        #expect(pace.due(at: start + .milliseconds(100), inProgress: 0) == 10)
+        #expect(pace.due(at: start + .milliseconds(100), inProgress: 0) == 0)
+        #expect(pace.due(at: start + .seconds(5), inProgress: 0) == 50)
+        #expect(pace.due(at: start + .seconds(5), inProgress: 50) == 0)
+        #expect(pace.opened == 61 && !pace.isComplete)
+        var all = 61
+        while !pace.isComplete { all += pace.due(at: start + .seconds(60), inProgress: 0) }
+        #expect(all == 1_000)
+        var unlimited = ConnectPace(total: 70, perSecond: 0, inProgressMax: 64)
+        #expect(unlimited.due(at: start, inProgress: 0) == 64)
+        #expect(unlimited.due(at: start, inProgress: 60) == 4)
+    }
+
     @Test func `more connections than descriptors are refused with a sentence`() throws {
         let error = #expect(throws: LoadError.self) {
             _ = try LoadLoop(driver: ScriptedDriver(), connectionsMax: 100_000_000)
@@ -249,6 +279,7 @@ final class ScriptedDriver: LoadDriver {
     var onTimer: ((TimerToken, LoadLoop<ScriptedDriver>) throws -> Void)?
     private(set) var ends: [ConnectionEnd] = []
     private(set) var messageCount = 0
+    private(set) var interruptions = 0
 
     func ready(_ connection: Connection, in loop: LoadLoop<ScriptedDriver>) {
         self.onReady?(connection, loop)
@@ -262,6 +293,11 @@ final class ScriptedDriver: LoadDriver {
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<ScriptedDriver>) {
         self.ends.append(end)
         self.onEnd?(end, loop)
+    }
+
+    func interrupted(in loop: LoadLoop<ScriptedDriver>) {
+        self.interruptions += 1
+        loop.stop()
     }
 
     func fired(_ timer: TimerToken, in loop: LoadLoop<ScriptedDriver>) {

@@ -3,53 +3,13 @@
 
 internal import CuecastWire
 
-/// Listeners that do nothing: connected, subscribed, joined.
-package struct IdleSettings: Sendable {
-    package var notices: Endpoint
-    /// `nil`: they only subscribe.
-    package var requests: Endpoint?
-    package var connections: Int
-    package var hold: Duration
-    /// The peers are no gateway: nothing proves a subscription, and any answer is good.
-    package var isBare = false
-    package var connectionsPerSecond = 2_500.0
-    package var patience = Duration.seconds(10)
-    package var handlesSignals = false
-
-    package init(notices: Endpoint, requests: Endpoint?, connections: Int, hold: Duration) {
-        self.notices = notices
-        self.requests = requests
-        self.connections = connections
-        self.hold = hold
-    }
-}
-
-/// What came of it.
-package struct IdleResult: Encodable, Hashable, Sendable {
-    package let mode: String
-    package let connections: Int
-    /// From the first connection to the last listener that was up.
-    package let connectSeconds: Double
-    package let holdSeconds: Double
-    /// Connections that ended while they were held.
-    package let ended: Int
-    package let ownCPUSeconds: Double
-
-    private enum CodingKeys: String, CodingKey {
-        case mode
-        case connections
-        case connectSeconds = "connect_seconds"
-        case holdSeconds = "hold_seconds"
-        case ended
-        case ownCPUSeconds = "own_cpu_seconds"
-    }
-}
-
+/// Opens the listeners, waits until all are up, holds them, and lets them leave.
 final class IdleDriver: LoadDriver {
     private enum TimerKind {
         static let pace: UInt32 = 1
         static let look: UInt32 = 2
         static let end: UInt32 = 3
+        static let gone: UInt32 = 4
     }
 
     /// What a listener has; it is up when it has all.
@@ -69,8 +29,11 @@ final class IdleDriver: LoadDriver {
     private var upCount = 0
     private var instance: UInt64 = 0
     private var isHolding = false
+    /// How many have said that they leave, and have no answer yet.
+    private var leavingCount = 0
     private let began = LoopTime.now()
     private var heldSince = LoopTime(nanoseconds: 0)
+    private var heldSeconds = 0.0
     private var cpuSeconds = 0.0
     private var lastProgress = LoopTime.now()
     private var ended = 0
@@ -103,7 +66,7 @@ final class IdleDriver: LoadDriver {
             mode: "idle",
             connections: self.settings.connections,
             connectSeconds: Double(self.heldSince - self.began) / 1e9,
-            holdSeconds: Double(LoopTime.now() - self.heldSince) / 1e9,
+            holdSeconds: self.heldSeconds,
             ended: self.ended,
             ownCPUSeconds: self.cpuSeconds
         )
@@ -129,6 +92,7 @@ final class IdleDriver: LoadDriver {
         let index = Int(connection.tag)
         self.lastProgress = loop.now
         guard connection.kind == .sub else {
+            guard !self.isDone else { return self.left(in: loop) }
             let isAnswer = self.settings.isBare || ReplyHead(message)?.status == StatusCode.ok.rawValue
             guard isAnswer else {
                 return self.fail(
@@ -152,7 +116,12 @@ final class IdleDriver: LoadDriver {
     }
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<IdleDriver>) {
+        guard !self.isDone else {
+            if connection.kind != .sub { self.left(in: loop) }
+            return
+        }
         guard !self.isHolding else {
+            if connection.kind != .sub { self.listeners[Int(connection.tag)].requests = nil }
             self.ended += 1
             return
         }
@@ -170,12 +139,15 @@ final class IdleDriver: LoadDriver {
                 return self.fail(.unavailable("\(missing) listeners are not up in time"), loop)
             }
             loop.schedule(timer, at: loop.now + .milliseconds(100))
-        case TimerKind.end:
-            self.isDone = true
-            self.cpuSeconds = ProcessUsage.cpuSeconds() - self.cpuSeconds
-            loop.stop()
+        case TimerKind.end: self.leave(in: loop)
+        case TimerKind.gone: loop.stop()
         default: break
         }
+    }
+
+    /// Holds no longer.
+    func interrupted(in loop: LoadLoop<IdleDriver>) {
+        if self.isHolding { self.leave(in: loop) } else { loop.stop() }
     }
 
     private func fail(_ error: LoadError, _ loop: LoadLoop<IdleDriver>) {
@@ -202,12 +174,41 @@ final class IdleDriver: LoadDriver {
         self.listeners[index].isJoining = true
         let request = ListenerRequest(
             id: WireRequest.firstID,
-            session: TestContent.session(seed: UInt64(self.run), connection: index, number: 0),
+            session: self.session(index),
             kind: .join(
                 ListenerRequest.Join(stream: self.stream, instance: self.instance, client: "cuecast-load")
             )
         )
         loop.sendRequest(request.encoded(), on: connection)
+    }
+
+    private func session(_ index: Int) -> SessionID {
+        TestContent.session(seed: UInt64(self.run), connection: index, number: 0)
+    }
+
+    /// The end of the hold: the sessions leave, so that the gateway need not count them until their leases end.
+    private func leave(in loop: LoadLoop<IdleDriver>) {
+        guard !self.isDone else { return }
+        self.isDone = true
+        self.heldSeconds = Double(LoopTime.now() - self.heldSince) / 1e9
+        self.cpuSeconds = ProcessUsage.cpuSeconds() - self.cpuSeconds
+        for (index, listener) in self.listeners.enumerated() {
+            guard !self.settings.isBare, let connection = listener.requests else { continue }
+            let leave = ListenerRequest(
+                id: WireRequest.firstID,
+                session: self.session(index),
+                kind: .leave(self.stream)
+            )
+            self.leavingCount += 1
+            loop.sendRequest(leave.encoded(), on: connection)
+        }
+        guard self.leavingCount > 0 else { return loop.stop() }
+        loop.schedule(TimerToken(kind: TimerKind.gone), at: .now() + .seconds(2))
+    }
+
+    private func left(in loop: LoadLoop<IdleDriver>) {
+        self.leavingCount -= 1
+        if self.leavingCount == 0 { loop.stop() }
     }
 
     private func up(_ index: Int, in loop: LoadLoop<IdleDriver>) {

@@ -89,7 +89,8 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.slots.reserveCapacity(connectionsMax)
         self.buffer = [UInt8](
             repeating: 0,
-            count: settings.frameBytesMax + ZMTPLimits.frameHeaderBytesMax + settings.readBytesMax
+            count: max(settings.frameBytesMax, ZMTPLimits.commandBytesMax) + ZMTPLimits.frameHeaderBytesMax
+                + settings.readBytesMax
         )
         if settings.handlesSignals {
             let descriptor = System.takeSignals()
@@ -186,11 +187,10 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.isStopped = true
     }
 
-    /// Runs until `stop()`, then closes all connections.
+    /// Runs until `stop()`, then closes all connections: once.
     ///
     /// - Throws: `system` when epoll itself fails.
     package func run() throws(LoadError) {
-        self.isStopped = false
         while !self.isStopped {
             self.now = .now()
             self.fireTimers()

@@ -125,7 +125,8 @@ final class NoticesDriver: LoadDriver {
         let index = Int(connection.tag)
         // A notice that only tells the position is the probe of a bare run, and otherwise the gateway's own rhythm.
         guard let notice = NoticeHead(message), notice.kind != Notice.Kind.head.rawValue else {
-            if !self.subscribers[index].isProven { self.prove(index, connection, in: loop) }
+            let isProof = self.settings.isBare || message.count > 0 && message[0] == NoticeFrame.syncTopic[0]
+            if isProof, !self.subscribers[index].isProven { self.prove(index, connection, in: loop) }
             return
         }
         self.take(notice, message.count, index, in: loop)
@@ -155,6 +156,12 @@ final class NoticesDriver: LoadDriver {
             loop.schedule(timer, at: loop.now + .milliseconds(100))
         default: break
         }
+    }
+
+    /// The rounds until now are the result.
+    func interrupted(in loop: LoadLoop<NoticesDriver>) {
+        if !self.rounds.isEmpty { self.finish() }
+        loop.stop()
     }
 
     private func fail(_ error: LoadError, in loop: LoadLoop<NoticesDriver>) {
@@ -340,10 +347,14 @@ extension NoticesDriver {
         if self.roundNumber < self.settings.rounds {
             self.wait(in: loop)
         } else {
-            self.phase = .done
-            self.cpuSeconds = ProcessUsage.cpuSeconds() - (self.cpuSecondsBefore ?? 0)
+            self.finish()
             loop.stop()
         }
+    }
+
+    private func finish() {
+        self.phase = .done
+        self.cpuSeconds = ProcessUsage.cpuSeconds() - (self.cpuSecondsBefore ?? 0)
     }
 
     /// The latency that this share of those that came did not pass, in microseconds.

@@ -23,7 +23,8 @@ struct RequestBook {
     let pairsPerConnection: Int
     /// How many sessions there are per connection, by turns: the gateway limits the rate of each.
     private let sessionsPerConnection: Int
-    private let seed: UInt64
+    /// The same in each run: runs in a row renew the gateway's leases instead of filling them up.
+    private static let sessionSeed: UInt64 = 0x4C4F_4144
 
     /// What is measured; for acknowledgements one per break and group of advertisements.
     private(set) var measured: [WireRequest]
@@ -35,7 +36,6 @@ struct RequestBook {
 
     init(_ settings: RequestsSettings, run: UInt32) throws(LoadError) {
         self.settings = settings
-        self.seed = UInt64(run) << 32 | 0x4C4F_4144
         self.sessionsPerConnection = max(1, (512 + settings.connections - 1) / settings.connections)
         self.acknowledgementsPerPair = max(1, settings.advertisementsPerBreak / settings.outcomes)
         let seconds = settings.duration.inSeconds + settings.warmUp.inSeconds
@@ -84,7 +84,7 @@ struct RequestBook {
     var needsDeliveries: Bool { self.settings.kind == .acknowledge && !self.settings.isBare }
 
     func session(connection: Int, pair: Int) -> SessionID {
-        TestContent.session(seed: self.seed, connection: connection, number: pair / self.breaks.count)
+        TestContent.session(seed: Self.sessionSeed, connection: connection, number: pair / self.breaks.count)
     }
 
     /// Makes the acknowledgements, once it is known how long a delivery is.
@@ -148,7 +148,7 @@ struct RequestBook {
         self.measured[0]
             .patch(
                 session: TestContent.session(
-                    seed: self.seed,
+                    seed: Self.sessionSeed,
                     connection: connection,
                     number: turn % self.sessionsPerConnection
                 )

@@ -49,7 +49,7 @@ final class RequestsDriver: LoadDriver {
     private var deliveries: [UInt8] = []
 
     private var statuses = StatusCount()
-    private var latencies = LatencyRecorder()
+    private var latencies = RequestLatencyRecorder()
     private var count = 0
     private var lost = 0
     private var deliveriesFetched = 0
@@ -156,8 +156,10 @@ final class RequestsDriver: LoadDriver {
         let index = Int(connection.tag)
         self.askers[index].connection = nil
         self.readyCount -= 1
-        self.lost += 1
-        if self.askers[index].expectedID != 0 { self.waitingCount -= 1 }
+        if self.askers[index].expectedID != 0 {
+            self.lost += 1
+            self.waitingCount -= 1
+        }
         self.askers[index].expectedID = 0
         if self.readyCount == 0 {
             self.fail(.unavailable("\(self.settings.requests): every connection has ended: \(end)"), in: loop)
@@ -183,6 +185,11 @@ final class RequestsDriver: LoadDriver {
             self.fail(.unavailable("\(self.settings.requests) does not answer in time (\(self.phase))"), in: loop)
         default: break
         }
+    }
+
+    /// What was measured until now is the result.
+    func interrupted(in loop: LoadLoop<RequestsDriver>) {
+        if self.phase == .measuring { self.endMeasuring(in: loop) } else { loop.stop() }
     }
 
     private func fail(_ error: LoadError, in loop: LoadLoop<RequestsDriver>) {
@@ -322,7 +329,7 @@ extension RequestsDriver {
         self.seconds = Double(LoopTime.now() - self.began) / 1e9
         self.cpuSeconds = ProcessUsage.cpuSeconds() - self.cpuSeconds
         guard self.waitingCount > 0 else { return loop.stop() }
-        loop.schedule(TimerToken(kind: TimerKind.drain), at: loop.now + .seconds(5))
+        loop.schedule(TimerToken(kind: TimerKind.drain), at: loop.now + min(.seconds(5), self.settings.patience))
     }
 
     /// The next request of a connection, or the end.

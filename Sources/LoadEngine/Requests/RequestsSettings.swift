@@ -69,7 +69,7 @@ package struct RequestsResult: Encodable, Hashable, Sendable {
     package let perSecond: Double
     package let requestBytes: Int
     package let replyBytes: Int
-    package let latency: LatencySummary
+    package let latency: RequestLatency
     package let refused: [String: Int]
     /// Requests without their answer: none came, or one with another id.
     package let lost: Int

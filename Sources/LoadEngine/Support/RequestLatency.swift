@@ -4,7 +4,7 @@
 internal import Histogram
 
 /// Latencies, kept in HdrHistogram's manner: three significant digits, from a nanosecond to a minute.
-struct LatencyRecorder {
+struct RequestLatencyRecorder {
     private static let nanosecondsMax: UInt64 = 60_000_000_000
     private var histogram = Histogram<UInt64>(
         highestTrackableValue: nanosecondsMax,
@@ -16,8 +16,8 @@ struct LatencyRecorder {
         self.histogram.record(min(nanoseconds, Self.nanosecondsMax))
     }
 
-    var summary: LatencySummary {
-        LatencySummary(
+    var summary: RequestLatency {
+        RequestLatency(
             p50: self.percentile(50),
             p90: self.percentile(90),
             p99: self.percentile(99),
@@ -33,7 +33,7 @@ struct LatencyRecorder {
 }
 
 /// Latencies in microseconds.
-package struct LatencySummary: Encodable, Hashable, Sendable {
+package struct RequestLatency: Encodable, Hashable, Sendable {
     package let p50: Double
     package let p90: Double
     package let p99: Double

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The load-test tool against the real binary: what it counts is what the gateway has in its books."""
+import json, os, signal, subprocess, unittest
+
+from harness import BINARY, PATIENCE, Gateway, until
+
+LOAD_BINARY = os.environ.get("CUECAST_LOAD_BIN", os.path.join(os.path.dirname(BINARY), "cuecast-load"))
+
+
+def load(*arguments, code=0):
+    """Runs the tool, insists on its exit code, and gives what it printed."""
+    done = subprocess.run([LOAD_BINARY, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout if code == 0 else done.stderr
+
+
+class LoadTool(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway("--set", "listeners.requestsPerSecondMax=0")
+        self.addCleanup(self.gateway.close)
+
+    def at(self, *names):
+        return [flag for name in names for flag in ("--" + name, self.gateway.addresses[name])]
+
+    def test_acknowledgements_that_were_answered_are_in_the_books_once(self):
+        result = json.loads(load("requests", *self.at("requests", "broadcast"), "--kind", "acknowledge", "--connections",
+                                 "20", "--duration", "500ms", "--warmup", "0s", "--expect", "4000", "--json"))
+        self.assertEqual((result["lost"], result["refused"]), (0, {}))
+        self.assertGreater(result["count"], 0)
+
+        def books():
+            report = self.gateway.get("/v1/reports")
+            return report if all(lane["offset"] == lane.get("head") for lane in report["lanes"].values()) else None
+        report = until("the ledger has read the log", books)
+        self.assertTrue(report["balanced"])
+        counts = [ad["counts"] for each in report["breaks"] for ad in each["ads"]]
+        # Those that were under way at the end were answered too, at most one for each connection.
+        played = sum(each["played"] for each in counts)
+        self.assertGreaterEqual(played, 3 * result["count"])
+        self.assertLessEqual(played, 3 * (result["count"] + 20))
+        self.assertEqual(sum(each.get("repeats", 0) for each in counts), 0)
+
+    def test_notices_reach_every_subscriber(self):
+        result = json.loads(load("notices", *self.at("notices", "broadcast"), "--connections", "50", "--pattern", "burst",
+                                 "--burst", "100", "--count", "2", "--json"))
+        self.assertEqual([each["received"] for each in result["rounds"]], [5_000, 5_000])
+        self.assertEqual((result["lost"], result["repeated"], result["out_of_order"]), (0, 0, 0))
+
+    def test_idle_listeners_are_up_until_a_signal(self):
+        process = subprocess.Popen([LOAD_BINARY, "idle", *self.at("notices", "requests"), "--connections", "30", "--hold",
+                                    "1m", "--json"], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(json.loads(process.stdout.readline()), {"ready": 30})
+        process.send_signal(signal.SIGINT)
+        result = json.loads(process.stdout.read())
+        process.stdout.close()
+        self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertEqual(result["ended"], 0)
+
+    def test_exit_codes_and_sentences(self):
+        self.gateway.stop()
+        self.assertIn("nobody listens", load("requests", *self.at("requests"), "--kind", "time", code=69))
+        self.assertIn("--broadcast", load("requests", *self.at("requests"), "--kind", "batch", code=64))
+        self.assertIn("tcp://HOST:PORT", load("requests", "--requests", "here", "--kind", "time", code=64))
+        self.assertIn("--broadcast", load("notices", *self.at("notices"), code=64))
+        self.assertIn("do not fit", load("idle", *self.at("notices"), "--connections", "900000", code=64))

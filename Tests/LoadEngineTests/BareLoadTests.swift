@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayTestKit
+import LoadEngine
+import Synchronization
+import Testing
+import ZeroMQ
+
+/// The measurements against bare libzmq sockets, some of which lose, repeat and reorder: what is wrong must be counted.
+@Suite(.timeLimit(.minutes(3)))
+struct BareLoadTests {
+    /// What the thread of a peer and its test share.
+    private final class Peer: Sendable {
+        let isDone = Atomic(false)
+        let endpoints = Mutex<[String]?>(nil)
+    }
+
+    /// Runs a peer of two libzmq sockets on a thread, until the body is done.
+    private func withPeer<Result: Sendable>(
+        _ kinds: (SocketKind, SocketKind),
+        _ pass: @escaping @Sendable (borrowing Socket, borrowing Socket) throws -> Void,
+        _ body: @escaping @Sendable ([String]) throws -> Result
+    ) async throws -> Result {
+        let peer = Peer()
+        async let passes: Void = onThread {
+            let context = try Context()
+            let first = try Socket(kinds.0, in: context)
+            let second = try Socket(kinds.1, in: context)
+            try first.set(.sendHighWaterMark, to: 0)
+            try second.set(.sendHighWaterMark, to: 0)
+            let endpoints = [try first.bind("tcp://127.0.0.1:*"), try second.bind("tcp://127.0.0.1:*")]
+            peer.endpoints.withLock { $0 = endpoints }
+            while !peer.isDone.load(ordering: .acquiring) {
+                _ = try first.waitUntilReadable(for: .milliseconds(1))
+                try pass(first, second)
+            }
+        }
+        defer { peer.isDone.store(true, ordering: .releasing) }
+        try await until("the peer is up") { peer.endpoints.withLock { $0 } != nil }
+        let endpoints = peer.endpoints.withLock { $0 } ?? []
+        let result = try await onThread { try body(endpoints) }
+        peer.isDone.store(true, ordering: .releasing)
+        try await passes
+        return result
+    }
+
+    /// Counts what comes to a peer.
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+        let held = Mutex<[UInt8]?>(nil)
+
+        func next() -> Int { self.count.add(1, ordering: .relaxed).newValue }
+    }
+
+    /// Answers every request with `reply`.
+    private func measure(
+        _ kind: RequestKind,
+        _ reply: @escaping @Sendable (Int) -> [UInt8]?
+    ) async throws -> RequestsResult {
+        let counter = Counter()
+        return try await self.withPeer((.router, .pair)) { router, _ in
+            var frames = FrameBuffer(framesMax: 4)
+            while try router.receive(into: &frames) == .message {
+                guard let body = reply(counter.next()) else { continue }
+                _ = try router.send(frames.bytes(at: 0), more: true)
+                _ = try router.send([], more: true)
+                _ = try router.send(body)
+            }
+        } _: { endpoints in
+            var settings = RequestsSettings(
+                requests: try Endpoint(endpoints[0]),
+                broadcast: nil,
+                kind: kind,
+                connections: 4
+            )
+            settings.isBare = true
+            settings.warmUp = .milliseconds(20)
+            settings.duration = .milliseconds(200)
+            settings.patience = .seconds(3)
+            return try measureRequests(settings)
+        }
+    }
+
+    @Test(arguments: RequestKind.allCases)
+    func `a bare peer is asked with the same bytes`(kind: RequestKind) async throws {
+        let result = try await self.measure(kind) { _ in [UInt8](repeating: 1, count: 21) }
+        #expect(result.count > 0 && result.lost == 0 && result.refused == [:])
+        #expect(result.replyBytes == 21)
+        #expect(result.requestBytes == result.exchange.request.count)
+        #expect(result.requestBytes > 20)
+    }
+
+    @Test func `replies of another length count as lost`() async throws {
+        let result = try await self.measure(.time) { [UInt8](repeating: 1, count: $0 % 10 == 0 ? 4 : 5) }
+        #expect(result.lost > 0)
+        #expect(result.count > result.lost)
+    }
+
+    @Test func `requests that are never answered count as lost`() async throws {
+        // Each of the four connections gets no further than its unanswered one.
+        let result = try await self.measure(.time) { $0 <= 40 ? [1] : nil }
+        #expect(result.lost == 4)
+    }
+
+    /// Sends on what comes, as `spoil` makes it.
+    private func measure(
+        _ pattern: NoticePattern,
+        connections: Int = 10,
+        _ spoil: @escaping @Sendable (Int) -> Fate
+    ) async throws -> NoticesResult {
+        let counter = Counter()
+        return try await self.withPeer((.router, .xpub)) { router, publisher in
+            var frames = FrameBuffer(framesMax: 4)
+            while try publisher.receive() != nil {}
+            while try router.receive(into: &frames) == .message {
+                let notice = frames.bytes(at: 2)
+                // Probes go through as they are: they only tell the position.
+                guard let head = NoticeHead(notice.span), head.kind != 5 else {
+                    _ = try publisher.send(notice)
+                    continue
+                }
+                switch spoil(counter.next()) {
+                case .sent: _ = try publisher.send(notice)
+                case .dropped: break
+                case .twice:
+                    _ = try publisher.send(notice)
+                    _ = try publisher.send(notice)
+                case .afterTheNext:
+                    counter.held.withLock { $0 = notice }
+                    continue
+                }
+                if let late = counter.held.withLock({ $0.take() }) { _ = try publisher.send(late) }
+            }
+        } _: { endpoints in
+            var settings = NoticesSettings(
+                notices: try Endpoint(endpoints[1]),
+                publisher: .forwarder(try Endpoint(endpoints[0])),
+                connections: connections,
+                pattern: pattern,
+                silence: .milliseconds(20)
+            )
+            settings.rounds = 3
+            settings.burst = 50
+            settings.patience = .seconds(2)
+            return try measureNotices(settings)
+        }
+    }
+
+    enum Fate: Sendable {
+        case sent
+        case dropped
+        case twice
+        case afterTheNext
+    }
+
+    @Test func `single notices through a bare forwarder all arrive`() async throws {
+        let result = try await self.measure(.single) { _ in .sent }
+        #expect(result.lost == 0 && result.repeated == 0 && result.outOfOrder == 0)
+        #expect(result.rounds.map(\.received) == [10, 10, 10])
+        for round in result.rounds {
+            let median = try #require(round.medianMicroseconds)
+            let last = try #require(round.lastMicroseconds)
+            #expect(median > 0 && last >= median)
+        }
+    }
+
+    @Test func `a lost notice is counted for every subscriber`() async throws {
+        // Of the three bursts with a break before each, one notice in the first.
+        let result = try await self.measure(.burst) { $0 == 20 ? .dropped : .sent }
+        #expect(result.lost == 10)
+        #expect(result.repeated == 0 && result.outOfOrder == 0)
+        #expect(result.rounds.map(\.received) == [490, 500, 500])
+    }
+
+    @Test func `a lost last notice is counted too`() async throws {
+        let result = try await self.measure(.single) { $0 == 3 ? .dropped : .sent }
+        #expect(result.lost == 10)
+        #expect(result.rounds.map(\.received) == [10, 10, 0])
+    }
+
+    @Test func `repeated notices, and notices out of order, are counted`() async throws {
+        let repeated = try await self.measure(.burst) { $0 == 20 ? .twice : .sent }
+        #expect(repeated.repeated == 10 && repeated.lost == 0 && repeated.outOfOrder == 0)
+        // The later one comes first: a gap, and then one that is behind.
+        let reordered = try await self.measure(.burst) { $0 == 20 ? .afterTheNext : .sent }
+        #expect(reordered.outOfOrder == 10)
+    }
+
+    @Test func `nobody there is said`() async throws {
+        let context = try Context()
+        let socket = try Socket(.router, in: context)
+        let endpoint = try Endpoint(try socket.bind("tcp://127.0.0.1:*"))
+        socket.close()
+        let error = try await onThread {
+            #expect(throws: LoadError.self) {
+                var settings = RequestsSettings(requests: endpoint, broadcast: nil, kind: .time, connections: 1)
+                settings.patience = .seconds(2)
+                _ = try measureRequests(settings)
+            }
+        }
+        guard case .unavailable = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+    }
+}
