@@ -166,7 +166,10 @@ final class WorkerCrew: Sendable {
     /// Takes in what one process says, until it ends.
     private func read(_ handle: FileHandle, of number: Int) {
         var rest = Data()
-        while let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty {
+        while true {
+            // What is there, and not until a buffer is full; nothing is the end.
+            let part = handle.availableData
+            guard !part.isEmpty else { break }
             rest += part
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = rest[rest.startIndex..<end]

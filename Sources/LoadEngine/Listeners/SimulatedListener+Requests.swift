@@ -25,7 +25,7 @@ extension SimulatedListener {
         }
         guard self.work[best].due <= now else { return [] }
         let kind: Request = self.work[best].state == .fetch ? .batch : .acknowledge
-        if self.work[best].isTimed, self.work[best].failures == 0 {
+        if self.work[best].isTimed, self.work[best].failures == 0, !self.isUnmeasured {
             let due = self.work[best].due
             world.statistics.lag.record(intended: due, began: due, ended: now)
         }

@@ -28,14 +28,17 @@ extension RunDriver {
 
     private func publication(_ number: Int, first: Microseconds, now: Microseconds) -> Publication? {
         let stream = self.plan.stream(of: number)
-        guard let id = try? self.plan.id(of: number), let index = self.world.streams[stream].index(of: id) else {
-            return nil
-        }
+        let planned = first + self.plan.planned(number)
+        let start = self.world.clock.isKnown ? self.world.clock.gateway(planned) : nil
+        guard let request = try? self.plan.publication(number, at: start),
+            let index = self.world.streams[stream].index(of: request.key.id)
+        else { return nil }
         return Publication(
             number: number,
             stream: stream,
             breakIndex: index,
-            planned: first + self.plan.planned(number),
+            planned: planned,
+            request: request,
             sent: now
         )
     }
@@ -68,9 +71,8 @@ extension RunDriver {
         publication.tries += 1
         self.lastPublicationID += 1
         self.publications[self.lastPublicationID] = publication
-        guard let request = try? self.plan.publication(publication.number) else { return }
         loop.sendRequest(
-            BroadcastRequest(id: self.lastPublicationID, kind: .publish(request)).encoded(),
+            BroadcastRequest(id: self.lastPublicationID, kind: .publish(publication.request)).encoded(),
             on: broadcaster
         )
     }

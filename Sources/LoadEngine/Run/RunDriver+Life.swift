@@ -24,6 +24,8 @@ extension RunDriver {
     static let quietBeforeEnd: Microseconds = 1_500_000
     /// Before the first break.
     static let pauseAfterJoining: Microseconds = 500_000
+    /// How long it is tried while nobody listens.
+    static let refusedMax: Microseconds = 3_000_000
     /// How long leaving may take.
     static let leavingMax: Microseconds = 3_000_000
 
@@ -92,8 +94,10 @@ extension RunDriver {
         if self.joinedOnce == self.listeners.count, let first = self.hooks.beginning?() {
             return self.begin(at: first, in: loop)
         }
-        guard self.joinedOnce < self.listeners.count, now > self.progressed + self.settings.patience else { return }
         let counts = self.world.statistics.counts
+        let isRefused = counts.connected == 0 && self.lastEnd == .refused
+        let patience = isRefused ? min(Self.refusedMax, self.settings.patience) : self.settings.patience
+        guard self.joinedOnce < self.listeners.count, now > self.progressed + patience else { return }
         guard counts.joined > 0 else {
             let reason = self.lastEnd.map { ": \($0)" } ?? ""
             let where_ = counts.connected == 0 ? "makes no connection" : "lets nobody join"
@@ -109,7 +113,10 @@ extension RunDriver {
 
     private func isTimeUp(_ now: Microseconds) -> Bool {
         guard let first = self.firstPublication else { return false }
-        if let runFor = self.settings.runFor, now >= first + runFor { return true }
+        if let runFor = self.settings.runFor {
+            if now >= first + runFor { return true }
+            if self.settings.breaks == nil { return false }
+        }
         if self.settings.follows {
             guard let breaks = self.settings.breaks else { return false }
             return self.world.streams.allSatisfy { stream in stream.breaks.count { $0.tally.notices > 0 } >= breaks }

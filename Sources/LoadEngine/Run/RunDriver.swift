@@ -93,6 +93,8 @@ final class RunDriver: LoadDriver {
         let stream: Int
         let breakIndex: Int
         let planned: Microseconds
+        /// The same each time: the gateway compares repeats as they are sent.
+        let request: BroadcastRequest.Publish
         var sent: Microseconds
         var tries = 0
     }

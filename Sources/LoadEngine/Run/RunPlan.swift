@@ -75,11 +75,21 @@ struct RunPlan {
         return list
     }
 
-    /// The request that publishes a break.
-    func publication(_ number: Int) throws(LoadError) -> BroadcastRequest.Publish {
-        BroadcastRequest.Publish(
+    /// The request that publishes a break; where it has lead, its start is said by the gateway's clock, so that one that
+    /// is published late does not run into the next.
+    func publication(_ number: Int, at planned: Timestamp?) throws(LoadError) -> BroadcastRequest.Publish {
+        let lead = Duration.microseconds(self.settings.lead)
+        let start: BreakStart
+        if self.settings.lead == 0 {
+            start = .now
+        } else if let planned {
+            start = .at(planned + lead)
+        } else {
+            start = .after(lead)
+        }
+        return BroadcastRequest.Publish(
             key: BreakKey(stream: self.streams[self.stream(of: number)], id: try self.id(of: number)),
-            start: .after(.microseconds(self.settings.lead)),
+            start: start,
             duration: .microseconds(self.settings.duration),
             advertisements: try self.advertisements(of: number)
         )
