@@ -4,13 +4,14 @@
 import ArgumentParser
 
 @main
-struct CuecastLoad: ParsableCommand {
+struct CuecastLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cuecast-load",
         abstract: "Put a gateway under load, and check all that it sends.",
         discussion: """
             Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 nobody answers.
             """,
-        subcommands: [Requests.self, Notices.self, Idle.self]
+        subcommands: [Run.self, Requests.self, Notices.self, Idle.self, Worker.self],
+        defaultSubcommand: Run.self
     )
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+
 /// The source of jitter: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
 ///
 /// It takes a seed, so that a test can repeat what it saw.

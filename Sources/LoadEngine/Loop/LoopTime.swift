@@ -32,6 +32,12 @@ package struct LoopTime: Hashable, Sendable, Comparable {
     }
 }
 
+/// What the process may use.
+package enum ProcessLimits {
+    /// The most descriptors that this process may have open, once it has asked for all that it may have.
+    package static var descriptorsMax: Int { System.raiseDescriptorLimit().limit }
+}
+
 /// What the process has used.
 package enum ProcessUsage {
     /// User and system time of this process, in seconds.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import LoadEngine
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Compares what the gateway's books say of our breaks with what was sent.
+struct BookCheck {
+    let address: String
+    /// Whether somebody named the address: then it must answer.
+    let isAskedFor: Bool
+
+    /// How long the gateway may take until its books have all of it.
+    private static let patience: Duration = .seconds(20)
+
+    /// As much of `GET /v1/reports/STREAM/BREAK` as is compared.
+    private struct Document: Decodable {
+        struct Counts: Decodable {
+            var delivered: Int
+            var played: Int
+            var ignored: Int
+            var failed: Int
+            var contradictions: Int
+        }
+
+        struct Break: Decodable {
+            var total: Counts
+        }
+
+        struct Progress: Decodable {
+            var offset: UInt64
+            var head: UInt64?
+        }
+
+        var breaks: [Break]
+        var balanced: Bool
+        var lanes: [String: Progress]
+
+        /// Whether the ledger has read all that the log has.
+        var isCurrent: Bool { self.lanes.values.allSatisfy { $0.offset >= $0.head ?? 0 } }
+    }
+
+    private enum Trouble: Error {
+        case unreachable
+        case unreadable
+    }
+
+    /// Adds a finding for every number that differs.
+    func compare(_ outcome: inout RunOutcome) async -> LoadReport.Books {
+        guard self.address != "none" else {
+            return .init(state: .notCompared, breaks: 0, sentence: "The gateway's books were not compared.")
+        }
+        let ours = outcome.breaks.filter { $0.isOurs && $0.tally.delivered > 0 }
+        guard !ours.isEmpty else {
+            return .init(state: .notCompared, breaks: 0, sentence: "There was no break of this run to compare.")
+        }
+        var different = 0
+        do {
+            for each in ours {
+                let found = try await self.counts(of: each)
+                let tally = each.tally
+                let pairs = [
+                    ("delivered", tally.delivered, found?.delivered), ("played", tally.played, found?.played),
+                    ("ignored", tally.ignored, found?.ignored), ("failed", tally.failed, found?.failed),
+                    ("contradictions", 0, found?.contradictions),
+                ]
+                for (name, sent, found) in pairs where sent != found {
+                    different += 1
+                    outcome.statistics.findings.add(
+                        .booksDiffer,
+                        "\(name) of \(each.stream)/\(each.id): sent \(sent), the books say \(found.map { "\($0)" } ?? "nothing")"
+                    )
+                }
+            }
+        } catch {
+            if self.isAskedFor {
+                outcome.statistics.findings.add(.booksDiffer, "\(self.address) gives no report that can be read")
+            }
+            return .init(
+                state: .notCompared,
+                breaks: 0,
+                sentence: "The gateway's books were not compared: \(self.address) does not answer with a report."
+            )
+        }
+        guard different == 0 else {
+            let sentence = "The gateway's books differ from what was sent, in \(different) numbers."
+            return .init(state: .different, breaks: ours.count, sentence: sentence)
+        }
+        let breaks = ours.count == 1 ? "the break" : "all \(ours.count) breaks"
+        return .init(
+            state: .equal,
+            breaks: ours.count,
+            sentence: "The gateway's books say the same of \(breaks): delivered, played, ignored, failed."
+        )
+    }
+
+    /// The books' counts of one break, once they are up to date; `nil` where they have none.
+    private func counts(of each: RunOutcome.Break) async throws -> Document.Counts? {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let document = try await self.document(of: each)
+            if let document, document.isCurrent || ContinuousClock.now > deadline {
+                return document.breaks.first?.total
+            }
+            if ContinuousClock.now > deadline { return nil }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func document(of each: RunOutcome.Break) async throws -> Document? {
+        let base = self.address.hasPrefix("http://") ? self.address : "http://\(self.address)"
+        guard let url = URL(string: "\(base)/v1/reports/\(each.stream)/\(each.id)") else { throw Trouble.unreachable }
+        let (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 5))
+        switch (response as? HTTPURLResponse)?.statusCode {
+        case 200:
+            guard let document = try? JSONDecoder().decode(Document.self, from: data) else { throw Trouble.unreadable }
+            return document
+        case 404: return nil
+        default: throw Trouble.unreadable
+        }
+    }
+}

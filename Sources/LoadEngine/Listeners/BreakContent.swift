@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// A checksum of an advertisement's bytes: it finds what was damaged or mixed up, and protects against nobody.
+package enum ContentChecksum {
+    /// Of part of some bytes, eight at a time.
+    package static func of(_ range: Range<Int>, in bytes: Span<UInt8>) -> UInt64 {
+        guard range.lowerBound >= 0, range.upperBound <= bytes.count else { return 0 }
+        var state = 0x9E37_79B9_7F4A_7C15 ^ UInt64(range.count)
+        var offset = range.lowerBound
+        while offset + 8 <= range.upperBound {
+            // Any eight bytes are a number, and they lie within the bytes by the condition above.
+            let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            state = Self.folded(state ^ word)
+            offset += 8
+        }
+        var rest: UInt64 = 1
+        while offset < range.upperBound {
+            rest = rest << 8 | UInt64(bytes[offset])
+            offset += 1
+        }
+        return Self.folded(state ^ rest)
+    }
+
+    /// Both halves of a product by an odd constant, so that every bit moves every other.
+    private static func folded(_ value: UInt64) -> UInt64 {
+        let product = (value ^ value >> 32).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
+        return product.high ^ product.low
+    }
+}
+
+/// What a listener needs to know of one advertisement.
+package struct AdvertisementFacts: Hashable, Sendable {
+    /// Its key as bytes of the wire.
+    package let id: [UInt8]
+    package let durationMilliseconds: UInt32
+    /// Of its bytes in a batch.
+    package let checksum: UInt64
+}
+
+extension AdvertisementFacts {
+    /// Reads the message `Advertisement`; `nil` where it is none.
+    init?(_ range: Range<Int>, in frame: Span<UInt8>) {
+        var cursor = FieldCursor(range)
+        var id: [UInt8] = []
+        var duration: UInt32 = 0
+        while let field = cursor.next(in: frame) {
+            if field.number == 1 { id = field.bytes.map { frame[$0] } }
+            if field.number == 5 { duration = UInt32(truncatingIfNeeded: field.value) }
+        }
+        guard !cursor.isMalformed, !id.isEmpty, id.count <= WireLimits.advertisementIDBytesMax else { return nil }
+        self.init(id: id, durationMilliseconds: duration, checksum: ContentChecksum.of(range, in: frame))
+    }
+
+    /// What listeners must find in the batches of a break with this content.
+    package static func expected(of advertisements: [AdvertisementContent]) -> [AdvertisementFacts] {
+        let bytes = EncodedAdvertisements(advertisements).bytes
+        var cursor = FieldCursor(0..<bytes.count)
+        var facts: [AdvertisementFacts] = []
+        while let field = cursor.next(in: bytes.span) {
+            if let each = AdvertisementFacts(field.bytes, in: bytes.span) { facts.append(each) }
+        }
+        return facts
+    }
+}
+
+/// What the bytes of a batch are like.
+package enum ContentVerdict: Hashable, Sendable {
+    case right
+    /// The number of advertisements is not what the break has.
+    case wrongCount(expected: Int, found: Int)
+    /// The advertisement with this ordinal is another one or damaged.
+    case wrongAdvertisement(ordinal: Int)
+    case malformed
+}
+
+/// The content of one break: as it was published, or as its first batch showed it.
+package struct BreakContent: Sendable {
+    /// By ordinal; `nil` where nobody has seen that one yet.
+    package private(set) var advertisements: [AdvertisementFacts?]
+
+    /// A break of ours.
+    package init(published: [AdvertisementFacts]) {
+        self.advertisements = published
+    }
+
+    /// A break of somebody else.
+    ///
+    /// - Parameter count: how many advertisements its notice tells of.
+    package init(announced count: Int) {
+        self.advertisements = Array(repeating: nil, count: min(max(count, 0), WireLimits.advertisementsPerBreakMax))
+    }
+
+    /// Compares a batch with what is known, and keeps what was not known yet.
+    package mutating func verify(
+        _ batch: ScannedBatch,
+        _ range: Range<Int>,
+        in frame: Span<UInt8>
+    ) -> ContentVerdict {
+        let found = batch.skipped + batch.advertisementCount
+        guard found == self.advertisements.count, batch.advertisementCount > 0 else {
+            return .wrongCount(expected: self.advertisements.count, found: found)
+        }
+        var cursor = FieldCursor(range)
+        var ordinal = batch.skipped
+        while let field = cursor.next(in: frame) {
+            guard field.number == 7 else { continue }
+            if let known = self.advertisements[ordinal] {
+                guard known.checksum == ContentChecksum.of(field.bytes, in: frame) else {
+                    return .wrongAdvertisement(ordinal: ordinal)
+                }
+            } else {
+                guard let facts = AdvertisementFacts(field.bytes, in: frame) else { return .malformed }
+                self.advertisements[ordinal] = facts
+            }
+            ordinal += 1
+        }
+        return cursor.isMalformed ? .malformed : .right
+    }
+}

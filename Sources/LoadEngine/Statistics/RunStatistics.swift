@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Everything that a run counts and measures; processes' statistics are merged.
+package struct RunStatistics: Codable, Sendable {
+    /// Numbers of things that happened.
+    package struct Counts: Codable, Hashable, Sendable {
+        /// Both connections of a listener were there.
+        package var connected = 0
+        package var connectionsLost = 0
+        package var joined = 0
+        package var rejoined = 0
+        /// Sessions that left, as churn has it.
+        package var left = 0
+        package var notices = 0
+        package var heads = 0
+        /// Notices that came with the answer to a join.
+        package var noticesRecovered = 0
+        /// Notices that a listener missed while it had stopped reading, and knows of.
+        package var noticesMissedWhileStalled = 0
+        package var batches = 0
+        package var batchBytes = 0
+        package var acknowledgements = 0
+        package var outcomes = 0
+        /// Breaks that this run published.
+        package var published = 0
+        package var timeouts = 0
+        package var retries = 0
+        package var stalls = 0
+
+        enum CodingKeys: String, CodingKey {
+            case connected
+            case connectionsLost = "connections_lost"
+            case joined
+            case rejoined
+            case left
+            case notices
+            case heads
+            case noticesRecovered = "notices_recovered"
+            case noticesMissedWhileStalled = "notices_missed_while_stalled"
+            case batches
+            case batchBytes = "batch_bytes"
+            case acknowledgements
+            case outcomes
+            case published
+            case timeouts
+            case retries
+            case stalls
+        }
+
+        package init() {}
+
+        mutating func add(_ other: Counts) {
+            self.connected += other.connected
+            self.connectionsLost += other.connectionsLost
+            self.joined += other.joined
+            self.rejoined += other.rejoined
+            self.left += other.left
+            self.notices += other.notices
+            self.heads += other.heads
+            self.noticesRecovered += other.noticesRecovered
+            self.noticesMissedWhileStalled += other.noticesMissedWhileStalled
+            self.batches += other.batches
+            self.batchBytes += other.batchBytes
+            self.acknowledgements += other.acknowledgements
+            self.outcomes += other.outcomes
+            self.published += other.published
+            self.timeouts += other.timeouts
+            self.retries += other.retries
+            self.stalls += other.stalls
+        }
+    }
+
+    /// What happened in one second of the run.
+    package struct Second: Codable, Hashable, Sendable {
+        package var joins = 0
+        package var notices = 0
+        package var batches = 0
+        package var acknowledgements = 0
+
+        package init() {}
+    }
+
+    /// The longest run of which every second is kept; later ones count in the last.
+    package static let secondsMax = 86_400
+
+    package var connect = LatencyRecord()
+    package var join = LatencyRecord()
+    package var notice = LatencyRecord()
+    package var batch = LatencyRecord()
+    package var acknowledge = LatencyRecord()
+    package var publish = LatencyRecord()
+    /// How late the tool itself was with what it had planned: it must stay far below what is measured.
+    package var lag = LatencyRecord()
+    package var counts = Counts()
+    package var findings = Findings()
+    /// Refusals by the status's name.
+    package var refusals: [String: Int] = [:]
+    /// From `began` on.
+    package var seconds: [Second] = []
+    package var began: Microseconds = 0
+    /// When the last listener of the first wave had joined.
+    package var allJoined: Microseconds?
+
+    package init(began: Microseconds = 0) {
+        self.began = began
+    }
+
+    /// The second of the run that an instant is in.
+    package mutating func second(_ now: Microseconds, _ change: (inout Second) -> Void) {
+        let index = Int(min(max(0, now - self.began) / 1_000_000, Microseconds(Self.secondsMax - 1)))
+        while self.seconds.count <= index { self.seconds.append(Second()) }
+        change(&self.seconds[index])
+    }
+
+    package mutating func merge(_ other: RunStatistics) {
+        self.connect.merge(other.connect)
+        self.join.merge(other.join)
+        self.notice.merge(other.notice)
+        self.batch.merge(other.batch)
+        self.acknowledge.merge(other.acknowledge)
+        self.publish.merge(other.publish)
+        self.lag.merge(other.lag)
+        self.counts.add(other.counts)
+        self.findings.merge(other.findings)
+        self.refusals.merge(other.refusals, uniquingKeysWith: +)
+        // Processes begin at slightly different instants: their seconds are moved to the earliest one's.
+        let began = self.began == 0 ? other.began : min(self.began, other.began)
+        self.seconds = Self.sum(Self.moved(self, to: began), Self.moved(other, to: began))
+        self.began = began
+        if let joined = other.allJoined { self.allJoined = max(self.allJoined ?? joined, joined) }
+    }
+
+    private static func moved(_ statistics: RunStatistics, to began: Microseconds) -> [Second] {
+        let late = Int(max(0, statistics.began - began) / 1_000_000)
+        return statistics.seconds.isEmpty ? [] : Array(repeating: Second(), count: late) + statistics.seconds
+    }
+
+    private static func sum(_ left: [Second], _ right: [Second]) -> [Second] {
+        var sum = left
+        while sum.count < right.count { sum.append(Second()) }
+        for (index, each) in right.enumerated() {
+            sum[index].joins += each.joins
+            sum[index].notices += each.notices
+            sum[index].batches += each.batches
+            sum[index].acknowledgements += each.acknowledgements
+        }
+        return sum
+    }
+}

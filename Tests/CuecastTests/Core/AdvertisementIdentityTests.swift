@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Testing
+
+@testable import Cuecast
+
+@Suite(.timeLimit(.minutes(1)))
+struct AdvertisementIdentityTests {
+    @Test func `an advertisement's id is the same in every release`() {
+        // Apps keep it.
+        #expect(advertisement("spot-1").id == 6_847_109_315_337_020_634)
+    }
+}

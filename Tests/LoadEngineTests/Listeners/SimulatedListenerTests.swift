@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Histogram
+import LoadEngine
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SimulatedListenerTests {
+    @Test func `it subscribes, proves it, and only then joins`() throws {
+        var stage = try Stage()
+        #expect(stage.listener.phase == .idle)
+        stage.open()
+        #expect(stage.pending == .connect)
+        stage.connect()
+        #expect(stage.pending == [.subscribe, .subscribeSync])
+        #expect(stage.listener.phase == .proving)
+        stage.pending = []
+        stage.now += 20_000
+        stage.notice(stage.gateway.tick)
+        #expect(stage.pending == [.unsubscribeSync, .send])
+        guard case .join(let join) = try stage.kind() else {
+            Issue.record("not a join")
+            return
+        }
+        #expect(join.instance == stage.gateway.instance)
+        #expect(join.last == nil)
+        #expect(join.stream == stage.gateway.stream)
+        #expect(stage.listener.phase == .joining)
+    }
+
+    @Test func `once joined it follows, and the latencies count from when each thing was meant to happen`() throws {
+        var stage = try Stage()
+        try stage.join()
+        #expect(stage.listener.last == stage.gateway.head)
+        #expect(stage.counts.joined == 1)
+        #expect(stage.world.statistics.connect.intended.max == 300)
+        // From both connections to the answer: the tick after 20 ms and the reply after 0.2 ms.
+        #expect(stage.world.statistics.join.intended.max == 20_207, "20,200 in the histogram's resolution")
+        #expect(stage.world.statistics.join.service.max == 200)
+        #expect(stage.listener.isSettled(in: stage.world))
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `it asks at its slot, checks the batch, and acknowledges every advertisement`() throws {
+        var stage = try Stage()
+        try stage.join()
+        let announced = stage.now
+        let frame = try stage.announce("noon")
+        stage.notice(frame)
+        #expect(stage.pending == [], "its slot is not now")
+        let slot = RequestSlot.instant(
+            in: RequestWindow(
+                from: stage.gateway.time(announced),
+                by: stage.gateway.time(announced + 1_000_000)
+            ),
+            session: stage.listener.session,
+            break: try BreakID("noon")
+        )
+        // The clocks are known to within half the time of a request: the model's offset is as good as that.
+        let planned = stage.world.clock.local(slot)
+        #expect(abs(planned - (slot.microseconds - ValueGateway.start)) <= stage.world.clock.bound)
+        #expect(stage.listener.deadline == planned)
+        stage.now = planned - 1
+        stage.wake()
+        #expect(stage.pending == [])
+        stage.now = planned + 70
+        stage.wake()
+        let request = try stage.request()
+        stage.now += 500
+        stage.reply(try stage.gateway.answer(request, now: stage.now - 100))
+        #expect(stage.world.statistics.batch.intended.max == 570)
+        #expect(stage.world.statistics.batch.service.max == 500)
+        #expect(stage.world.statistics.lag.intended.max == 70)
+        #expect(stage.pending == .send, "it acknowledges at once")
+        try stage.exchange()
+        let tally = stage.world.streams[0].breaks[0].tally
+        #expect(tally.notices == 1 && tally.batches == 1 && tally.batchesBeforeStart == 1)
+        #expect(tally.delivered == 3 && tally.acknowledged == 3)
+        #expect(stage.gateway.outcomes.count == 3 && stage.gateway.delivered.count == 3)
+        #expect(stage.gateway.outcomes.values.count { $0 == .played } == tally.played)
+        #expect(stage.listener.isSettled(in: stage.world))
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `in a storm it asks at once`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        guard case .getBatch(let get) = try stage.kind() else {
+            Issue.record("no request")
+            return
+        }
+        #expect(get.key.id == (try BreakID("noon")))
+    }
+
+    @Test func `at a speed it acknowledges when everything would have been played`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 10)
+        try stage.join()
+        let start = stage.now + 8_000_000
+        stage.notice(try stage.announce("noon"))
+        try stage.exchange()
+        #expect(stage.listener.hasWork)
+        // Three times ten seconds, ten times as fast, from the start on.
+        #expect(
+            abs(stage.listener.deadline - (start + 3_000_000)) <= stage.world.clock.bound
+                || stage.listener.deadline < start
+        )
+        while stage.listener.hasWork {
+            try stage.wakeAtDeadline()
+            if stage.pending.contains(.disconnect) { break }
+            try stage.exchange()
+            stage.notice(stage.gateway.headFrame(now: stage.now))
+        }
+        #expect(stage.gateway.outcomes.count == 3)
+        #expect(abs(stage.now - (start + 3_000_000)) < 1_000)
+    }
+
+    @Test func `an update of a break that it has needs no other batch, a cancelled one none at all`() throws {
+        var stage = try Stage()
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        try stage.wakeAtDeadline()
+        try stage.exchange()
+        try stage.change("noon", .updated)
+        #expect(stage.pending == [] && !stage.listener.hasWork)
+        stage.notice(try stage.announce("one"))
+        #expect(stage.listener.hasWork)
+        try stage.change("one", .cancelled)
+        #expect(!stage.listener.hasWork)
+        #expect(stage.gateway.delivered.count == 3)
+    }
+
+    @Test func `what was cancelled after its batch had come counts as ignored`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 1)
+        try stage.join()
+        stage.notice(try stage.announce("noon", count: 20))
+        try stage.exchange()
+        try stage.change("noon", .cancelled)
+        stage.pending.formUnion(stage.listener.leave(now: stage.now, in: &stage.world))
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 20)
+        #expect(stage.gateway.outcomes.values.allSatisfy { $0 == .ignored })
+        #expect(stage.world.streams[0].breaks[0].tally.ignored == 20)
+    }
+
+    @Test func `who joins late asks for the open breaks at once`() throws {
+        var stage = try Stage()
+        _ = try stage.announce("noon", window: 1)
+        stage.now += 10_000
+        stage.open()
+        stage.connect()
+        stage.prove()
+        try stage.exchange()
+        #expect(stage.gateway.delivered.count == 3 && stage.gateway.outcomes.count == 3)
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `a batch with other content is a finding`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        let expected = try (0..<3).map { try advertisement("other-\($0)") }
+        stage.world.streams[0]
+            .add(try BreakID("noon"), content: AdvertisementFacts.expected(of: expected), planned: stage.now)
+        stage.notice(try stage.announce("noon"))
+        try stage.exchange()
+        #expect(stage.findings[.wrongContent] == 1)
+        #expect(stage.findings.entries[.wrongContent]?.examples.first?.contains("noon") == true)
+        #expect(!stage.listener.hasWork)
+    }
+
+    @Test func `refusals that can be retried are, others are findings`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        let first = try stage.request()
+        stage.reply(stage.gateway.refusal(of: first, .unavailable, retryAfter: .seconds(1), now: stage.now))
+        #expect(stage.pending == [] && stage.listener.deadline >= stage.now + 1_000_000)
+        #expect(stage.findings.isEmpty)
+        let refusedAt = stage.now
+        while !stage.pending.contains(.send) { try stage.wakeAtDeadline() }
+        #expect(stage.now - refusedAt <= 1_250_000)
+        let second = try stage.request()
+        #expect(second != first)
+        stage.reply(stage.gateway.refusal(of: second, .tooLate, now: stage.now))
+        #expect(stage.findings[.batchesMissing] == 1)
+        #expect(stage.world.statistics.refusals == ["UNAVAILABLE": 1, "TOO_LATE": 1])
+        #expect(!stage.listener.hasWork)
+    }
+
+    @Test func `an acknowledgement is asked again until it is confirmed, and says the same each time`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        stage.reply(try stage.gateway.answer(try stage.request(), now: stage.now))
+        let first = try ListenerRequest(decoding: stage.request())
+        let planned = stage.now
+        while !stage.pending.contains(.send) {
+            try stage.wakeAtDeadline()
+            stage.notice(stage.gateway.headFrame(now: stage.now))
+        }
+        let second = try ListenerRequest(decoding: stage.request())
+        guard case .acknowledge(let one) = first.kind, case .acknowledge(let two) = second.kind else {
+            Issue.record("not acknowledged twice")
+            return
+        }
+        #expect(one.outcomes.map(\.kind) == two.outcomes.map(\.kind) && one.delivery == two.delivery)
+        #expect(stage.counts.timeouts == 1 && stage.counts.retries == 1)
+        stage.reply(try stage.gateway.answer(second.encoded(), now: stage.now))
+        #expect(!stage.listener.hasWork)
+        // The wait for the first answer counts: it was planned then.
+        #expect(stage.world.statistics.acknowledge.intended.max >= UInt64(5_000_000))
+        #expect(stage.now - planned >= 5_000_000)
+        // The first answer comes after all, and is no fault.
+        stage.reply(try stage.gateway.answer(first.encoded(), now: stage.now))
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `three requests in a row without an answer end the connection`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        var sent = 0
+        while !stage.pending.contains(.disconnect) {
+            if stage.pending.contains(.send) {
+                _ = try stage.request()
+                sent += 1
+            }
+            stage.notice(stage.gateway.headFrame(now: stage.now))
+            try stage.wakeAtDeadline()
+        }
+        #expect(sent == 3)
+        #expect(stage.listener.phase == .waiting)
+        #expect(stage.counts.connectionsLost == 1)
+    }
+
+    @Test func `after a lost connection it comes back, recovers, and goes on with what it had to do`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        _ = try stage.request()
+        stage.pending.formUnion(stage.listener.disconnected(now: stage.now, in: &stage.world))
+        #expect(stage.pending == .disconnect)
+        _ = try stage.announce("one")
+        let lost = stage.now
+        try stage.wakeAtDeadline()
+        #expect(stage.now - lost <= 250_000, "the first wait is at most a quarter of a second")
+        #expect(stage.pending.contains(.connect))
+        stage.connect()
+        stage.prove()
+        try stage.exchange()
+        #expect(stage.counts.rejoined == 1 && stage.counts.noticesRecovered == 1)
+        #expect(stage.gateway.outcomes.count == 6)
+        #expect(stage.listener.isSettled(in: stage.world))
+        #expect(stage.findings.isEmpty, "what was missed while there was no connection is no fault")
+    }
+
+    @Test func `2.5 head intervals of silence mean that the connection is lost`() throws {
+        var stage = try Stage()
+        try stage.join()
+        let heard = stage.now
+        #expect(stage.listener.deadline == heard + 12_500_000)
+        stage.now = heard + 12_499_999
+        stage.wake()
+        #expect(stage.pending == [])
+        stage.now += 1
+        stage.wake()
+        #expect(stage.pending == .disconnect)
+    }
+
+    @Test func `a proof or a connection that takes too long is given up`() throws {
+        for connects in [false, true] {
+            var stage = try Stage()
+            stage.open()
+            if connects { stage.connect() }
+            stage.pending = []
+            try stage.wakeAtDeadline()
+            #expect(stage.pending == .disconnect)
+            #expect(stage.listener.phase == .waiting)
+        }
+    }
+
+    @Test func `an answer of another run of the gateway needs another proof`() throws {
+        var stage = try Stage()
+        stage.open()
+        stage.connect()
+        stage.prove()
+        stage.gateway.instance = 99
+        try stage.exchange()
+        #expect(stage.listener.phase == .proving && stage.pending == .subscribeSync)
+        stage.prove()
+        try stage.exchange()
+        #expect(stage.listener.phase == .following)
+    }
+
+    @Test func `who leaves tells first what became of its batches`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 1)
+        try stage.join()
+        stage.notice(try stage.announce("noon"))
+        try stage.exchange()
+        stage.notice(try stage.announce("one"))
+        stage.pending.formUnion(stage.listener.leave(now: stage.now, in: &stage.world))
+        let session = stage.listener.session
+        try stage.exchange()
+        #expect(stage.listener.phase == .gone && stage.pending == .disconnect)
+        #expect(stage.gateway.outcomes.count == stage.gateway.delivered.count)
+        #expect(stage.counts.left == 1)
+        stage.listener.renew()
+        #expect(stage.listener.phase == .idle && stage.listener.session != session)
+        try stage.join()
+        #expect(stage.counts.joined == 2)
+    }
+
+    @Test func `who stops reading may miss notices, but must recover them; later nothing excuses a loss`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        stage.pending.formUnion(stage.listener.stall(until: stage.now + 1_000_000, now: stage.now, in: &stage.world))
+        #expect(stage.pending == .pause && stage.listener.isStalled)
+        stage.pending = []
+        _ = try stage.announce("noon")
+        try stage.wakeAtDeadline()
+        #expect(stage.pending == .resume && !stage.listener.isStalled)
+        stage.now += 1_000
+        stage.notice(stage.gateway.headFrame(now: stage.now))
+        try stage.wakeAtDeadline()
+        try stage.exchange()
+        #expect(stage.findings.isEmpty)
+        #expect(stage.counts.noticesMissedWhileStalled == 1 && stage.counts.noticesRecovered == 1)
+        #expect(stage.gateway.outcomes.count == 3)
+        _ = try stage.announce("one")
+        stage.notice(stage.gateway.headFrame(now: stage.now))
+        #expect(stage.findings[.noticesLost] == 1)
+    }
+
+    @Test func `a stall without any loss does not excuse a later one`() throws {
+        var stage = try Stage(asksAtOnce: true)
+        try stage.join()
+        _ = stage.listener.stall(until: stage.now + 1_000_000, now: stage.now, in: &stage.world)
+        try stage.wakeAtDeadline()
+        stage.now += 10_000
+        stage.notice(stage.gateway.headFrame(now: stage.now))
+        _ = try stage.announce("noon")
+        stage.notice(stage.gateway.headFrame(now: stage.now))
+        #expect(stage.findings[.noticesLost] == 1)
+    }
+}
