@@ -13,4 +13,12 @@
 #include <pthread.h>
 extern int pthread_setname_np(pthread_t thread, const char *name);
 
+// Nor malloc_trim, which only the GNU C library has.
+#ifdef __GLIBC__
+#include <malloc.h>
+static inline int cuecast_malloc_trim(void) { return malloc_trim(0); }
+#else
+static inline int cuecast_malloc_trim(void) { return 0; }
+#endif
+
 #endif

@@ -149,7 +149,7 @@ package struct Gateway: Sendable {
                 threads: [noticeThread, requestThread],
                 monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
             ),
-            ledgerService, fanOut, boardService, requestService,
+            MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
         ]
         self.readiness = readiness
         self.metrics = metrics

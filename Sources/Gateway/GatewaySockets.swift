@@ -69,7 +69,9 @@ struct ConnectionMonitors {
         return try socket.startMonitor([.accepted, .disconnected], threadName: "cuecast-monitor") { event in
             switch event.change {
             case .accepted: metrics.set(.connections, label, to: count.add(1))
-            case .disconnected: metrics.set(.connections, label, to: count.add(-1))
+            case .disconnected:
+                metrics.set(.connections, label, to: count.add(-1))
+                metrics.count(.connectionsEnded, label)
             default: break
             }
         }

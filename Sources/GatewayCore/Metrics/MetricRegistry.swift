@@ -25,6 +25,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case breakEntries = "cuecast_break_entries_total"
     case listeners = "cuecast_listeners"
     case connections = "cuecast_connections"
+    case connectionsEnded = "cuecast_connections_ended_total"
+    case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
     case logOffset = "cuecast_log_offset"
@@ -71,6 +73,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .breakEntries: "Entries of the lane of breaks, by what became of them."
         case .listeners: "Sessions with a live lease."
         case .connections: "Open connections, by socket."
+        case .connectionsEnded: "Connections that ended, by socket."
+        case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
         case .logOffset: "The offset of the newest record, by lane."
@@ -91,7 +95,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .joins, .breakEntries: "result"
         case .repliesDropped, .framesRefused: "reason"
         case .limitsHit: "limit"
-        case .connections: "socket"
+        case .connections, .connectionsEnded: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
         default: nil
         }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Testing
+import ZeroMQ
+
+@testable import Gateway
+
+/// Memory goes back to the system when many connections have ended, and not more often than it is worth.
+@Suite(.timeLimit(.minutes(1)))
+struct MemoryReturnTests {
+    /// What the policy says, one look after the other: connections that ended, open ones, and seconds since the start.
+    private func looks(_ looks: [(ended: Int, open: Int, seconds: Double)]) -> [Bool] {
+        var policy = MemoryReturn()
+        let start = ContinuousClock.now
+        return looks.map { policy.isDue(ended: $0.ended, open: $0.open, at: start + .seconds($0.seconds)) }
+    }
+
+    @Test func `a thousand connections that ended are enough, one less is not`() {
+        let counts = [(999, 0, 0), (1_000, 0, 0), (1_999, 0, 60), (2_000, 0, 60)] as [(Int, Int, Double)]
+        #expect(self.looks(counts) == [false, true, false, true], "they count from the last time")
+    }
+
+    @Test func `of many that are open a quarter must have ended`() {
+        #expect(self.looks([(4_499, 18_000, 0), (4_500, 18_000, 0)]) == [false, true])
+    }
+
+    @Test func `it does not happen again within half a minute`() {
+        #expect(self.looks([(5_000, 0, 0), (10_000, 0, 29.999), (10_000, 0, 30)]) == [true, false, true])
+    }
+
+    @Test func `giving back does no harm`() {
+        let blocks = (0..<1_000).map { [UInt8](repeating: 1, count: 10_000 + $0) }
+        _ = ProcessMemory.giveBack()
+        #expect(blocks.allSatisfy { $0.first == 1 && $0.last == 1 })
+    }
+}
