@@ -21,9 +21,10 @@ build: ## builds the command `cuecast` for development, as .build/debug/cuecast
 	@scripts/setup.sh build
 	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast
 
-release: ## builds the command `cuecast` optimised, as .build/release/cuecast
+release: ## builds `cuecast` and `cuecast-load` optimised, into .build/release
 	@scripts/setup.sh build
-	@. scripts/lib.sh; swift build --scratch-path "$$scratch" -c release --product cuecast
+	@. scripts/lib.sh; for product in cuecast cuecast-load; do \
+	    swift build --scratch-path "$$scratch" -c release --product "$$product"; done
 
 test: ## every check and test: what continuous integration runs
 	@scripts/check.sh
