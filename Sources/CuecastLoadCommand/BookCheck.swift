@@ -3,6 +3,7 @@
 
 import Foundation
 import LoadEngine
+import Synchronization
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -50,7 +51,7 @@ struct BookCheck {
     }
 
     /// Adds a finding for every number that differs.
-    func compare(_ outcome: inout RunOutcome) async -> LoadReport.Books {
+    func compare(_ outcome: inout RunOutcome) -> LoadReport.Books {
         guard self.address != "none" else {
             return .init(state: .notCompared, breaks: 0, sentence: "The gateway's books were not compared.")
         }
@@ -61,7 +62,7 @@ struct BookCheck {
         var different = 0
         do {
             for each in ours {
-                let found = try await self.counts(of: each)
+                let found = try self.counts(of: each)
                 let tally = each.tally
                 let pairs = [
                     ("delivered", tally.delivered, found?.delivered), ("played", tally.played, found?.played),
@@ -99,28 +100,49 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break) async throws -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break) throws -> Document.Counts? {
         let deadline = ContinuousClock.now + Self.patience
         while true {
-            let document = try await self.document(of: each)
+            let document = try self.document(of: each)
             if let document, document.isCurrent || ContinuousClock.now > deadline {
                 return document.breaks.first?.total
             }
             if ContinuousClock.now > deadline { return nil }
-            try await Task.sleep(for: .milliseconds(50))
+            Thread.sleep(forTimeInterval: 0.05)
         }
     }
 
-    private func document(of each: RunOutcome.Break) async throws -> Document? {
+    private func document(of each: RunOutcome.Break) throws -> Document? {
         let base = self.address.hasPrefix("http://") ? self.address : "http://\(self.address)"
         guard let url = URL(string: "\(base)/v1/reports/\(each.stream)/\(each.id)") else { throw Trouble.unreachable }
-        let (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 5))
-        switch (response as? HTTPURLResponse)?.statusCode {
+        let (data, status) = try Self.get(url)
+        switch status {
         case 200:
             guard let document = try? JSONDecoder().decode(Document.self, from: data) else { throw Trouble.unreadable }
             return document
         case 404: return nil
         default: throw Trouble.unreadable
         }
+    }
+
+    /// Waits for an answer: nothing else goes on any more.
+    private static func get(_ url: URL) throws -> (Data, status: Int) {
+        let isDone = DispatchSemaphore(value: 0)
+        let box = AnswerBox()
+        URLSession.shared
+            .dataTask(with: URLRequest(url: url, timeoutInterval: 5)) { data, response, _ in
+                if let data, let response = response as? HTTPURLResponse { box.set((data, response.statusCode)) }
+                isDone.signal()
+            }
+            .resume()
+        isDone.wait()
+        guard let answer = box.value else { throw Trouble.unreachable }
+        return answer
+    }
+
+    private final class AnswerBox: Sendable {
+        private let answer: Mutex<(Data, Int)?> = Mutex(nil)
+        var value: (Data, Int)? { self.answer.withLock { $0 } }
+        func set(_ answer: (Data, Int)) { self.answer.withLock { $0 = answer } }
     }
 }

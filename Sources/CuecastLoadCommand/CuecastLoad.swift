@@ -4,7 +4,7 @@
 import ArgumentParser
 
 @main
-struct CuecastLoad: AsyncParsableCommand {
+struct CuecastLoad: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cuecast-load",
         abstract: "Put a gateway under load, and check all that it sends.",

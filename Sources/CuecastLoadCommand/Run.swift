@@ -6,7 +6,7 @@ import CuecastWire
 import Foundation
 import LoadEngine
 
-struct Run: AsyncParsableCommand {
+struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Simulate the listeners of streams, and check everything that they receive (the default).",
         discussion: """
@@ -24,9 +24,11 @@ struct Run: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "A stream to listen to; give it several times for several streams. (default: load)")
+    @Option(
+        help: "A stream to listen to; give it several times for several streams. (default: one that no other run has)"
+    )
     var stream: [String] = []
-    @Option(help: ArgumentHelp("So many streams, load-1, load-2 …, instead of --stream.", valueName: "count"))
+    @Option(help: ArgumentHelp("So many streams of its own, instead of --stream.", valueName: "count"))
     var streams: Int?
     @Option(help: "How many listeners, on all streams together.")
     var listeners = 100
@@ -90,17 +92,17 @@ struct Run: AsyncParsableCommand {
                 "--played, --ignored and --failed are 1 together; they are \(self.played + self.ignored + self.failed)."
             )
         }
-        for each in self.streamNames {
+        for each in self.stream {
             guard (try? StreamID(each)) != nil else {
                 throw ValidationError(
                     "--stream \(each) is no stream id: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'."
                 )
             }
         }
-        guard Set(self.streamNames).count == self.streamNames.count else {
+        guard Set(self.stream).count == self.stream.count else {
             throw ValidationError("--stream names the same stream twice.")
         }
-        guard self.streamNames.count <= self.listeners else {
+        guard self.streams ?? self.stream.count <= self.listeners else {
             throw ValidationError("--listeners is at least the number of streams: each needs one.")
         }
         for url in [self.gateway.noticesEndpoint, self.gateway.requestsEndpoint, self.gateway.broadcastEndpoint] {
@@ -109,6 +111,9 @@ struct Run: AsyncParsableCommand {
     }
 
     private func validateCounts() throws {
+        guard !self.follow || !self.stream.isEmpty else {
+            throw ValidationError("--follow needs --stream: whose breaks are followed?")
+        }
         guard self.stream.isEmpty || self.streams == nil else {
             throw ValidationError("Give one of --stream and --streams.")
         }
@@ -158,9 +163,12 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    var streamNames: [String] {
-        if let streams { return (1...max(1, streams)).map { "load-\($0)" } }
-        return self.stream.isEmpty ? ["load"] : self.stream
+    /// The streams of the run with this name.
+    ///
+    /// Where none is named, they are such that no other run's breaks are in the way.
+    private func streamNames(run: String) -> [String] {
+        if let streams { return (1...max(1, streams)).map { "load-\(run)-\($0)" } }
+        return self.stream.isEmpty ? ["load-\(run)"] : self.stream
     }
 
     private var breakDuration: Duration {
@@ -169,14 +177,17 @@ struct Run: AsyncParsableCommand {
 
     /// The options as the engine takes them.
     private func settings(seed: UInt64) -> RunSettings {
+        // Breaks of other runs on the same gateway have other names, also with the same seed.
+        let run = String(UInt64(Date().timeIntervalSince1970 * 1_000), radix: 36)
         var settings = RunSettings(
             gateway: .init(
                 notices: self.gateway.noticesEndpoint,
                 requests: self.gateway.requestsEndpoint,
                 broadcast: self.gateway.broadcastEndpoint
             ),
-            streams: self.streamNames
+            streams: self.streamNames(run: run)
         )
+        settings.runName = run
         settings.listeners = self.listeners
         settings.breaks = self.breaks ?? (self.runFor == nil ? 3 : nil)
         settings.every = self.every.duration.inMicroseconds
@@ -196,13 +207,11 @@ struct Run: AsyncParsableCommand {
         settings.runFor = self.runFor?.duration.inMicroseconds
         settings.patience = self.patience.duration.inMicroseconds
         settings.seed = seed
-        // Breaks of other runs on the same gateway have other names, also with the same seed.
-        settings.runName = String(UInt64(Date().timeIntervalSince1970 * 1_000), radix: 36)
         settings.processes = self.processes ?? DescriptorLimit.processes(listeners: self.listeners)
         return settings
     }
 
-    func run() async throws {
+    func run() throws {
         let settings = self.settings(seed: self.seed ?? UInt64.random(in: 1...UInt64(UInt32.max)))
         let began = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
         let progress = ProgressLine(isQuiet: self.json && isatty(STDERR_FILENO) != 1)
@@ -217,12 +226,12 @@ struct Run: AsyncParsableCommand {
             }
         }
         progress.end()
-        let books = await self.compareBooks(&outcome)
+        let books = self.compareBooks(&outcome)
         let report = LoadReport(
             outcome,
             isComplete: outcome.isComplete,
             listeners: self.listeners,
-            streams: self.streamNames.count,
+            streams: settings.streams.count,
             books: books,
             facts: RunFacts.facts(settings, http: self.gateway.httpAddress, began: began, outcome: outcome)
         )
@@ -231,7 +240,7 @@ struct Run: AsyncParsableCommand {
         if !report.passed { throw CommandExit.checkFailed }
     }
 
-    private func compareBooks(_ outcome: inout RunOutcome) async -> LoadReport.Books {
+    private func compareBooks(_ outcome: inout RunOutcome) -> LoadReport.Books {
         guard outcome.isComplete else {
             return .init(
                 state: .notCompared,
@@ -239,7 +248,7 @@ struct Run: AsyncParsableCommand {
                 sentence: "The books were not compared: the run was interrupted."
             )
         }
-        return await BookCheck(address: self.gateway.httpAddress, isAskedFor: self.gateway.httpAsked != nil)
+        return BookCheck(address: self.gateway.httpAddress, isAskedFor: self.gateway.httpAsked != nil)
             .compare(&outcome)
     }
 

@@ -25,6 +25,8 @@ struct Worker: ParsableCommand {
     func run() throws {
         guard let line = readLine(), let settings = try? JSONDecoder().decode(RunSettings.self, from: Data(line.utf8))
         else { throw CommandExit.usage }
+        // Whoever started it hears signals, and ends it by closing its input: the found must still be told.
+        for number in [SIGINT, SIGTERM] { signal(number, SIG_IGN) }
         let orders = Orders()
         // It ends with its input, which ends with whoever started this process.
         Thread.detachNewThread {
@@ -37,7 +39,7 @@ struct Worker: ParsableCommand {
         hooks.beginning = { orders.beginning }
         hooks.isCancelled = { orders.isEnded }
         do throws(LoadError) {
-            Self.say(.outcome(try runListeners(settings, hooks: hooks, handlesSignals: true)))
+            Self.say(.outcome(try runListeners(settings, hooks: hooks)))
         } catch {
             switch error {
             case .usage, .endpoint, .tooManyConnections: Self.say(.failed(sentence: error.description, isUsage: true))
@@ -122,7 +124,7 @@ final class WorkerCrew: Sendable {
             if now.ended == self.settings.processes { break }
             if (now.isInterrupted || now.failure != nil) && !isEnding {
                 isEnding = true
-                for each in inputs { try? each.close() }
+                for each in inputs { try? each.write(contentsOf: Data("end\n".utf8)) }
             } else if now.ready == self.settings.processes, !hasBegun {
                 hasBegun = true
                 let beginning = Microseconds(LoopTime.now().nanoseconds / 1_000) + Self.pauseBeforeBeginning
@@ -148,6 +150,8 @@ final class WorkerCrew: Sendable {
         process.arguments = ["worker"]
         let input = Pipe()
         let output = Pipe()
+        // Only this process may write to it: when it dies, the worker's input ends, and so does the worker.
+        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         process.standardInput = input
         process.standardOutput = output
         do {

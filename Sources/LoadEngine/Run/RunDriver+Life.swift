@@ -9,8 +9,9 @@ package struct RunHooks {
     package var progress: (RunProgress) -> Void = { _ in }
     /// All listeners of this process have joined.
     package var allJoined: (Int) -> Void = { _ in }
-    /// When the first break is published, by this machine's monotonic clock; `nil`: not known yet. Asked again and again
-    /// once all have joined.
+    /// When the first break is published, by this machine's monotonic clock.
+    ///
+    /// Asked again and again once all have joined, while it answers `nil`.
     package var beginning: (() -> Microseconds?)?
     /// Whether this process is to end at once.
     package var isCancelled: () -> Bool = { false }
@@ -55,7 +56,7 @@ extension RunDriver {
     /// Four times a second: how far it is, and whether it is over.
     func look(now: Microseconds, in loop: LoadLoop<RunDriver>) {
         guard self.phase != .done else { return }
-        if self.hooks.isCancelled() {
+        if self.phase != .leaving, self.hooks.isCancelled() {
             self.isInterrupted = true
             return self.finish(in: loop)
         }
