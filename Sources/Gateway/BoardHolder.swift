@@ -16,13 +16,19 @@ package final class BoardHolder: Sendable {
     }
 
     private let state: Mutex<State>
+    /// The offset of the board in `state`, for those who look before every request whether they have it.
+    private let newest: Atomic<UInt64>
 
     /// Begins with everything unrecorded: the ledger may be older than the board.
     package init(_ board: Board) {
         self.state = Mutex(State(board: board, unrecorded: Set(board.keys)))
+        self.newest = Atomic(board.offset)
     }
 
     package var board: Board { self.state.withLock(\.board) }
+
+    /// The offset of the newest board.
+    package var offset: UInt64 { self.newest.load(ordering: .acquiring) }
 
     /// Replaces the board.
     package func swap(_ board: Board, changed: some Sequence<BreakKey>) {
@@ -30,6 +36,7 @@ package final class BoardHolder: Sendable {
             $0.board = board
             $0.unrecorded.formUnion(changed)
         }
+        self.newest.store(board.offset, ordering: .releasing)
     }
 
     /// The breaks that the ledger has to be told of, with the offset up to which that is the truth.

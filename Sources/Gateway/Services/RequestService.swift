@@ -9,7 +9,7 @@ package import ZeroMQ
 
 /// Answers listeners and broadcasters on two ROUTER sockets that share one polling thread, and lets timers fire.
 ///
-/// Requests are drained in passes; each is decided synchronously on the board that was newest when the pass began, and
+/// Requests are drained in passes; each is decided synchronously on the board that is newest then, and
 /// answered in the same pass unless it has to be durable first. Nothing here waits: the log and the board answer through
 /// `events`.
 package actor RequestService: Service, BoardObserver {
@@ -185,15 +185,17 @@ extension RequestService {
             switch self.sockets.receive(from: side) {
             case .nothing: return self.closeGroups()
             case .refused: continue
-            case .request(let peer): handle(self, peer, self.sockets.body)
+            case .request(let peer):
+                // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out,
+                // and a listener that has it already ask for the break.
+                if self.holder.offset != self.handler.board.offset { self.handler.board = self.holder.board }
+                handle(self, peer, self.sockets.body)
             }
         }
         self.closeGroups()
     }
 
     private func drainListeners() {
-        // Taken anew for each pass: a notice that is on its way must find its break here.
-        self.handler.board = self.holder.board
         self.pass(over: .listeners) { (service, peer, request) in
             switch service.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: service.clock.now()) {
             case .now(let reply): service.sockets.send(reply, to: peer, by: .listeners)
@@ -221,7 +223,6 @@ extension RequestService {
 
 extension RequestService {
     private func drainBroadcasters() {
-        self.handler.board = self.holder.board
         self.pass(over: .broadcasters) { (service, peer, request) in
             service.broadcastRequest(request, from: peer, at: service.clock.now())
         }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Dispatch
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayTestKit
+import Synchronization
+import Testing
+
+/// A request is decided on the board that is newest then: whoever has a notice finds its break, however busy the gateway is.
+@Suite(.timeLimit(.minutes(1)))
+struct NewestBoardTests {
+    /// A clock that lets the request thread stop in the middle of a pass.
+    private final class StoppingClock: GatewayClock {
+        private let system = SystemClock()
+        private let isArmed = Atomic<Bool>(false)
+        let stopped = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+
+        /// The request thread stops when it reads the clock next.
+        func arm() { self.isArmed.store(true, ordering: .releasing) }
+
+        func now() -> Timestamp {
+            if self.isArmed.load(ordering: .acquiring), Self.isRequestThread,
+                self.isArmed.exchange(false, ordering: .acquiringAndReleasing)
+            {
+                self.stopped.signal()
+                self.goOn.wait()
+            }
+            return self.system.now()
+        }
+
+        private static var isRequestThread: Bool {
+            (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "cuecast-request\n"
+        }
+    }
+
+    @Test func `a break that is announced while a pass lasts is found by the rest of the pass`() async throws {
+        let memory = InMemoryEventLog()
+        let log = ControlledLog(memory)
+        let clock = StoppingClock()
+        try await withGateway(configuration: .forTests, log: log, ledger: InMemoryLedger(), clock: clock) { running in
+            let listener = try await running.listener()
+            _ = try await listener.join()
+            let broadcaster = try await running.broadcaster()
+            let key = try BreakKey.of("radio1", "b")
+            log.set(.breaks, .holding)
+            _ = try await broadcaster.send(.publication(of: key, start: .now))
+            try await until("the log has the publication") { log.appendCount(of: .breaks) == 1 }
+
+            clock.arm()
+            let first = try await listener.send(.getTime)
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global()
+                    .async {
+                        clock.stopped.wait()
+                        continuation.resume()
+                    }
+            }
+            let second = try await listener.send(.getBatch(ListenerRequest.GetBatch(key: key)))
+            log.set(.breaks, .passing)
+            _ = try await listener.notice { $0.breakID?.description == "b" }
+            clock.goOn.signal()
+
+            #expect(try await listener.reply(to: first).body == .done)
+            guard case .batch(let batch) = try await listener.reply(to: second).body else {
+                Issue.record("whoever has the notice of a break must get its batch")
+                return
+            }
+            #expect(batch.advertisements.count == 1)
+        }
+    }
+}
