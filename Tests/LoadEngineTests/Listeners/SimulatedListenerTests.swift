@@ -8,6 +8,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SimulatedListenerTests {
+    @Test func `thousands fit into one process`() {
+        #expect(MemoryLayout<SimulatedListener>.stride <= 512, "\(MemoryLayout<SimulatedListener>.stride) bytes")
+    }
+
     @Test func `it subscribes, proves it, and only then joins`() throws {
         var stage = try Stage()
         #expect(stage.listener.phase == .idle)
