@@ -69,8 +69,6 @@ package struct SimulatedListener: Sendable {
         /// When it was meant to happen at first; a retry does not change it.
         var intended: Microseconds
         var failures: UInt8 = 0
-        /// `due` was ahead when it was set: how late it is done is the tool's lag.
-        var isTimed: Bool
         /// It was learned from the answer to a join: the break may be over before its batch is asked for.
         var isLate: Bool
         /// The break was cancelled after its batch had come.

@@ -203,8 +203,10 @@ final class RunDriver: LoadDriver {
         switch timer.kind {
         case TimerKind.listener:
             let index = Int(timer.value)
-            guard self.wires[index].armed <= now else { return }
+            let due = self.wires[index].armed
+            guard due <= now else { return }
             self.wires[index].armed = .max
+            self.world.statistics.lag.record(intended: due, began: due, ended: now)
             self.act(self.listeners[index].woke(now: now, in: &self.world), of: index, now: now, in: loop)
         case TimerKind.pace: self.openDue(now: now, in: loop)
         case TimerKind.publish: self.publishDue(in: loop)

@@ -76,7 +76,6 @@ struct SimulatedListenerTests {
         stage.reply(try stage.gateway.answer(request, now: stage.now - 100))
         #expect(stage.world.statistics.batch.intended.max == 570)
         #expect(stage.world.statistics.batch.service.max == 500)
-        #expect(stage.world.statistics.lag.intended.max == 70)
         #expect(stage.pending == .send, "it acknowledges at once")
         try stage.exchange()
         let tally = stage.world.streams[0].breaks[0].tally
