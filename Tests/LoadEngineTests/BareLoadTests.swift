@@ -8,7 +8,9 @@ import Testing
 import ZeroMQ
 
 /// The measurements against bare libzmq sockets, some of which lose, repeat and reorder: what is wrong must be counted.
-@Suite(.timeLimit(.minutes(3)))
+///
+/// One at a time: they block the threads that other tests share.
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct BareLoadTests {
     /// What the thread of a peer and its test share.
     private final class Peer: Sendable {
@@ -77,7 +79,7 @@ struct BareLoadTests {
             settings.isBare = true
             settings.warmUp = .milliseconds(20)
             settings.duration = .milliseconds(200)
-            settings.patience = .seconds(3)
+            settings.patience = .seconds(1)
             return try measureRequests(settings)
         }
     }
@@ -142,7 +144,7 @@ struct BareLoadTests {
             )
             settings.rounds = 3
             settings.burst = 50
-            settings.patience = .seconds(2)
+            settings.patience = .seconds(1)
             return try measureNotices(settings)
         }
     }
@@ -187,6 +189,26 @@ struct BareLoadTests {
         #expect(reordered.outOfOrder == 10)
     }
 
+    @Test func `a connection that is closed before it is up is made again, and not without end`() async throws {
+        let listener = try ClosingListener()
+        async let accepting: Void = onThread { listener.run() }
+        let endpoint = try Endpoint(listener.endpoint)
+        let error = try await onThread {
+            #expect(throws: LoadError.self) {
+                let settings = RequestsSettings(requests: endpoint, broadcast: nil, kind: .time, connections: 3)
+                _ = try measureRequests(settings)
+            }
+        }
+        // Each of the three, and three more; the next loss ends the test.
+        #expect(listener.stop() >= 4)
+        try await accepting
+        guard case .unavailable(let sentence) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        #expect(sentence.contains("closed the connection"))
+    }
+
     @Test func `nobody there is said`() async throws {
         let context = try Context()
         let socket = try Socket(.router, in: context)
@@ -195,7 +217,7 @@ struct BareLoadTests {
         let error = try await onThread {
             #expect(throws: LoadError.self) {
                 var settings = RequestsSettings(requests: endpoint, broadcast: nil, kind: .time, connections: 1)
-                settings.patience = .seconds(2)
+                settings.patience = .seconds(1)
                 _ = try measureRequests(settings)
             }
         }

@@ -9,7 +9,9 @@ import ZMTP
 import ZeroMQ
 
 /// The loop against libzmq's sockets, and against peers that do not behave.
-@Suite(.timeLimit(.minutes(2)))
+///
+/// One at a time: they block the threads that other tests share.
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct LoopTests {
     let context: Context
     private let anyPort = "tcp://127.0.0.1:*"

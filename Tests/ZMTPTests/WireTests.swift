@@ -6,7 +6,9 @@ import ZMTP
 import ZeroMQ
 
 /// Sessions against libzmq's own sockets, in both directions.
-@Suite(.timeLimit(.minutes(2)))
+///
+/// One at a time: they block the threads that other tests share.
+@Suite(.serialized, .timeLimit(.minutes(2)))
 struct WireTests {
     let context: Context
     private let anyPort = "tcp://127.0.0.1:*"

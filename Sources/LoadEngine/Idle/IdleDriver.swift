@@ -26,6 +26,7 @@ final class IdleDriver: LoadDriver {
     private let isUp: (Int) -> Void
     private var listeners: [Listener]
     private var pace: ConnectPace
+    private var reconnects: Reconnects
     private var upCount = 0
     private var instance: UInt64 = 0
     private var isHolding = false
@@ -52,6 +53,7 @@ final class IdleDriver: LoadDriver {
             perSecond: settings.connectionsPerSecond,
             inProgressMax: 256
         )
+        self.reconnects = Reconnects(connections: settings.connections)
     }
 
     func start(in loop: LoadLoop<IdleDriver>) {
@@ -68,6 +70,7 @@ final class IdleDriver: LoadDriver {
             connectSeconds: Double(self.heldSince - self.began) / 1e9,
             holdSeconds: self.heldSeconds,
             ended: self.ended,
+            reconnects: self.reconnects.count,
             ownCPUSeconds: self.cpuSeconds
         )
     }
@@ -125,8 +128,23 @@ final class IdleDriver: LoadDriver {
             self.ended += 1
             return
         }
+        if self.reconnects.allow(after: end) { return self.connectAgain(connection, in: loop) }
         let endpoint = connection.kind == .sub ? self.settings.notices : self.settings.requests
         self.fail(.unavailable("\(endpoint?.description ?? ""): \(end)"), loop)
+    }
+
+    private func connectAgain(_ connection: Connection, in loop: LoadLoop<IdleDriver>) {
+        let index = Int(connection.tag)
+        if self.listeners[index].isUp { self.upCount -= 1 }
+        self.listeners[index].isUp = false
+        if connection.kind == .sub {
+            self.listeners[index].isProven = false
+            _ = loop.connect(.sub, to: self.settings.notices, tag: connection.tag)
+        } else if let requests = self.settings.requests {
+            self.listeners[index].requests = nil
+            _ = loop.connect(.req, to: requests, tag: connection.tag)
+        }
+        self.listeners[index].isJoining = false
     }
 
     func fired(_ timer: TimerToken, in loop: LoadLoop<IdleDriver>) {
@@ -212,7 +230,7 @@ final class IdleDriver: LoadDriver {
     }
 
     private func up(_ index: Int, in loop: LoadLoop<IdleDriver>) {
-        guard !self.listeners[index].isUp else { return }
+        guard !self.listeners[index].isUp, self.listeners[index].isProven else { return }
         self.listeners[index].isUp = true
         self.upCount += 1
         guard self.upCount == self.settings.connections else { return }

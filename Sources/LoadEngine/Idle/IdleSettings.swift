@@ -31,6 +31,8 @@ package struct IdleResult: Encodable, Hashable, Sendable {
     package let holdSeconds: Double
     /// Connections that ended while they were held.
     package let ended: Int
+    /// Connections that the peer closed before they were up, and that were made again.
+    package let reconnects: Int
     package let ownCPUSeconds: Double
 
     private enum CodingKeys: String, CodingKey {
@@ -39,6 +41,7 @@ package struct IdleResult: Encodable, Hashable, Sendable {
         case connectSeconds = "connect_seconds"
         case holdSeconds = "hold_seconds"
         case ended
+        case reconnects
         case ownCPUSeconds = "own_cpu_seconds"
     }
 }

@@ -41,6 +41,7 @@ final class NoticesDriver: LoadDriver {
     private var broadcaster: Connection?
     private var publications = PublicationQueue()
     private var pace: ConnectPace
+    private var reconnects: Reconnects
     private var readyCount = 0
     private var provenCount = 0
 
@@ -70,6 +71,7 @@ final class NoticesDriver: LoadDriver {
         self.epoch = UInt64.random(in: 1...UInt64.max)
         self.subscribers = [Subscriber](repeating: Subscriber(), count: settings.connections)
         self.pace = ConnectPace(total: settings.connections, perSecond: settings.connectionsPerSecond)
+        self.reconnects = Reconnects(connections: settings.connections)
         self.latencies.reserveCapacity(settings.connections)
     }
 
@@ -91,6 +93,7 @@ final class NoticesDriver: LoadDriver {
             lost: self.lost,
             repeated: self.repeated,
             outOfOrder: self.outOfOrder,
+            reconnects: self.reconnects.count,
             ownCPUSeconds: self.cpuSeconds
         )
     }
@@ -134,6 +137,14 @@ final class NoticesDriver: LoadDriver {
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<NoticesDriver>) {
         let isBroadcaster = connection.tag == Self.broadcasterTag
+        if !isBroadcaster, self.phase == .connecting, self.reconnects.allow(after: end) {
+            let index = Int(connection.tag)
+            if self.subscribers[index].connection.take() != nil { self.readyCount -= 1 }
+            if self.subscribers[index].isProven { self.provenCount -= 1 }
+            self.subscribers[index].isProven = false
+            _ = loop.connect(.sub, to: self.settings.notices, tag: connection.tag)
+            return
+        }
         guard !isBroadcaster, self.phase.rawValue > Phase.proving.rawValue else {
             let endpoint = isBroadcaster ? self.settings.publisher.endpoint : self.settings.notices
             return self.fail(.unavailable("\(endpoint): \(end)"), in: loop)

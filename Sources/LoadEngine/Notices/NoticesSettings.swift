@@ -100,6 +100,8 @@ package struct NoticesResult: Encodable, Hashable, Sendable {
     package let lost: Int
     package let repeated: Int
     package let outOfOrder: Int
+    /// Connections that the peer closed before they were up, and that were made again.
+    package let reconnects: Int
     package let ownCPUSeconds: Double
 
     private enum CodingKeys: String, CodingKey {
@@ -111,6 +113,7 @@ package struct NoticesResult: Encodable, Hashable, Sendable {
         case lost
         case repeated
         case outOfOrder = "out_of_order"
+        case reconnects
         case ownCPUSeconds = "own_cpu_seconds"
     }
 }

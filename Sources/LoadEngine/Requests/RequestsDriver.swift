@@ -42,6 +42,7 @@ final class RequestsDriver: LoadDriver {
     private var publications = PublicationQueue()
     private var askers: [Asker]
     private var pace: ConnectPace
+    private var reconnects: Reconnects
     private var readyCount = 0
     private var waitingCount = 0
     private var lastID = WireRequest.firstID
@@ -66,6 +67,7 @@ final class RequestsDriver: LoadDriver {
         self.book = try RequestBook(settings, run: run)
         self.askers = [Asker](repeating: Asker(), count: settings.connections)
         self.pace = ConnectPace(total: settings.connections, perSecond: settings.connectionsPerSecond)
+        self.reconnects = Reconnects(connections: settings.connections)
         for publication in try self.book.publications() { self.publications.add(publication) }
     }
 
@@ -97,6 +99,7 @@ final class RequestsDriver: LoadDriver {
             refused: self.statuses.refused,
             lost: self.lost,
             deliveriesFetched: self.deliveriesFetched,
+            reconnects: self.reconnects.count,
             ownCPUSeconds: self.cpuSeconds,
             exchange: exchange
         )
@@ -149,6 +152,11 @@ final class RequestsDriver: LoadDriver {
     }
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<RequestsDriver>) {
+        if self.phase == .connecting, self.reconnects.allow(after: end) {
+            if self.askers[Int(connection.tag)].connection.take() != nil { self.readyCount -= 1 }
+            _ = loop.connect(.req, to: self.settings.requests, tag: connection.tag)
+            return
+        }
         guard self.phase.rawValue >= Phase.warmingUp.rawValue, connection.tag != Self.broadcasterTag else {
             let endpoint = connection.tag == Self.broadcasterTag ? self.settings.broadcast : self.settings.requests
             return self.fail(.unavailable("\(endpoint?.description ?? ""): \(end)"), in: loop)

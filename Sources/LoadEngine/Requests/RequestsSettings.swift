@@ -75,6 +75,8 @@ package struct RequestsResult: Encodable, Hashable, Sendable {
     package let lost: Int
     /// Deliveries that had to be fetched while it was measured; they are not in `count`.
     package let deliveriesFetched: Int
+    /// Connections that the peer closed before they were up, and that were made again.
+    package let reconnects: Int
     package let ownCPUSeconds: Double
     /// One exchange of the measured kind: the protobuf frames.
     package let exchange: Exchange
@@ -97,6 +99,7 @@ package struct RequestsResult: Encodable, Hashable, Sendable {
         case refused
         case lost
         case deliveriesFetched = "deliveries_fetched"
+        case reconnects
         case ownCPUSeconds = "own_cpu_seconds"
     }
 }
