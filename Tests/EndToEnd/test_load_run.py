@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The load-test tool as a process, against the real gateway: what it prints, what it writes, how it exits."""
-import json, os, signal, subprocess, sys, tempfile, unittest, urllib.request
+"""Simulated listeners against the real gateway: what the load-test tool prints, what it writes, how it exits."""
+import json, os, signal, subprocess, tempfile, unittest, urllib.request
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BINARY, PATIENCE, Gateway, until  # noqa: E402
+from harness import PATIENCE, Gateway, until
+from test_load_tool import LOAD_BINARY as LOAD
 
-LOAD = os.environ.get("CUECAST_LOAD_BIN", BINARY + "-load")
 #: A run of about four seconds.
 SHORT = ["--breaks", "3", "--every", "400ms", "--lead", "1500ms", "--duration", "400ms", "--ads", "3"]
 
 
-class Load(unittest.TestCase):
+class LoadRun(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.gateway = Gateway()
@@ -100,7 +98,3 @@ class Load(unittest.TestCase):
     def test_help_has_an_example(self):
         for command in ("run", "requests", "notices", "idle"):
             self.assertIn("Example", self.load(command, "--help").stdout)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)
