@@ -338,9 +338,12 @@ extension SimulatedListener {
     }
 
     /// Finds fault with breaks of ours that this listener never heard of, although it was there when they were published.
-    package func judgeBreaks(in world: inout LoadWorld) {
+    ///
+    /// Where another process publishes, a break that nobody here heard of may have been refused: that process judges it.
+    package func judgeBreaks(in world: inout LoadWorld, trustsPublication: Bool) {
         let stream = world.streams[Int(self.stream)]
         for (index, each) in stream.breaks.enumerated() where each.isDue && !each.isRefused {
+            guard trustsPublication || each.tally.notices > 0 || each.tally.batches > 0 else { continue }
             guard let planned = each.plannedPublication, planned > self.connectedAt, !self.isDone(Int32(index)) else {
                 continue
             }

@@ -72,6 +72,8 @@ final class RunDriver: LoadDriver {
     var isBroadcasterReady = false
     /// When the first break is published; known once all listeners have joined.
     var firstPublication: Microseconds?
+    /// The same by the gateway's clock, settled once: breaks that touch must not overlap by what an estimate moves.
+    var firstPublicationAtGateway: Timestamp?
     var nextPublication = 0
     /// How many breaks are known, in the order of the plan.
     var prepared = 0
