@@ -10,17 +10,18 @@ struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Simulate the listeners of streams, and check everything that they receive (the default).",
         discussion: """
-            Each listener is two real connections and a session: it subscribes, proves it, joins, follows positions, asks
-            for its batch at the slot that its session and the break give, checks the content, and acknowledges. Latencies
-            count from when each thing was meant to happen (no coordinated omission).
+            Each listener is two real connections and a session: it subscribes, proves
+            it, joins, follows positions, asks for its batch at the slot that its session
+            and the break give, checks the content, and acknowledges. Latencies count
+            from when each thing was meant to happen (no coordinated omission).
 
             Examples:
               cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
-              cuecast-load --streams 20 --listeners 9000 --run-for 10m --every 10s --churn 100 --stall 0.1
+              cuecast-load --streams 20 --listeners 9000 --run-for 10m --churn 100
               cuecast-load --stream radio1 --listeners 500 --follow --breaks 1 --json
 
-            Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or unconfirmed; 64 usage; 69 nobody
-            answers.
+            Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
+            unconfirmed; 64 usage; 69 nobody answers.
             """
     )
 

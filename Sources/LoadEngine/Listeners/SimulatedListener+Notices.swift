@@ -207,7 +207,6 @@ extension SimulatedListener {
                     breakIndex: notice.breakIndex,
                     due: due,
                     intended: due,
-                    isTimed: due > now,
                     isLate: isLate
                 )
             )

@@ -117,7 +117,6 @@ extension SimulatedListener {
         self.work[index].failures = 0
         self.work[index].due = self.endOfPlaying(batch, of: breakIndex, now: now, in: world)
         self.work[index].intended = self.work[index].due
-        self.work[index].isTimed = self.work[index].due > now
     }
 
     /// When all advertisements of a batch are played.

@@ -25,10 +25,6 @@ extension SimulatedListener {
         }
         guard self.work[best].due <= now else { return [] }
         let kind: Request = self.work[best].state == .fetch ? .batch : .acknowledge
-        if self.work[best].isTimed, self.work[best].failures == 0, !self.isUnmeasured {
-            let due = self.work[best].due
-            world.statistics.lag.record(intended: due, began: due, ended: now)
-        }
         if kind == .batch, self.work[best].failures == 0 {
             let gateway = world.clock.gateway(now)
             world.streams[Int(self.stream)].update(Int(self.work[best].breakIndex)) { $0.tally.asked(at: gateway) }

@@ -69,8 +69,6 @@ package struct SimulatedListener: Sendable {
         /// When it was meant to happen at first; a retry does not change it.
         var intended: Microseconds
         var failures: UInt8 = 0
-        /// `due` was ahead when it was set: how late it is done is the tool's lag.
-        var isTimed: Bool
         /// It was learned from the answer to a join: the break may be over before its batch is asked for.
         var isLate: Bool
         /// The break was cancelled after its batch had come.
@@ -340,9 +338,12 @@ extension SimulatedListener {
     }
 
     /// Finds fault with breaks of ours that this listener never heard of, although it was there when they were published.
-    package func judgeBreaks(in world: inout LoadWorld) {
+    ///
+    /// Where another process publishes, a break that nobody here heard of may have been refused: that process judges it.
+    package func judgeBreaks(in world: inout LoadWorld, trustsPublication: Bool) {
         let stream = world.streams[Int(self.stream)]
         for (index, each) in stream.breaks.enumerated() where each.isDue && !each.isRefused {
+            guard trustsPublication || each.tally.notices > 0 || each.tally.batches > 0 else { continue }
             guard let planned = each.plannedPublication, planned > self.connectedAt, !self.isDone(Int32(index)) else {
                 continue
             }

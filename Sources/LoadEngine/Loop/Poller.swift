@@ -16,7 +16,8 @@ struct Poller: ~Copyable {
         let isReadable: Bool
     }
 
-    private static let eventsMax = 512
+    /// Few, so that timers do not wait long behind a flood of messages.
+    private static let eventsMax = 64
     private let descriptor: Int32
     private var events: [epoll_event] = unsafe [epoll_event](repeating: epoll_event(), count: eventsMax)
     /// Whether the kernel knows waiting by the nanosecond.

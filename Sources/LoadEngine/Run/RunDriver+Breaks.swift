@@ -29,7 +29,7 @@ extension RunDriver {
     private func publication(_ number: Int, first: Microseconds, now: Microseconds) -> Publication? {
         let stream = self.plan.stream(of: number)
         let planned = first + self.plan.planned(number)
-        let start = self.world.clock.isKnown ? self.world.clock.gateway(planned) : nil
+        let start = self.firstPublicationAtGateway.map { $0 + .microseconds(self.plan.planned(number)) }
         guard let request = try? self.plan.publication(number, at: start),
             let index = self.world.streams[stream].index(of: request.key.id)
         else { return nil }

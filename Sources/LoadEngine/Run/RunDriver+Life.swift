@@ -27,6 +27,8 @@ extension RunDriver {
     static let pauseAfterJoining: Microseconds = 500_000
     /// How long it is tried while nobody listens.
     static let refusedMax: Microseconds = 3_000_000
+    /// How long a process that does not publish waits for the notice of a break.
+    static let unheardMax: Microseconds = 5_000_000
     /// How long leaving may take.
     static let leavingMax: Microseconds = 3_000_000
 
@@ -41,6 +43,7 @@ extension RunDriver {
     func begin(at first: Microseconds, in loop: LoadLoop<RunDriver>) {
         self.phase = .running
         self.firstPublication = first
+        self.firstPublicationAtGateway = self.world.clock.isKnown ? self.world.clock.gateway(first) : nil
         self.progressed = Self.microseconds(loop.now)
         if !self.settings.follows {
             // Every process knows what is to come, and checks it.
@@ -131,7 +134,9 @@ extension RunDriver {
 
     /// Whether all breaks of ours have reached somebody, or their start is over.
     private func areAnnounced(_ now: Microseconds, last: Microseconds) -> Bool {
-        if now > last + self.settings.lead + self.settings.patience { return true }
+        // Only who publishes hears that a break was refused.
+        let patience = self.settings.publishes ? self.settings.patience : min(self.settings.patience, Self.unheardMax)
+        if now > last + self.settings.lead + patience { return true }
         return self.world.streams.allSatisfy { stream in
             stream.breaks.allSatisfy { !$0.isDue || $0.isRefused || $0.tally.notices > 0 || $0.tally.batches > 0 }
         }
@@ -185,7 +190,7 @@ extension RunDriver {
         }
         guard !self.settings.follows else { return }
         for listener in self.listeners where listener.phase == .following {
-            listener.judgeBreaks(in: &self.world)
+            listener.judgeBreaks(in: &self.world, trustsPublication: self.settings.publishes)
         }
     }
 

@@ -72,6 +72,8 @@ final class RunDriver: LoadDriver {
     var isBroadcasterReady = false
     /// When the first break is published; known once all listeners have joined.
     var firstPublication: Microseconds?
+    /// The same by the gateway's clock, settled once: breaks that touch must not overlap by what an estimate moves.
+    var firstPublicationAtGateway: Timestamp?
     var nextPublication = 0
     /// How many breaks are known, in the order of the plan.
     var prepared = 0
@@ -203,8 +205,10 @@ final class RunDriver: LoadDriver {
         switch timer.kind {
         case TimerKind.listener:
             let index = Int(timer.value)
-            guard self.wires[index].armed <= now else { return }
+            let due = self.wires[index].armed
+            guard due <= now else { return }
             self.wires[index].armed = .max
+            self.world.statistics.lag.record(intended: due, began: due, ended: now)
             self.act(self.listeners[index].woke(now: now, in: &self.world), of: index, now: now, in: loop)
         case TimerKind.pace: self.openDue(now: now, in: loop)
         case TimerKind.publish: self.publishDue(in: loop)

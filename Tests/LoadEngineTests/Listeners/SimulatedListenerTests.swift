@@ -8,6 +8,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SimulatedListenerTests {
+    @Test func `thousands fit into one process`() {
+        #expect(MemoryLayout<SimulatedListener>.stride <= 512, "\(MemoryLayout<SimulatedListener>.stride) bytes")
+    }
+
     @Test func `it subscribes, proves it, and only then joins`() throws {
         var stage = try Stage()
         #expect(stage.listener.phase == .idle)
@@ -72,7 +76,6 @@ struct SimulatedListenerTests {
         stage.reply(try stage.gateway.answer(request, now: stage.now - 100))
         #expect(stage.world.statistics.batch.intended.max == 570)
         #expect(stage.world.statistics.batch.service.max == 500)
-        #expect(stage.world.statistics.lag.intended.max == 70)
         #expect(stage.pending == .send, "it acknowledges at once")
         try stage.exchange()
         let tally = stage.world.streams[0].breaks[0].tally

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Simulated listeners against the real gateway: what the load-test tool prints, what it writes, how it exits."""
+import json, os, signal, subprocess, tempfile, unittest, urllib.request
+import xml.etree.ElementTree as ElementTree
+
+from harness import PATIENCE, Gateway, until
+from test_load_tool import LOAD_BINARY as LOAD
+
+#: A run of about four seconds.
+SHORT = ["--breaks", "3", "--every", "400ms", "--lead", "1500ms", "--duration", "400ms", "--ads", "3"]
+
+
+class LoadRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.close()
+
+    def load(self, *arguments, code=0, **environment):
+        """Runs the tool against the gateway, insists on its exit code, and gives what it printed."""
+        done = subprocess.run([LOAD, *arguments], env={**self.gateway.environment, **environment},
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}\n{done.stderr}")
+        return done
+
+    def joins(self):
+        with urllib.request.urlopen(f"http://{self.gateway.addresses['http']}/metrics", timeout=PATIENCE) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("cuecast_joins_total{"))
+
+    def test_a_run_is_checked_and_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "load.html")
+            report = json.loads(self.load("--listeners", "200", *SHORT, "--json", "--html", page).stdout)
+            title = ElementTree.parse(page).getroot().find(".//{*}title")
+        self.assertIn("200 listeners on 1 stream, 3 breaks", title.text)
+        self.assertTrue(report["passed"] and report["complete"])
+        self.assertEqual((report["lost"], report["repeated"], report["findings"]), (0, 0, []))
+        self.assertEqual(report["counts"]["outcomes"], 1800)
+        self.assertEqual(report["books"]["state"], "equal")
+        self.assertEqual([each["batches"] for each in report["breaks"]], [200, 200, 200])
+        for each in report["breaks"]:
+            counts = self.gateway.report(each["stream"], each["break"])
+            for name in ("delivered", "played", "ignored", "failed"):
+                self.assertEqual(sum(ad[name] for ad in counts.values()), each[name])
+
+    def test_several_processes_are_one_run(self):
+        report = json.loads(self.load("--listeners", "90", *SHORT, "--processes", "3", "--json").stdout)
+        self.assertTrue(report["passed"])
+        self.assertEqual(report["facts"]["processes"], 3)
+        self.assertEqual(report["counts"]["joined"], 90)
+        self.assertEqual([each["batches"] for each in report["breaks"]], [90, 90, 90])
+
+    def test_people_get_text(self):
+        text = self.load("--listeners", "20", *SHORT, "--storm").stdout
+        self.assertIn("PASSED", text)
+        self.assertIn("\nacknowledge ", text)
+
+    def test_an_interrupted_run_reports_what_was_done_so_far(self):
+        for processes in ("1", "2"):
+            before = self.joins()
+            run = subprocess.Popen([LOAD, "--listeners", "20", "--run-for", "10m", "--json", "--processes", processes],
+                                   env=self.gateway.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            until("all have joined", lambda: self.joins() == before + 20)
+            run.send_signal(signal.SIGTERM)
+            out, _ = run.communicate(timeout=PATIENCE)
+            self.assertEqual(run.returncode, 0, out)
+            report = json.loads(out)
+            self.assertFalse(report["complete"])
+            self.assertGreater(report["counts"]["joined"], 0)
+
+    def test_books_that_were_asked_for_and_are_not_there_are_a_finding(self):
+        done = self.load("--listeners", "5", *SHORT, "--http", "127.0.0.1:1", "--json", code=1)
+        report = json.loads(done.stdout)
+        self.assertEqual([each["kind"] for each in report["findings"]], ["booksDiffer"])
+
+    def test_where_nobody_answers_it_says_so(self):
+        done = self.load("--notices", "tcp://127.0.0.1:1", "--requests", "tcp://127.0.0.1:1", "--listeners", "3",
+                         "--patience", "1s", code=69)
+        self.assertIn("nobody listens there", done.stderr)
+
+    def test_options_that_make_no_sense_end_with_a_sentence(self):
+        for arguments in (["--played", "0.5"], ["--stall", "2"], ["--listeners", "0"], ["--stream", "a/b"],
+                          ["--stream", "a", "--stream", "a"], ["--stream", "a", "--streams", "2"], ["--follow"],
+                          ["--speed", "0"], ["--every", "10ms"], ["--duration", "20s"], ["--duration", "1ms"],
+                          ["--streams", "3", "--listeners", "2"], ["--notices", "here"], ["--seed", "x"],
+                          ["--processes", "0"], ["--processes", "9", "--listeners", "2"], ["--churn", "nan"],
+                          ["--connect-rate", "-1"], ["--ads", "65"], ["--breaks", "0"], ["--lead", "7h"],
+                          ["--run-for", "0s"], ["--patience", "1ms"], ["--stall-for", "0s"]):
+            with self.subTest(arguments=arguments):
+                done = self.load(*arguments, code=64)
+                self.assertRegex(done.stderr, r"^Error: .+\n")
+
+    def test_help_has_an_example(self):
+        for command in ("run", "requests", "notices", "idle"):
+            self.assertIn("Example", self.load(command, "--help").stdout)
