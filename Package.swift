@@ -70,11 +70,11 @@ let package = Package(
         library("Cuecast", ["CuecastWire", logging]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
-        library("GatewayCore", ["CuecastWire", deque, heap, hashTrees]),
+        library("GatewayCore", ["CuecastWire", heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
         library("GatewayHTTP", ["GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
-        library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", deque, lifecycle, logging]),
+        library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
@@ -114,7 +114,7 @@ let package = Package(
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
         tests(
             "CuecastBroadcastTests",
-            ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "ZeroMQ", logging]
+            ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
         ),
         tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", grdb]),
         tests(
