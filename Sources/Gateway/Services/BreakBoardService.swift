@@ -24,6 +24,16 @@ package struct BreakBoardService: Service {
     /// A snapshot is kept after so many groups.
     private static let groupsPerSnapshot: UInt64 = 1_000
 
+    /// So many entries at once are a burst: one broadcaster sends all its updates, or many publish together.
+    private static let entriesInBurst = 8
+    /// How long entries gather in a burst before the next are looked at, and how much longer for each connection.
+    ///
+    /// Notices that go out together cost each listener's connection one write, which is most of what they cost at all:
+    /// what gathers while the ones before are being written costs next to nothing.
+    private static let gatherInBurst: Duration = .milliseconds(8)
+    private static let gatherPerConnection: Duration = .microseconds(12)
+    private static let gatherMax: Duration = .milliseconds(125)
+
     private let log: any EventLog
     private let holder: BoardHolder
     private let observers: [any BoardObserver]
@@ -87,10 +97,21 @@ package struct BreakBoardService: Service {
                 bytesMax: Self.bytesPerReadMax
             )
             guard !records.isEmpty else { return }
+            var notices: [StreamNotice] = []
+            var entryCount = 0
             for record in records {
                 let group = try BreakGroup(decoding: record.bytes)
                 let results = board.apply(group, offset: record.offset)
-                await self.tell(results, of: group, board: board)
+                notices += self.tell(results, of: group, board: board)
+                entryCount += group.entries.count
+            }
+            if !notices.isEmpty {
+                for sink in self.sinks { await sink.publish(notices) }
+            }
+            if entryCount >= Self.entriesInBurst {
+                let connections = self.metrics.value(.connections, .notices)
+                let gather = Self.gatherInBurst + Self.gatherPerConnection * connections
+                try? await Task.sleep(for: min(gather, Self.gatherMax))
             }
             if board.offset >= snapshotOffset + Self.groupsPerSnapshot {
                 snapshotOffset = board.offset
@@ -99,7 +120,10 @@ package struct BreakBoardService: Service {
         }
     }
 
-    private func tell(_ results: [EntryResult], of group: BreakGroup, board: Board) async {
+    /// Tells everybody here what a group did; listeners are told afterwards.
+    ///
+    /// - Returns: the notices for them.
+    private func tell(_ results: [EntryResult], of group: BreakGroup, board: Board) -> [StreamNotice] {
         var notices: [StreamNotice] = []
         var changed: [BreakKey] = []
         for (result, entry) in zip(results, group.entries) {
@@ -120,8 +144,7 @@ package struct BreakBoardService: Service {
         self.holder.swap(board, changed: changed)
         self.metrics.set(.streams, to: board.streams.count)
         for observer in self.observers { observer.applied(results, offset: board.offset, board: board) }
-        guard !notices.isEmpty else { return }
-        for sink in self.sinks { await sink.publish(notices) }
+        return notices
     }
 
     private func keepSnapshot() async {
