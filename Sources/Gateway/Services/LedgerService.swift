@@ -14,12 +14,14 @@ package struct LedgerService: Service, BoardObserver {
     private static let groupsPerTransactionMax = 256
     /// A transaction of so many outcomes is a sign of load.
     private static let outcomesUnderLoad = 256
+    /// When so many groups wait there is nothing to gather.
+    private static let groupsGathered: UInt64 = 24
     /// How long groups gather under load before the next transaction.
     ///
-    /// Rows that lie together are then written together, once. It is how far reports may be behind.
+    /// Rows that lie together are then written together, once.
     private static let gatherUnderLoad: Duration = .milliseconds(250)
     /// The most bytes of groups applied in one transaction.
-    private static let bytesPerTransactionMax = 8 * 1_048_576
+    private static let bytesPerTransactionMax = 4 * 1_048_576
     /// How long after a failure the ledger is tried again.
     private static let retryAfter: Duration = .seconds(1)
     /// How often old things are forgotten.
@@ -127,8 +129,8 @@ package struct LedgerService: Service, BoardObserver {
             let postings = try records.map { (record) throws(WireError) in try LedgerPosting(record) }
             try await self.ledger.apply(postings, of: lane)
             applied = last.offset
-            try await self.tell(applied, of: lane)
-            if postings.reduce(0, { $0 + $1.outcomes.count }) >= Self.outcomesUnderLoad {
+            let behind = try await self.tell(applied, of: lane)
+            if behind < Self.groupsGathered, postings.reduce(0, { $0 + $1.outcomes.count }) >= Self.outcomesUnderLoad {
                 try? await Task.sleep(for: Self.gatherUnderLoad)
             }
         }
@@ -141,10 +143,15 @@ package struct LedgerService: Service, BoardObserver {
         repeat { try await self.tell(applied, of: lane) } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 
-    private func tell(_ applied: UInt64, of lane: Lane) async throws {
+    /// Sets what the metrics say.
+    ///
+    /// - Returns: how many groups the ledger is behind.
+    @discardableResult
+    private func tell(_ applied: UInt64, of lane: Lane) async throws -> UInt64 {
         self.metrics.set(.ledgerOffset, .lane(lane), to: Int(clamping: applied))
         let behind = try await self.log.head(of: lane) - applied
         self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
+        return behind
     }
 
     /// Counts a failure and waits; `false` when the service is to end.
