@@ -35,6 +35,7 @@ def parse(words):
     parser.add_argument("--pairs", type=int, help="pairs a row; 10 unless told")
     parser.add_argument("--silence", type=float, help="seconds before a single notice; 30 unless told")
     parser.add_argument("--seconds", type=float, help="how long rates are measured; 10 unless told")
+    parser.add_argument("--soak", type=float, help="how many seconds the soak lasts; 600 unless told")
     parser.add_argument("--listeners-max", type=int, help="never more connections than this")
     parser.add_argument("--quick", action="store_true", help="two pairs of short measurements")
     parser.add_argument("--smoke", action="store_true",
@@ -54,7 +55,7 @@ def parse(words):
 
 def scale_of(options):
     scale = rows.SMOKE if options.smoke else rows.QUICK if options.quick else rows.FULL
-    changes = {"pairs": options.pairs, "silence": options.silence, "seconds": options.seconds,
+    changes = {"pairs": options.pairs, "silence": options.silence, "seconds": options.seconds, "soak": options.soak,
                "connections_max": options.listeners_max}
     return rows.dataclasses.replace(scale, **{name: value for name, value in changes.items() if value is not None})
 
