@@ -141,6 +141,13 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func `whether the ledger is paused is true or false`() async {
+        #expect(await self.faults(flags: ["ledger.paused": "true"]) == [])
+        #expect(await self.faults(flags: ["ledger.paused": "false"]) == [])
+        let faults = await self.faults(flags: ["ledger.paused": "perhaps"])
+        #expect(faults == ["ledger.paused: it must be true or false, and is perhaps"])
+    }
+
     @Test func `everything that is wrong is said at once, each with its sentence`() async {
         let faults = await self.faults(
             """

@@ -215,6 +215,28 @@ struct DurabilityTests {
         }
     }
 
+    @Test func `a paused ledger counts nothing, loses nothing, and catches up at the next start`() async throws {
+        var station = self.station
+        station.configuration.ledgerPaused = true
+        let ledger = InMemoryLedger()
+        try await withGateway(configuration: station.configuration, log: station.log, ledger: ledger) { running in
+            let (listener, acknowledgement) = try await self.fetched(from: running)
+            #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
+            try await until("it is said how much waits") { running.metrics.value(.ledgerLag, .lane(Self.lane)) == 2 }
+            #expect(running.metrics.value(.ledgerOffset, .lane(Self.lane)) == 0)
+            let books = try await running.books { !$0.breaks.isEmpty }
+            #expect(books.total.played == 0)
+            #expect(books.total.delivered == 0)
+        }
+        station.configuration.ledgerPaused = false
+        try await withGateway(configuration: station.configuration, log: station.log, ledger: InMemoryLedger()) {
+            running in
+            let books = try await running.books { $0.total.played == 2 && !$0.breaks.isEmpty }
+            #expect(books.total.delivered == 2)
+            #expect(books.balances)
+        }
+    }
+
     @Test func `a log that cannot be read any more ends the gateway, also while answers are due`() async throws {
         let error = await #expect(throws: (any Error).self) {
             try await self.station.run { running in

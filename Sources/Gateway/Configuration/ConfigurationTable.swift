@@ -60,25 +60,15 @@ package enum ConfigurationTable {
         text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
             $0.isEmpty ? "it must name a folder" : nil
         },
-        Row(
-            key: "ledger.paused",
-            help: "true to leave acknowledgements in the event log without counting them, until a start without this",
-            set: { configuration, value in
-                guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
-                configuration.ledgerPaused = flag
-                return nil
-            },
-            get: { String($0.ledgerPaused) }
+        flag(
+            "ledger.paused",
+            "true to leave acknowledgements in the event log without counting them, until a start without this",
+            \.ledgerPaused
         ),
-        Row(
-            key: "allowUnencryptedRemote",
-            help: "true to bind to other addresses than loopback although nothing encrypts the sockets",
-            set: { configuration, value in
-                guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
-                configuration.allowUnencryptedRemote = flag
-                return nil
-            },
-            get: { String($0.allowUnencryptedRemote) }
+        flag(
+            "allowUnencryptedRemote",
+            "true to bind to other addresses than loopback although nothing encrypts the sockets",
+            \.allowUnencryptedRemote
         ),
         duration(
             "breaks.announceAhead",
@@ -192,6 +182,23 @@ package enum ConfigurationTable {
                 return check(value)
             },
             get: { $0[keyPath: path] }
+        )
+    }
+
+    private static func flag(
+        _ key: String,
+        _ help: String,
+        _ path: any WritableKeyPath<GatewayConfiguration, Bool> & Sendable
+    ) -> Row {
+        Row(
+            key: key,
+            help: help,
+            set: { configuration, value in
+                guard let flag = Bool(value) else { return "it must be true or false, and is \(value)" }
+                configuration[keyPath: path] = flag
+                return nil
+            },
+            get: { String($0[keyPath: path]) }
         )
     }
 

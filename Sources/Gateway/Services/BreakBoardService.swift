@@ -14,8 +14,8 @@ package protocol BoardObserver: Sendable {
 
 /// Follows the lane `breaks`, folds it into the board, and has the notices sent that follow from it.
 ///
-/// The board advances first, so that a listener who asks because of a notice finds what it is about. One group's notices
-/// are on their way before the next group is applied: when sending is slow, groups gather in the log, not in memory.
+/// The board advances first, so that a listener who asks because of a notice finds what it is about. The notices of
+/// what was read at once are on their way before more is read: when sending is slow, groups gather in the log, not in memory.
 package struct BreakBoardService: Service {
     /// The most groups read at once.
     private static let groupsPerReadMax = 64

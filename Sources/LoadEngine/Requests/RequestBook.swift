@@ -158,12 +158,12 @@ struct RequestBook {
 
     /// The delivery of a batch reply.
     static func delivery(of reply: Span<UInt8>) -> Range<Int>? {
-        var scan = WireScan(0..<reply.count)
-        while let (field, value) = scan.next(in: reply) {
-            guard field == 11, case .bytes(let batch) = value else { continue }
-            var inner = WireScan(batch)
-            while let (field, value) = inner.next(in: reply) {
-                if field == 1, case .bytes(let delivery) = value { return delivery }
+        var fields = FieldCursor(0..<reply.count)
+        while let field = fields.next(in: reply) {
+            guard field.number == 11, !field.isNumber else { continue }
+            var inner = FieldCursor(field.bytes)
+            while let field = inner.next(in: reply) {
+                if field.number == 1, !field.isNumber { return field.bytes }
             }
         }
         return nil

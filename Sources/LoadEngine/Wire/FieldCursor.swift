@@ -9,6 +9,8 @@ package struct FieldCursor: Sendable {
     /// One field: the value of a number, or the place of anything else.
     package struct Field: Sendable {
         package let number: Int
+        /// Whether it is a number; otherwise it is a string, bytes or a message.
+        package let isNumber: Bool
         /// A varint or fixed-width number; 0 for what has bytes.
         package let value: UInt64
         /// Where the bytes of a string, bytes or message stand; empty for numbers.
@@ -36,20 +38,20 @@ package struct FieldCursor: Sendable {
         switch tag & 7 {
         case 0:
             guard let value = self.varint(in: bytes) else { return self.malformed() }
-            return Field(number: number, value: value, bytes: 0..<0)
+            return Field(number: number, isNumber: true, value: value, bytes: 0..<0)
         case 1:
             guard let value = self.fixed(8, in: bytes) else { return self.malformed() }
-            return Field(number: number, value: value, bytes: 0..<0)
+            return Field(number: number, isNumber: true, value: value, bytes: 0..<0)
         case 2:
             guard let length = self.varint(in: bytes), length <= UInt64(self.end - self.offset) else {
                 return self.malformed()
             }
             let start = self.offset
             self.offset += Int(length)
-            return Field(number: number, value: 0, bytes: start..<self.offset)
+            return Field(number: number, isNumber: false, value: 0, bytes: start..<self.offset)
         case 5:
             guard let value = self.fixed(4, in: bytes) else { return self.malformed() }
-            return Field(number: number, value: value, bytes: 0..<0)
+            return Field(number: number, isNumber: true, value: value, bytes: 0..<0)
         default: return self.malformed()
         }
     }
