@@ -9,6 +9,8 @@ struct CuecastLoad: ParsableCommand {
         commandName: "cuecast-load",
         abstract: "Put a gateway under load, and check all that it sends.",
         discussion: """
+            Example: cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
+
             Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 nobody answers.
             """,
         subcommands: [Run.self, Requests.self, Notices.self, Idle.self, Worker.self],
