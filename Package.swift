@@ -112,6 +112,7 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("ListenerSimulationTests", ["Cuecast", "CuecastWire", "GatewayCore", "GatewayTestKit", hashTrees]),
         tests(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]

@@ -60,6 +60,20 @@ public enum IgnoreReason: Hashable, Sendable, CaseIterable {
 }
 
 extension IgnoreReason {
+    init(wire: Outcome.Reason) {
+        self =
+            switch wire {
+            case .user: .user
+            case .expired: .expired
+            case .overlap: .overlap
+            case .muted: .muted
+            case .cancelled: .cancelled
+            case .endedEarly: .endedEarly
+            case .skippedOver: .skippedOver
+            case .notStarted: .notStarted
+            }
+    }
+
     var wire: Outcome.Reason {
         switch self {
         case .user: .user

@@ -16,6 +16,8 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
     case listening
     /// The connection was lost or could not be made, for the reason given; it is tried again soon.
     case waiting(reason: String)
+    /// The app has suspended the client: nothing is received until it resumes.
+    case suspended
     /// The gateway refuses this listener, for the reason given; it is not tried again until the client starts anew.
     case refused(reason: String)
     /// What is still to be told is told; then the client is stopped.
@@ -32,6 +34,7 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
         case .joining: "joining"
         case .listening: "listening"
         case .waiting(let reason): "waiting: \(reason)"
+        case .suspended: "suspended"
         case .refused(let reason): "refused: \(reason)"
         case .stopping: "stopping"
         case .stopped: "stopped"

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
 public import Logging
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// Listens to the advertisements of one live stream.
 ///
@@ -38,7 +45,7 @@ public final class CuecastClient: Sendable {
     private let transport: any ListenerTransport
     private let logger: Logger
     private let hub: EventHub
-    private let outbox: any OutboxStore = MemoryOutboxStore()
+    private let journal: ListenerJournal
     private let state: Mutex<State>
 
     /// A client that is not started.
@@ -61,6 +68,7 @@ public final class CuecastClient: Sendable {
         self.advertisements = advertisements
         self.logger = logger
         self.hub = EventHub(bufferedMax: configuration.eventsBufferedMax)
+        self.journal = ListenerJournal(configuration.storage)
     }
 
     /// What happens from now on, in order; to read from the very first event, take it before ``start()``.
@@ -73,11 +81,14 @@ public final class CuecastClient: Sendable {
 
     /// How many outcomes the gateway has not confirmed yet.
     ///
-    /// They are told again when the client is started again.
-    public var unconfirmedOutcomes: Int {
-        let engine = self.state.withLock { $0.engine }
-        return engine?.unconfirmedCount ?? self.outbox.load().count
-    }
+    /// They are told again when the client is started again; with ``ListenerStorage/file(path:)`` also when the app is.
+    public var unconfirmedOutcomes: Int { self.journal.contents.outbox.count }
+
+    /// What was told to the gateway or is to be told: the last 1,000 outcomes that were confirmed or given up, and why,
+    /// then all that are pending; each oldest first.
+    ///
+    /// With ``ListenerStorage/file(path:)`` those of earlier runs of the app are known from the first ``start()`` on.
+    public var acknowledgements: [AcknowledgementStatus] { self.journal.contents.acknowledgements }
 
     /// Begins a session and returns when the advertisements that play before the stream are queued, when there are
     /// none, or after ``ListenerTimings/preStreamWait``.
@@ -85,8 +96,9 @@ public final class CuecastClient: Sendable {
     /// It returns also where the gateway cannot be reached: the client goes on trying. A session that is still stopping
     /// is waited for.
     ///
-    /// - Throws: ``CuecastError/alreadyStarted``, or ``CuecastError/advertisementsInUse`` where another client listens
-    ///   with the same ``AdvertisementCenter``.
+    /// - Throws: ``CuecastError/alreadyStarted``; ``CuecastError/advertisementsInUse`` where another client listens with
+    ///   the same ``AdvertisementCenter``; ``CuecastError/storageInUse(path:)`` and
+    ///   ``CuecastError/storageUnavailable(path:reason:)`` where the file of the configuration cannot be used.
     public func start() async throws(CuecastError) {
         if let last = self.state.withLock({ $0.engine }) {
             guard last.connectionState == .stopping || last.connectionState == .stopped else { throw .alreadyStarted }
@@ -100,16 +112,31 @@ public final class CuecastClient: Sendable {
     private func makeEngine() throws(CuecastError) -> ListenerEngine {
         let made: Result<ListenerEngine, CuecastError> = self.state.withLock { state in
             guard state.engine?.isStopped ?? true else { return .failure(.alreadyStarted) }
+            do throws(CuecastError) {
+                let damaged = try self.journal.open()
+                if damaged > 0 {
+                    self.logger.warning(
+                        "The session's file was damaged: what could not be read is lost",
+                        metadata: ["places": "\(damaged)"]
+                    )
+                    self.hub.send(.storageFailed("\(damaged) places of the file could not be read"))
+                }
+            } catch {
+                return .failure(error)
+            }
             let engine = ListenerEngine(
                 settings: state.settings,
                 configuration: self.configuration,
                 transport: self.transport,
                 center: self.advertisements,
                 hub: self.hub,
-                outbox: self.outbox,
+                journal: self.journal,
                 logger: self.logger
             )
-            guard self.advertisements.attach(engine) else { return .failure(.advertisementsInUse) }
+            guard self.advertisements.attach(engine) else {
+                self.journal.close()
+                return .failure(.advertisementsInUse)
+            }
             state.engine = engine
             return .success(engine)
         }
@@ -140,6 +167,45 @@ public final class CuecastClient: Sendable {
             state.settings.setDelay(delay)
             return state.engine
         }
-        engine?.setDelay(delay)
+        engine?.hear { $0.set(delay: delay, now: $1) }
+    }
+
+    /// The listener hears this instant of the programme now, as the player reads it from the stream (for instance
+    /// `EXT-X-PROGRAM-DATE-TIME`, RFC 8216 section 4.3.2.6): instead of a delay, and more exact.
+    ///
+    /// The programme's time is the gateway's: what the broadcaster's encoder stamps must come from a clock that agrees with
+    /// it. From then on the programme goes on at its usual pace; say again after a seek. It counts for the session.
+    public func setProgrammeTime(_ time: Date) {
+        let microseconds = (time.timeIntervalSince1970 * 1_000_000).rounded()
+        guard microseconds.isFinite, abs(microseconds) < 9e18 else { return }
+        let timestamp = Timestamp(microseconds: Int64(microseconds))
+        self.state.withLock { $0.engine }?.hear { $0.set(programmeTime: timestamp, now: $1) }
+    }
+
+    /// The listener has paused the stream: the programme stands still, and the delay grows until
+    /// ``resumeProgramme()``.
+    ///
+    /// For a stream that goes on where it stopped. A player that goes on live needs neither.
+    public func pauseProgramme() {
+        self.state.withLock { $0.engine }?.hear { $0.pause(now: $1) }
+    }
+
+    /// The listener hears the stream again, from where it stopped.
+    public func resumeProgramme() {
+        self.state.withLock { $0.engine }?.hear { $0.resume(now: $1) }
+    }
+
+    /// The app goes to the background, or a phone call comes.
+    ///
+    /// The connection ends, nothing is handed out and no delegate is called. The advertisement that plays counts as paused.
+    /// Acknowledgements wait until ``resume()``. Does nothing where the client does not listen.
+    public func suspend() {
+        self.state.withLock { $0.engine }?.suspend()
+    }
+
+    /// The app is back: the client connects at once and makes up for what was missed; advertisements whose time is over
+    /// are ignored as ``IgnoreReason/expired``.
+    public func resume() {
+        self.state.withLock { $0.engine }?.resume()
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
-
 /// Where a gateway listens.
 public struct GatewayAddress: Hashable, Sendable, CustomStringConvertible {
     /// Where the notices come from, for instance `tcp://127.0.0.1:7400`.
@@ -33,10 +31,23 @@ public enum HandOutMode: Hashable, Sendable, CaseIterable {
     case manual
 }
 
+/// Where a client keeps its session and the outcomes that the gateway has not confirmed.
+public enum ListenerStorage: Hashable, Sendable {
+    /// In memory: they are lost when the app ends.
+    case memory
+    /// In one file, which is made where there is none; a second one beside it, with `.lock` at the end of its name, keeps
+    /// others from using it at the same time. Its folder must exist. One file serves all streams of one gateway.
+    case file(path: String)
+}
+
 /// What a client needs to know to listen to one stream.
 public struct ListenerConfiguration: Sendable {
     /// Where the gateway listens.
     public var gateway: GatewayAddress
+    /// Where else it listens, or others that share its event log; at most 16.
+    ///
+    /// They are tried in turn when the one before cannot be reached or asks to go away.
+    public var alternativeGateways: [GatewayAddress]
     /// The stream that is heard.
     public var stream: LiveStream
     /// How far behind live the listener hears the stream, to begin with; at most 1 h.
@@ -53,8 +64,15 @@ public struct ListenerConfiguration: Sendable {
     /// A closure and not a text, because tokens expire while listening goes on. When it throws, the join is tried again
     /// later. It is cancelled when the client stops.
     public var tokenProvider: (@Sendable () async throws -> String)?
+    /// Whether the advertisements of a break are to be fetched, asked once when the break becomes known; `nil`: always.
+    ///
+    /// For listeners who pay to hear none. A break that is declined is ``ListenerEvent/missed(_:reason:)``, and nothing is
+    /// told to the gateway. It is cancelled when the client stops.
+    public var fetchPolicy: (@Sendable (AdvertisementBreak) async -> Bool)?
     /// How the queue gives its advertisements to the app.
     public var handOut: HandOutMode
+    /// Where the session and what the gateway has not confirmed are kept.
+    public var storage: ListenerStorage
     /// How long to wait for what.
     public var timings: ListenerTimings
     /// How many events are kept for each reader that does not read them; 256.
@@ -65,6 +83,10 @@ public struct ListenerConfiguration: Sendable {
     ///
     /// Of more, the oldest are given up.
     public var outcomesKeptMax: Int
+    /// How many bytes these may take together; 1 MiB.
+    ///
+    /// Of more, the oldest are given up.
+    public var outboxBytesMax: Int
 
     /// A configuration with the defaults for all that is not given.
     public init(
@@ -76,6 +98,7 @@ public struct ListenerConfiguration: Sendable {
         client: String = "cuecast-swift",
         tokenProvider: (@Sendable () async throws -> String)? = nil,
         handOut: HandOutMode = .afterPlaying,
+        storage: ListenerStorage = .memory,
         timings: ListenerTimings = ListenerTimings()
     ) {
         self.gateway = gateway
@@ -86,9 +109,20 @@ public struct ListenerConfiguration: Sendable {
         self.client = client
         self.tokenProvider = tokenProvider
         self.handOut = handOut
+        self.storage = storage
         self.timings = timings
+        self.alternativeGateways = []
+        self.fetchPolicy = nil
         self.eventsBufferedMax = 256
         self.outcomesKeptMax = 4_096
+        self.outboxBytesMax = 1_048_576
+    }
+}
+
+extension ListenerConfiguration {
+    /// The address number `index`: 0 is `gateway`, the alternatives follow.
+    func gateway(_ index: Int) -> GatewayAddress {
+        index == 0 ? self.gateway : self.alternativeGateways[index - 1]
     }
 }
 
@@ -101,6 +135,10 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
     case alreadyStarted
     /// Another client listens with the same `AdvertisementCenter`.
     case advertisementsInUse
+    /// Another client, perhaps of another process, uses the file.
+    case storageInUse(path: String)
+    /// The file cannot be opened or made, for the reason given.
+    case storageUnavailable(path: String, reason: String)
 
     /// One sentence for people.
     public var description: String {
@@ -108,91 +146,8 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
         case .invalidConfiguration(let sentence): "The configuration is not valid: \(sentence)"
         case .alreadyStarted: "The client listens already."
         case .advertisementsInUse: "Another client listens with the same AdvertisementCenter."
-        }
-    }
-}
-
-/// What the decisions need of a configuration, checked.
-struct ListenerSettings: Sendable {
-    let stream: StreamID
-    let attributes: [String: String]
-    let client: String
-    let usesToken: Bool
-    let handOut: HandOutMode
-    let timings: ListenerTimings
-    let outcomesKeptMax: Int
-    var delay: ListenerDelay
-
-    init(_ configuration: ListenerConfiguration) throws(CuecastError) {
-        do throws(WireError) {
-            self.stream = try StreamID(configuration.stream.id)
-        } catch {
-            throw .invalidConfiguration(error.description)
-        }
-        let delayMax = Duration.milliseconds(WireLimits.delayMillisecondsMax)
-        for (name, delay) in [("delay", configuration.delay), ("delayMax", configuration.delayMax)] {
-            guard delay >= .zero, delay <= delayMax else {
-                throw .invalidConfiguration("\(name) is from 0 to \(delayMax), and this is \(delay).")
-            }
-        }
-        guard configuration.attributes.count <= WireLimits.attributesMax else {
-            throw .invalidConfiguration(
-                "at most \(WireLimits.attributesMax) attributes, and these are \(configuration.attributes.count)."
-            )
-        }
-        let texts = configuration.attributes.flatMap { [$0.key, $0.value] } + [configuration.client]
-        for text in texts where !Self.isPlainText(text) {
-            throw .invalidConfiguration(
-                "attributes and the client's name have at most \(WireLimits.attributeBytesMax) bytes each and no "
-                    + "control characters."
-            )
-        }
-        for (name, number) in [
-            ("eventsBufferedMax", configuration.eventsBufferedMax), ("outcomesKeptMax", configuration.outcomesKeptMax),
-        ] {
-            guard number >= 1, number <= 1_000_000 else {
-                throw .invalidConfiguration("\(name) is from 1 to 1,000,000, and this is \(number).")
-            }
-        }
-        try Self.check(configuration.timings)
-        self.attributes = configuration.attributes
-        self.client = configuration.client
-        self.usesToken = configuration.tokenProvider != nil
-        self.handOut = configuration.handOut
-        self.timings = configuration.timings
-        self.outcomesKeptMax = configuration.outcomesKeptMax
-        self.delay = ListenerDelay(now: configuration.delay, max: configuration.delayMax)
-    }
-
-    /// Sets the delay, within what the gateway takes.
-    mutating func setDelay(_ delay: Duration) {
-        let delay = min(max(delay, .zero), .milliseconds(WireLimits.delayMillisecondsMax))
-        self.delay = ListenerDelay(now: delay, max: self.delay.max)
-    }
-
-    private static func isPlainText(_ text: String) -> Bool {
-        text.utf8.count <= WireLimits.attributeBytesMax
-            && text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x0A || $0 == 0x09 }
-    }
-
-    private static func check(_ timings: ListenerTimings) throws(CuecastError) {
-        let day = Duration.seconds(86_400)
-        let all: [(String, Duration, Duration, Duration)] = [
-            ("connectTimeout", timings.connectTimeout, .milliseconds(1), day),
-            ("subscriptionTimeout", timings.subscriptionTimeout, .milliseconds(1), day),
-            ("requestTimeout", timings.requestTimeout, .milliseconds(1), day),
-            ("retryDelayFirst", timings.retryDelayFirst, .milliseconds(1), day),
-            ("retryDelayMax", timings.retryDelayMax, timings.retryDelayFirst, day),
-            ("preStreamWait", timings.preStreamWait, .zero, day),
-            ("stopWait", timings.stopWait, .zero, .milliseconds(900)),
-            ("playedToleranceBeforeEnd", timings.playedToleranceBeforeEnd, .zero, day),
-            ("handOutGrace", timings.handOutGrace, .zero, day),
-            ("outcomeUnknownAfter", timings.outcomeUnknownAfter, .zero, day),
-            ("clockSampleInterval", timings.clockSampleInterval, .milliseconds(100), day),
-            ("clockErrorMax", timings.clockErrorMax, .milliseconds(1), day),
-        ]
-        for (name, value, least, most) in all where value < least || value > most {
-            throw .invalidConfiguration("timings.\(name) is from \(least) to \(most), and this is \(value).")
+        case .storageInUse(let path): "Another client uses the file \(path)."
+        case .storageUnavailable(let path, let reason): "The file \(path) cannot be used: \(reason)."
         }
     }
 }

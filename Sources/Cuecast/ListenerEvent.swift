@@ -4,6 +4,13 @@
 /// Something that happened while listening; ``CuecastClient/events`` tells them in order.
 @nonexhaustive
 public enum ListenerEvent: Sendable {
+    /// Listening began: as a new session, or as the one of an app that was ended in the middle of it.
+    case sessionBegan(resumed: Bool)
+    /// These were handed out before the app was ended, and nothing more is known: nothing is told to the gateway.
+    case interrupted([Advertisement])
+    /// The file of the session cannot be written, for the reason given: if the app is ended, what has happened since is
+    /// lost. Listening goes on.
+    case storageFailed(String)
     /// The connection to the gateway changed.
     case connectionChanged(ConnectionState)
     /// The gateway said what was missed. Notices missed are made up for before this is told.

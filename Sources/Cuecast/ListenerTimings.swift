@@ -32,6 +32,14 @@ public struct ListenerTimings: Hashable, Sendable {
     /// Above what error the gateway's clock is asked for sooner; 25 ms.
     public var clockErrorMax: Duration = .milliseconds(25)
 
+    /// How long after it was last alive the session of an app that was ended without stopping the client goes on when the
+    /// app starts again; 10 min.
+    public var sessionResumeMax: Duration = .seconds(600)
+    /// How long an outcome that the gateway does not confirm is kept and told again; 7 days.
+    ///
+    /// The gateway takes outcomes for a day more.
+    public var outboxAgeMax: Duration = .seconds(7 * 86_400)
+
     /// The defaults.
     public init() {}
 }

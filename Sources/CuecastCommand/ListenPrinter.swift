@@ -111,6 +111,16 @@ private struct ListenLine: Encodable {
 
     init?(_ event: ListenerEvent) {
         switch event {
+        case .sessionBegan(let resumed):
+            self.init("sessionBegan", resumed ? "the session of an earlier run goes on" : "a new session")
+            self.state = resumed ? "resumed" : "new"
+        case .interrupted(let advertisements):
+            let names = advertisements.map(\.adID).joined(separator: ", ")
+            self.init("interrupted", "handed out before the last run was ended, and nothing more is known: \(names)")
+            self.ads = advertisements.map(Ad.init)
+        case .storageFailed(let reason):
+            self.init("storageFailed", "the session's file cannot be written: \(reason)")
+            self.reason = reason
         case .connectionChanged(let state):
             self.init("connection", "connection: \(state)")
             self.state = state.description

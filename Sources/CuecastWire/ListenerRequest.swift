@@ -211,27 +211,27 @@ extension ListenerRequest {
     }
 
     /// The frame's bytes.
-    package func encoded() -> [UInt8] {
-        encode(
-            Cuecast_V1_Request.with {
-                $0.requestID = self.id
-                $0.session = Data(self.session.bytes)
-                $0.ticket = Data(self.ticket)
-                switch self.kind {
-                case .join(let join): $0.join = join.wire
-                case .getBatch(let request):
-                    $0.getBatch = .with {
-                        $0.stream = request.key.stream.description
-                        $0.breakID = request.key.id.description
-                        $0.delayMs = request.delay.now.inMilliseconds
-                        $0.delayMaxMs = request.delay.max.inMilliseconds
-                    }
-                case .acknowledge(let request): $0.acknowledge = request.wire
-                case .getTime: $0.getTime = .init()
-                case .leave(let stream): $0.leave = .with { $0.stream = stream.description }
+    package func encoded() -> [UInt8] { encode(self.wire) }
+
+    var wire: Cuecast_V1_Request {
+        .with {
+            $0.requestID = self.id
+            $0.session = Data(self.session.bytes)
+            $0.ticket = Data(self.ticket)
+            switch self.kind {
+            case .join(let join): $0.join = join.wire
+            case .getBatch(let request):
+                $0.getBatch = .with {
+                    $0.stream = request.key.stream.description
+                    $0.breakID = request.key.id.description
+                    $0.delayMs = request.delay.now.inMilliseconds
+                    $0.delayMaxMs = request.delay.max.inMilliseconds
                 }
+            case .acknowledge(let request): $0.acknowledge = request.wire
+            case .getTime: $0.getTime = .init()
+            case .leave(let stream): $0.leave = .with { $0.stream = stream.description }
             }
-        )
+        }
     }
 }
 

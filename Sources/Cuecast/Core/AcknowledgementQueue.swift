@@ -14,6 +14,12 @@ struct OutboxRecord: Hashable, Sendable {
     /// As the batch carried it.
     var delivery: [UInt8]
     var outcome: Outcome
+
+    /// About how many bytes it takes in memory, in the journal and on the wire.
+    var byteCount: Int {
+        96 + self.ticket.count + self.delivery.count + self.key.stream.description.utf8.count
+            + self.key.id.description.utf8.count + self.outcome.advertisementID.description.utf8.count
+    }
 }
 
 /// Tells outcomes until the gateway confirms them: in groups per session and break, each again after a growing wait.
@@ -48,11 +54,15 @@ struct AcknowledgementQueue: Sendable {
     private var groups: [GroupKey: Group] = [:]
     private var lastNumber: UInt64 = 0
     private let recordsMax: Int
+    private let bytesMax: Int
     private let retries: Backoff
     private(set) var count = 0
+    /// The bytes of all records together.
+    private(set) var byteCount = 0
 
-    init(recordsMax: Int, retries: Backoff, kept: [OutboxRecord]) {
+    init(recordsMax: Int, bytesMax: Int = .max, retries: Backoff, kept: [OutboxRecord]) {
         self.recordsMax = recordsMax
+        self.bytesMax = bytesMax
         self.retries = retries
         for record in kept.sorted(by: { $0.number < $1.number }) { self.insert(record) }
     }
@@ -66,8 +76,7 @@ struct AcknowledgementQueue: Sendable {
         ticket: [UInt8],
         key: BreakKey,
         delivery: [UInt8]
-    ) -> (record: OutboxRecord, givenUp: GivenUp?) {
-        let givenUp = self.count >= self.recordsMax ? self.giveUpOldest() : nil
+    ) -> (record: OutboxRecord, givenUp: [GivenUp]) {
         let record = OutboxRecord(
             number: self.lastNumber + 1,
             session: session,
@@ -76,24 +85,44 @@ struct AcknowledgementQueue: Sendable {
             delivery: delivery,
             outcome: outcome
         )
+        var givenUp: [GivenUp] = []
+        while self.count >= self.recordsMax || self.byteCount + record.byteCount > self.bytesMax {
+            let limit =
+                self.count >= self.recordsMax ? "\(self.recordsMax) outcomes" : "\(self.bytesMax) bytes of outcomes"
+            guard let oldest = self.giveUpOldest(reason: "more than \(limit) are not confirmed") else { break }
+            givenUp.append(oldest)
+        }
         self.insert(record)
         return (record, givenUp)
+    }
+
+    /// Gives up what happened before `oldest`, unless it is told in this moment.
+    mutating func expire(before oldest: Timestamp, age: Duration) -> [GivenUp] {
+        var givenUp: [GivenUp] = []
+        for (id, group) in self.groups {
+            let old = group.records.dropFirst(group.inFlight).filter { $0.outcome.occurred < oldest }
+            guard !old.isEmpty else { continue }
+            self.remove(Array(old), from: id)
+            givenUp.append(GivenUp(records: Array(old), reason: "too old: it was not confirmed for \(age)"))
+        }
+        return givenUp
     }
 
     private mutating func insert(_ record: OutboxRecord) {
         let id = GroupKey(session: record.session, key: record.key, delivery: record.delivery)
         self.lastNumber = max(self.lastNumber, record.number)
         self.count += 1
+        self.byteCount += record.byteCount
         self.groups[id, default: Group(records: [], retries: self.retries)].records.append(record)
     }
 
-    private mutating func giveUpOldest() -> GivenUp? {
+    private mutating func giveUpOldest(reason: String) -> GivenUp? {
         let candidates = self.groups.compactMap { id, group in
             group.records.count > group.inFlight ? (id, group.records[group.inFlight]) : nil
         }
         guard let (id, record) = candidates.min(by: { $0.1.number < $1.1.number }) else { return nil }
         self.remove([record], from: id)
-        return GivenUp(records: [record], reason: "more than \(self.recordsMax) outcomes are not confirmed")
+        return GivenUp(records: [record], reason: reason)
     }
 
     /// What is to be told now, oldest first; each answer comes back by its group.
@@ -199,6 +228,7 @@ struct AcknowledgementQueue: Sendable {
         let numbers = Set(records.map(\.number))
         self.groups[id]?.records.removeAll { numbers.contains($0.number) }
         self.count -= records.count
+        self.byteCount -= records.reduce(0) { $0 + $1.byteCount }
         if self.groups[id]?.records.isEmpty == true { self.groups[id] = nil }
     }
 }

@@ -25,12 +25,16 @@ extension BreakBook {
         var notice: Notice
         var phase = Phase.waiting(retryAt: nil)
         var retries: Backoff
+        /// Whether the app has agreed that its batch is fetched, where it wants to be asked.
+        var isWanted = true
     }
 
     /// What follows for others from what happened to a break.
     enum Effect: Hashable, Sendable {
         /// The break is new, or its times have changed.
         case announced(Notice)
+        /// Ask the app whether the batch is to be fetched.
+        case askApp(Notice)
         /// Ask for the batch.
         case request(BreakID)
         /// The batch is here.

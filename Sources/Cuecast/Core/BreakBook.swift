@@ -25,9 +25,44 @@ struct BreakBook: Sendable {
     private var closed: [BreakID: IgnoreReason] = [:]
     private var closedInOrder: [BreakID] = []
     private let retries: Backoff
+    private let asksApp: Bool
+    private var closedNow: [Closed] = []
 
-    init(retries: Backoff) {
+    /// A break that is over for this listener, and what a batch that still arrives is ignored for.
+    struct Closed: Hashable, Sendable {
+        let id: BreakID
+        let reason: IgnoreReason
+    }
+
+    /// - Parameters:
+    ///   - retries: how long to wait before a batch is asked for again.
+    ///   - asksApp: whether the app decides about each break if its batch is fetched.
+    init(retries: Backoff, asksApp: Bool = false) {
         self.retries = retries
+        self.asksApp = asksApp
+    }
+
+    /// The breaks that were closed since this was last asked.
+    mutating func takeClosed() -> [Closed] {
+        defer { self.closedNow = [] }
+        return self.closedNow
+    }
+
+    // MARK: A session that goes on after the app was started again
+
+    mutating func restore(closed: [Closed]) {
+        for each in closed { self.remember(each.id, each.reason) }
+        self.closedNow = []
+    }
+
+    /// The advertisements of the break that are neither handed out nor over.
+    mutating func restore(_ notice: Notice, _ advertisements: [Advertisement], contentStart: Timestamp?) {
+        guard let id = notice.breakID, self.closed[id] == nil, !advertisements.isEmpty else { return }
+        self.entries[id] = Entry(
+            notice: notice,
+            phase: .held(Batch(advertisements: advertisements, contentStart: contentStart)),
+            retries: self.retries
+        )
     }
 
     /// Whether a break that plays before the stream has not come to the queue yet, nor been given up.
@@ -86,6 +121,8 @@ struct BreakBook: Sendable {
     mutating func snapshot(holds present: Set<BreakID>, at moment: Moment) -> [Effect] {
         var effects: [Effect] = []
         for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
+            // Its time may have passed while nobody listened: then it expires, like any other.
+            if case .held = entry.phase, entry.notice.playLimit.isReached(at: moment) { continue }
             // What is playing and ends in this moment is left out too, and was not cancelled.
             let isEnding =
                 entry.phase == .queued && entry.notice.playLimit.local(at: moment) <= moment.now + .seconds(1)
@@ -108,8 +145,19 @@ struct BreakBook: Sendable {
         guard self.entries.count < Self.followedMax else {
             return [.missed(notice, reason: "more than \(Self.followedMax) breaks are open")]
         }
-        self.entries[id] = Entry(notice: notice, retries: self.retries)
-        return [.announced(notice)]
+        self.entries[id] = Entry(notice: notice, retries: self.retries, isWanted: !self.asksApp)
+        return [.announced(notice)] + (self.asksApp ? [.askApp(notice)] : [])
+    }
+
+    /// The app has decided whether the batch is to be fetched.
+    mutating func decided(_ id: BreakID, isWanted: Bool) -> [Effect] {
+        guard let entry = self.entries[id], !entry.isWanted else { return [] }
+        guard isWanted else {
+            self.close(id, .user)
+            return [.missed(entry.notice, reason: "the app declined it")]
+        }
+        self.entries[id]?.isWanted = true
+        return []
     }
 
     private mutating func cancel(_ id: BreakID, _ reason: AdvertisementWithdrawal.Reason) -> [Effect] {
@@ -156,16 +204,7 @@ struct BreakBook: Sendable {
 
     /// The gateway gave the batch.
     mutating func batchArrived(_ id: BreakID, _ batch: ListenerReply.Batch, at moment: Moment) -> [Effect] {
-        let count = batch.skipped + batch.advertisements.count
-        let advertisements = batch.advertisements.enumerated()
-            .map { index, content in
-                Advertisement(
-                    content,
-                    breakID: id,
-                    delivery: batch.delivery,
-                    position: .init(index: batch.skipped + index + 1, count: count)
-                )
-            }
+        let advertisements = Advertisement.list(batch, of: id)
         guard var entry = self.entries[id] else {
             // It was cancelled while the batch was on its way: what was delivered needs an outcome.
             return self.closed[id].map { [.ignored(advertisements, $0)] } ?? []
@@ -233,7 +272,8 @@ struct BreakBook: Sendable {
                     effects.append(
                         .missed(entry.notice, reason: "its time was over before its advertisements could be asked for")
                     )
-                } else if room > 0, self.requestTime(id, entry, retryAt, session, moment) <= moment.now {
+                } else if room > 0, entry.isWanted, self.requestTime(id, entry, retryAt, session, moment) <= moment.now
+                {
                     room -= 1
                     self.entries[id]?.phase = .requested
                     effects.append(.request(id))
@@ -299,7 +339,9 @@ struct BreakBook: Sendable {
             switch entry.phase {
             case .waiting(let retryAt):
                 next = earlier(next, self.fetchLimit(of: entry).local(at: moment))
-                if room > 0 { next = earlier(next, self.requestTime(id, entry, retryAt, session, moment)) }
+                if room > 0, entry.isWanted {
+                    next = earlier(next, self.requestTime(id, entry, retryAt, session, moment))
+                }
             case .requested, .queued: break
             case .held:
                 guard let start = entry.notice.start, !entry.notice.preStream else {
@@ -353,6 +395,7 @@ struct BreakBook: Sendable {
     private mutating func remember(_ id: BreakID, _ reason: IgnoreReason) {
         guard self.closed.updateValue(reason, forKey: id) == nil else { return }
         self.closedInOrder.append(id)
+        self.closedNow.append(Closed(id: id, reason: reason))
         if self.closedInOrder.count > Self.rememberedMax {
             self.closed[self.closedInOrder.removeFirst()] = nil
         }

@@ -47,6 +47,12 @@ struct ClockSampling: Sendable {
         self.nextDeadline = now + min(max(untilTooLarge, Self.soon), self.interval)
     }
 
+    /// The device was asleep, or something else happened after which the estimate is not to be trusted for long.
+    mutating func sampleNow(now: LocalInstant) {
+        guard self.nextDeadline != nil else { return }
+        self.nextDeadline = now
+    }
+
     /// The clock is asked for now; the reply sets the next time, and where none comes the usual interval does.
     mutating func asked(now: LocalInstant) {
         self.nextDeadline = now + self.interval

@@ -13,6 +13,9 @@ internal import CuecastWire
 /// idle → connecting → proving → (token) → joining → joined ⇄ rejoining
 ///            ↑___________ waiting ___________|___________|
 /// ```
+///
+/// Where there are several addresses, a connection that was good is first tried at the same one, which may only be
+/// restarting; each failure leads to the next address, and the waits grow from one round through all of them to the next.
 struct ConnectionMachine: Sendable {
     /// How often in a row a join may name another instance than the tick before everything is connected anew.
     static let instanceMismatchesMax = 2
@@ -34,13 +37,15 @@ struct ConnectionMachine: Sendable {
         /// As `joining`, but this connection has joined before: other requests may go on.
         case rejoining(instance: UInt64, sendAt: LocalInstant?)
         case waiting(until: LocalInstant, reason: String)
+        /// The app is in the background: no connection is made.
+        case suspended
         case refused(reason: String)
         case stopped
     }
 
     enum Action: Hashable, Sendable {
-        /// Make connection number `attempt`.
-        case connect(attempt: Int)
+        /// Make connection number `attempt`, to the address with this index.
+        case connect(attempt: Int, gateway: Int)
         /// Give up the current connection.
         case disconnect
         case subscribe([UInt8])
@@ -53,6 +58,11 @@ struct ConnectionMachine: Sendable {
     private let topic: [UInt8]
     private let usesToken: Bool
     private let timings: ListenerTimings
+    private let gatewayCount: Int
+    /// The index of the address that is used.
+    private var gateway = 0
+    /// How many tries failed since a connection was good.
+    private var failures = 0
     private var reconnects: Backoff
     private var joins: Backoff
     private var mismatches = 0
@@ -63,7 +73,8 @@ struct ConnectionMachine: Sendable {
     private(set) var attempt = 0
     private(set) var state = State.idle
 
-    init(stream: StreamID, usesToken: Bool, timings: ListenerTimings) {
+    init(stream: StreamID, usesToken: Bool, gatewayCount: Int = 1, timings: ListenerTimings) {
+        self.gatewayCount = gatewayCount
         self.topic = NoticeFrame.topic(of: stream)
         self.usesToken = usesToken
         self.timings = timings
@@ -92,7 +103,7 @@ struct ConnectionMachine: Sendable {
         case .connecting(let deadline), .proving(let deadline), .authorizing(_, let deadline): deadline
         case .joining(_, let sendAt), .rejoining(_, let sendAt): sendAt
         case .waiting(let until, _): until
-        case .idle, .joined, .refused, .stopped: nil
+        case .idle, .joined, .suspended, .refused, .stopped: nil
         }
     }
 
@@ -104,9 +115,34 @@ struct ConnectionMachine: Sendable {
     /// The connection ends for good.
     mutating func stop() -> [Action] {
         defer { self.state = .stopped }
+        return self.hasConnection ? [.disconnect] : []
+    }
+
+    /// The connection ends until the app is back.
+    mutating func suspend() -> [Action] {
         switch self.state {
-        case .idle, .waiting, .refused, .stopped: return []
-        default: return [.disconnect]
+        case .refused, .stopped, .suspended: return []
+        default: break
+        }
+        defer { self.state = .suspended }
+        self.joinedSince = nil
+        self.unanswered = 0
+        return self.hasConnection ? [.disconnect] : []
+    }
+
+    /// The app is back.
+    mutating func resume(now: LocalInstant) -> [Action] {
+        guard self.state == .suspended else { return [] }
+        self.reconnects.reset()
+        self.joins.reset()
+        self.failures = 0
+        return self.connect(now: now)
+    }
+
+    private var hasConnection: Bool {
+        switch self.state {
+        case .idle, .waiting, .suspended, .refused, .stopped: false
+        case .connecting, .proving, .authorizing, .joining, .joined, .rejoining: true
         }
     }
 
@@ -118,10 +154,7 @@ struct ConnectionMachine: Sendable {
     }
 
     mutating func disconnected(reason: String, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
-        switch self.state {
-        case .idle, .waiting, .refused, .stopped: []
-        default: self.lose(reason: reason, now: now, jitter: &jitter)
-        }
+        self.hasConnection ? self.lose(reason: reason, now: now, jitter: &jitter) : []
     }
 
     mutating func tick(instance: UInt64, now: LocalInstant) -> [Action] {
@@ -221,17 +254,40 @@ struct ConnectionMachine: Sendable {
     }
 
     /// Gives up the connection, for a reason that this side found.
+    ///
+    /// - Parameters:
+    ///   - reason: why, in a few words.
+    ///   - atLeast: how long the gateway asks to stay away; it says nothing of other addresses.
+    ///   - leaves: whether this address is of no use for now, however good it was.
+    ///   - now: the time.
+    ///   - jitter: where the randomness of the wait comes from.
+    /// - Returns: what to do about it.
     mutating func lose(
         reason: String,
         atLeast: Duration = .zero,
+        leaves: Bool = false,
         now: LocalInstant,
         jitter: inout JitterSource
     ) -> [Action] {
-        if let since = self.joinedSince, now - since >= Self.steadyAfter { self.reconnects.reset() }
+        let wasSteady = self.joinedSince.map { now - $0 >= Self.steadyAfter } ?? false
+        if wasSteady {
+            self.reconnects.reset()
+            self.failures = 0
+        }
         self.joinedSince = nil
         self.unanswered = 0
         self.joins.reset()
-        self.state = .waiting(until: now + self.reconnects.next(using: &jitter, atLeast: atLeast), reason: reason)
+        var isRoundOver = self.gatewayCount == 1
+        if leaves || !wasSteady {
+            self.gateway = (self.gateway + 1) % self.gatewayCount
+            self.failures += 1
+            isRoundOver = self.failures % self.gatewayCount == 0
+        }
+        let wait =
+            isRoundOver
+            ? self.reconnects.next(using: &jitter, atLeast: atLeast)
+            : jitter.duration(upTo: self.timings.retryDelayFirst)
+        self.state = .waiting(until: now + wait, reason: reason)
         return [.disconnect]
     }
 
@@ -250,14 +306,14 @@ struct ConnectionMachine: Sendable {
             self.state = .rejoining(instance: instance, sendAt: nil)
             return [.join(instance: instance)]
         case .waiting: return self.connect(now: now)
-        case .idle, .joined, .refused, .stopped: return []
+        case .idle, .joined, .suspended, .refused, .stopped: return []
         }
     }
 
     private mutating func connect(now: LocalInstant) -> [Action] {
         self.attempt += 1
         self.state = .connecting(deadline: now + self.timings.connectTimeout)
-        return [.connect(attempt: self.attempt)]
+        return [.connect(attempt: self.attempt, gateway: self.gateway)]
     }
 }
 
@@ -270,6 +326,7 @@ extension ConnectionMachine.State {
         case .authorizing, .joining, .rejoining: .joining
         case .joined: .listening
         case .waiting(_, let reason): .waiting(reason: reason)
+        case .suspended: .suspended
         case .refused(let reason): .refused(reason: reason)
         case .stopped: .stopped
         }

@@ -35,23 +35,10 @@ extension ListenerCore {
         self.settleTime(now: now)
     }
 
-    /// The listener hears the stream with another delay from now on.
-    mutating func setDelay(_ delay: Duration, now: LocalInstant) {
-        let before = self.settings.delay.now
-        self.settings.setDelay(delay)
-        if self.isRunning, self.settings.delay.now < before, let moment = self.moment(at: now) {
-            // Moving ahead in the programme: what lies between is not heard.
-            let session = self.session
-            let effects = self.book.due(at: moment, session: session, room: self.requestRoom, late: .skippedOver)
-            self.apply(effects, at: now)
-        }
-        self.settleTime(now: now)
-    }
-
     mutating func perform(_ actions: [ConnectionMachine.Action], now: LocalInstant) {
         for action in actions {
             switch action {
-            case .connect(let attempt): self.act(.connect(attempt: attempt))
+            case .connect(let attempt, let gateway): self.act(.connect(attempt: attempt, gateway: gateway))
             case .disconnect:
                 self.act(.disconnect)
                 self.follower.disconnected()
@@ -65,8 +52,14 @@ extension ListenerCore {
         }
     }
 
-    mutating func lose(_ reason: String, atLeast: Duration = .zero, now: LocalInstant) {
-        let actions = self.connection.lose(reason: reason, atLeast: atLeast, now: now, jitter: &self.jitter)
+    mutating func lose(_ reason: String, atLeast: Duration = .zero, leaves: Bool = false, now: LocalInstant) {
+        let actions = self.connection.lose(
+            reason: reason,
+            atLeast: atLeast,
+            leaves: leaves,
+            now: now,
+            jitter: &self.jitter
+        )
         self.perform(actions, now: now)
     }
 
@@ -165,12 +158,13 @@ extension ListenerCore {
         }
         self.apply(step, isSnapshot: joined.kind == .snapshot && step.lost != .inconsistentAnswer, now: now)
         self.takesPreStream = self.takesPreStream && step.lost == .inconsistentAnswer
+        self.keepSession()
     }
 
     private mutating func joinRefused(_ refusal: Refusal, now: LocalInstant) {
         switch refusal.status {
         case .draining:
-            self.lose(refusal.description, atLeast: refusal.retryAfter, now: now)
+            self.lose(refusal.description, atLeast: refusal.retryAfter, leaves: true, now: now)
         case .notAllowed where self.settings.usesToken:
             // The next connection asks the app for a new token.
             self.lose(refusal.description, now: now)
@@ -184,7 +178,9 @@ extension ListenerCore {
     private mutating func batchAnswered(_ id: BreakID, _ body: ListenerReply.Body, now: LocalInstant) {
         guard self.isRunning, let moment = self.moment(at: now) else { return }
         switch body {
-        case .batch(let batch): self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
+        case .batch(let batch):
+            if let entry = self.book.entries[id], entry.phase == .requested { self.keep(.batch(entry.notice, batch)) }
+            self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
         case .refused(let refusal):
             self.apply(self.book.batchRefused(id, refusal, now: now, jitter: &self.jitter), at: now)
         case .joined, .acknowledged, .done:
@@ -202,7 +198,7 @@ extension ListenerCore {
         case .acknowledged(let recorded):
             let answer = self.acknowledgements.confirmed(id, recorded: recorded, now: now, jitter: &self.jitter)
             if !answer.confirmed.isEmpty {
-                self.act(.discard(answer.confirmed.map(\.number)))
+                self.keep(.settled(answer.confirmed.map(\.number), givenUp: nil))
                 self.emit(
                     .acknowledged(
                         breakID: id.key.id.description,

@@ -7,10 +7,13 @@ internal import CuecastWire
 extension ListenerCore {
     /// The next advertisement, where there is one and the current one is over.
     mutating func nextAdvertisement(now: LocalInstant) -> Advertisement? {
-        guard self.isRunning, let moment = self.moment(at: now) else { return nil }
+        guard self.isActive, let moment = self.moment(at: now) else { return nil }
         let (advertisement, effects) = self.queue.next(at: moment)
         self.apply(effects, at: now)
-        if let advertisement { self.emit(.handedOut(advertisement)) }
+        if let advertisement {
+            self.keep(.handedOut(advertisement.key.breakID, advertisement.key.id))
+            self.emit(.handedOut(advertisement))
+        }
         self.settleTime(now: now)
         return advertisement
     }
@@ -42,9 +45,12 @@ extension ListenerCore {
         for effect in effects {
             switch effect {
             case .announced(let notice): self.emit(.announced(self.describe(notice, at: moment)))
+            case .askApp(let notice):
+                guard let id = notice.breakID else { continue }
+                self.act(.askApp(id, self.describe(notice, at: moment)))
             case .request(let id):
                 let key = BreakKey(stream: self.settings.stream, id: id)
-                let batch = ListenerRequest.GetBatch(key: key, delay: self.settings.delay)
+                let batch = ListenerRequest.GetBatch(key: key, delay: self.wireDelay(now: now))
                 self.request(.batch(id), .getBatch(batch), now: now)
             case .ready(let notice, let advertisements):
                 self.emit(.ready(self.describe(notice, at: moment), advertisements))
@@ -104,9 +110,15 @@ extension ListenerCore {
             case .outcome(let outcome):
                 // There are no advertisements before the gateway's clock is known.
                 if let moment = self.moment(at: now) { self.record(outcome, at: moment) }
-            case .unknown(let advertisement): self.emit(.outcomeUnknown(advertisement))
+            case .unknown(let advertisement):
+                self.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
+                self.emit(.outcomeUnknown(advertisement))
             case .handOutRefused(let current): self.emit(.handOutRefused(current: current))
-            case .reported(let report, let advertisement): self.emit(.reported(report, advertisement))
+            case .reported(let report, let advertisement):
+                if let progress = self.queue.progress(of: advertisement.key, now: now) {
+                    self.keep(.progress(advertisement.key.breakID, advertisement.key.id, progress))
+                }
+                self.emit(.reported(report, advertisement))
             case .reportRefused(let report, let advertisement, let refusal):
                 self.emit(.reportRefused(report, advertisement, refusal))
             case .released: self.act(.tellStillAvailable)
@@ -125,16 +137,22 @@ extension ListenerCore {
     }
 
     private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {
+        let header = JournalEntry.Session(id: self.session, stream: self.settings.stream, ticket: self.ticket)
+        self.record(outcome, of: header, occurred: moment.gateway)
+    }
+
+    /// Records an outcome of this session or an earlier one.
+    mutating func record(_ outcome: AdvertisementOutcome, of session: JournalEntry.Session, occurred: Timestamp) {
         self.emit(.outcome(outcome))
         let (record, givenUp) = self.acknowledgements.add(
-            outcome.wire(occurred: moment.gateway),
-            session: self.session,
-            ticket: self.ticket,
-            key: BreakKey(stream: self.settings.stream, id: outcome.advertisement.key.breakID),
+            outcome.wire(occurred: occurred),
+            session: session.id,
+            ticket: session.ticket,
+            key: BreakKey(stream: session.stream, id: outcome.advertisement.key.breakID),
             delivery: outcome.advertisement.delivery
         )
-        self.act(.keep(record))
-        self.giveUp(givenUp)
+        self.keep(.outcome(record.request))
+        for each in givenUp { self.giveUp(each) }
     }
 
     private func describe(_ notice: Notice, at moment: Moment) -> AdvertisementBreak {

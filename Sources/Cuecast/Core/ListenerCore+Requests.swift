@@ -22,7 +22,7 @@ extension ListenerCore {
             last: last,
             instance: instance,
             token: self.token,
-            delay: self.settings.delay,
+            delay: self.wireDelay(now: now),
             attributes: self.settings.attributes,
             client: self.settings.client
         )
@@ -98,9 +98,16 @@ extension ListenerCore {
         self.request(.time, .getTime, now: now)
     }
 
+    /// Gives up what the gateway would not take any more.
+    mutating func giveUpOldOutcomes(now: LocalInstant) {
+        guard let moment = self.moment(at: now) else { return }
+        let age = self.settings.timings.outboxAgeMax
+        for each in self.acknowledgements.expire(before: moment.gateway - age, age: age) { self.giveUp(each) }
+    }
+
     mutating func giveUp(_ givenUp: AcknowledgementQueue.GivenUp?) {
         guard let givenUp, let first = givenUp.records.first else { return }
-        self.act(.discard(givenUp.records.map(\.number)))
+        self.keep(.settled(givenUp.records.map(\.number), givenUp: givenUp.reason))
         self.emit(
             .acknowledgementGivenUp(
                 breakID: first.key.id.description,

@@ -10,8 +10,9 @@ internal import CuecastWire
 /// Call one of its methods, then perform what `takeActions()` gives, in order, and call `wake(now:)` at `nextWake`.
 struct ListenerCore: Sendable {
     enum Action: Sendable {
-        /// Make connection number `attempt`; what it says comes back with that number.
-        case connect(attempt: Int)
+        /// Make connection number `attempt` to the gateway's address number `gateway`; what it says comes back with
+        /// the first number.
+        case connect(attempt: Int, gateway: Int)
         /// Give up the current connection.
         case disconnect
         case subscribe([UInt8])
@@ -19,14 +20,14 @@ struct ListenerCore: Sendable {
         case send([UInt8])
         /// Ask the app for a token; answer with `tokenGiven` and this number.
         case askForToken(attempt: Int)
+        /// Ask the app whether it wants the advertisements of a break; answer with `decided`.
+        case askApp(BreakID, AdvertisementBreak)
         case event(ListenerEvent)
         /// Tell every observer that advertisements are queued.
         case tellAvailable
         /// Tell every observer again, if the queue still waits for the app when it is told.
         case tellStillAvailable
         case tellWithdrawn(AdvertisementWithdrawal)
-        case keep(OutboxRecord)
-        case discard([UInt64])
         /// What plays before the stream is queued, or there is nothing, or it took too long.
         case preStreamSettled
         case log(LogLine)
@@ -55,10 +56,17 @@ struct ListenerCore: Sendable {
         case stopped
     }
 
+    /// How often the journal is told that the session goes on.
+    static let aliveInterval = Duration.seconds(60)
+
     let session: SessionID
+    /// Whether the session was begun by an earlier run of the app.
+    let isResumed: Bool
     /// The instant that local instants count from.
     let origin: ContinuousClock.Instant
-    var settings: ListenerSettings
+    let settings: ListenerSettings
+    var hearing: Hearing
+    var isSuspended = false
     var lifecycle = Lifecycle.created
     var connection: ConnectionMachine
     var follower = PositionFollower()
@@ -74,41 +82,75 @@ struct ListenerCore: Sendable {
     var takesPreStream = true
     var preStreamDeadline: LocalInstant?
     var clockSamples: ClockSampling
+    /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
+    var leftovers: [Leftover] = []
+    private var aliveAt: LocalInstant?
     private var publishedState = ConnectionState.idle
     private var noticesDropped = 0
     private var actions: [Action] = []
+    private var journal: [JournalEntry.Kind] = []
 
+    /// - Parameters:
+    ///   - settings: what the app configured.
+    ///   - session: the id of the session, unless an earlier run's goes on.
+    ///   - origin: the instant that local instants count from.
+    ///   - state: what earlier runs of the app left.
+    ///   - wallTime: this device's clock now, for nothing but how long ago that was.
+    ///   - seed: of the jitter.
     init(
         settings: ListenerSettings,
         session: SessionID,
         origin: ContinuousClock.Instant,
-        kept: [OutboxRecord] = [],
+        state: JournalState = JournalState(),
+        wallTime: Timestamp = Timestamp(microseconds: 0),
         seed: UInt64
     ) {
         let retries = Backoff(settings.timings)
+        let resumed = state.resumable(
+            stream: settings.stream,
+            at: wallTime,
+            within: settings.timings.sessionResumeMax
+        )
         self.settings = settings
-        self.session = session
+        self.hearing = Hearing(delay: settings.delay.now)
+        self.session = resumed?.header.id ?? session
+        self.isResumed = resumed != nil
+        self.ticket = resumed?.header.ticket ?? []
+        self.takesPreStream = !(resumed?.header.streamBegun ?? false)
         self.origin = origin
         self.connection = ConnectionMachine(
             stream: settings.stream,
             usesToken: settings.usesToken,
+            gatewayCount: settings.gatewayCount,
             timings: settings.timings
         )
-        self.book = BreakBook(retries: retries)
+        self.book = BreakBook(retries: retries, asksApp: settings.asksApp)
         self.queue = PlayQueue(mode: settings.handOut, timings: settings.timings)
         self.acknowledgements = AcknowledgementQueue(
             recordsMax: settings.outcomesKeptMax,
+            bytesMax: settings.outboxBytesMax,
             retries: retries,
-            kept: kept
+            kept: state.unconfirmed
         )
         self.clockSamples = ClockSampling(timings: settings.timings)
         self.jitter = JitterSource(seed: seed)
+        self.restore(state, resumed: resumed, wallTime: wallTime)
     }
 
     /// What to do now, in order.
     mutating func takeActions() -> [Action] {
         defer { self.actions = [] }
         return self.actions
+    }
+
+    /// What is to be in the journal before anything that follows from it happens.
+    mutating func takeJournal() -> [JournalEntry.Kind] {
+        defer { self.journal = [] }
+        return self.journal
+    }
+
+    mutating func keep(_ entry: JournalEntry.Kind) {
+        self.journal.append(entry)
     }
 
     mutating func act(_ action: Action) {
@@ -125,13 +167,27 @@ struct ListenerCore: Sendable {
 
     var isRunning: Bool { self.lifecycle == .running }
 
+    /// Whether advertisements may be handed out.
+    var isActive: Bool { self.isRunning && !self.isSuspended }
+
+    /// Whether the app would get an advertisement if it asked now.
+    var isWaitingForApp: Bool { self.isActive && self.queue.isWaitingForApp }
+
     var connectionState: ConnectionState { self.publishedState }
 
     func instant(_ local: LocalInstant) -> ContinuousClock.Instant { self.origin + local.sinceStart }
 
     /// The three clocks now; `nil` before the gateway answered for the first time.
     func moment(at now: LocalInstant) -> Moment? {
-        self.clock.gatewayTime(at: now).map { Moment(now: now, gateway: $0, delay: self.settings.delay.now) }
+        self.clock.gatewayTime(at: now)
+            .map { gateway in
+                Moment(
+                    now: now,
+                    gateway: gateway,
+                    delay: self.hearing.delay(at: now, gateway: gateway),
+                    isPaused: self.hearing.isPaused
+                )
+            }
     }
 
     // MARK: Life
@@ -139,6 +195,9 @@ struct ListenerCore: Sendable {
     mutating func start(now: LocalInstant) {
         guard self.lifecycle == .created else { return }
         self.lifecycle = .running
+        self.keepSession()
+        self.aliveAt = now + Self.aliveInterval
+        self.emit(.sessionBegan(resumed: self.isResumed))
         self.preStreamDeadline = now + self.settings.timings.preStreamWait
         self.perform(self.connection.start(now: now), now: now)
         self.settleTime(now: now)
@@ -155,7 +214,11 @@ struct ListenerCore: Sendable {
         case .running: break
         }
         self.apply(self.queue.settle(now: now), at: now)
-        for advertisement in self.book.held { self.emit(.outcomeUnknown(advertisement)) }
+        for advertisement in self.book.held {
+            self.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
+            self.emit(.outcomeUnknown(advertisement))
+        }
+        self.keep(.sessionOver)
         self.settlePreStream()
         self.acknowledgements.hurry()
         self.lifecycle = .stopping(deadline: now + self.settings.timings.stopWait, leaveSent: false)
@@ -182,7 +245,9 @@ struct ListenerCore: Sendable {
         case .stopping(let deadline, _): return min(deadline, next ?? deadline)
         case .running: break
         }
+        if self.isSuspended { return self.preStreamDeadline }
         next = earlier(next, self.preStreamDeadline)
+        next = earlier(next, self.aliveAt)
         next = earlier(next, self.follower.silenceDeadline)
         if let moment = self.moment(at: now) {
             let room = self.requestRoom
@@ -204,18 +269,28 @@ struct ListenerCore: Sendable {
         if let silence = self.follower.silenceDeadline, silence <= now {
             self.lose("the gateway is silent", now: now)
         }
-        if self.isRunning {
+        if self.isActive {
             if let moment = self.moment(at: now) {
+                self.settleLeftovers(at: moment)
                 let session = self.session
                 self.apply(self.book.due(at: moment, session: session, room: self.requestRoom), at: now)
                 self.apply(self.queue.due(at: moment), at: now)
             }
-            self.checkPreStream(now: now)
+            self.checkAlive(now: now)
         }
+        if self.isRunning { self.checkPreStream(now: now) }
+        self.keepClosedBreaks()
         self.sendAcknowledgements(now: now)
         self.sampleClock(now: now)
         self.checkStopping(now: now)
         self.publishState()
+    }
+
+    private mutating func checkAlive(now: LocalInstant) {
+        guard let due = self.aliveAt, due <= now else { return }
+        self.aliveAt = now + Self.aliveInterval
+        self.keep(.alive)
+        self.giveUpOldOutcomes(now: now)
     }
 
     private mutating func checkPreStream(now: LocalInstant) {

@@ -30,6 +30,11 @@ struct Moment: Hashable, Sendable {
     let now: LocalInstant
     let gateway: Timestamp
     let delay: Duration
+    /// Whether the listener has paused the programme: then the playhead stands still.
+    var isPaused = false
+
+    /// So far ahead that something else happens before.
+    private static let never = Duration.seconds(30 * 86_400)
 
     /// The instant of the programme that the listener hears now.
     var playhead: Timestamp { self.gateway - self.delay }
@@ -38,7 +43,12 @@ struct Moment: Hashable, Sendable {
     func local(gateway time: Timestamp) -> LocalInstant { self.now + (time - self.gateway) }
 
     /// When the listener hears the instant `time` of the programme.
-    func local(playhead time: Timestamp) -> LocalInstant { self.now + (time - self.playhead) }
+    ///
+    /// Far ahead where it comes and the programme is paused.
+    func local(playhead time: Timestamp) -> LocalInstant {
+        let rest = time - self.playhead
+        return self.now + (self.isPaused && rest > .zero ? Self.never : rest)
+    }
 }
 
 /// The earlier of two instants, where `nil` means never.

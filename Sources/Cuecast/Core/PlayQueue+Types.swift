@@ -23,6 +23,8 @@ extension PlayQueue {
         let endMode: EndMode
         let handedOut: LocalInstant
         var pausedSince: LocalInstant?
+        /// Whether it was paused because the app went to the background, and not by the app.
+        var isSuspended = false
         var pausedBefore = Duration.zero
         var isStarted = false
         var isMuted = false
@@ -87,14 +89,29 @@ extension PlayQueue.Open {
             guard self.isMuted else { return .invalid }
             self.isMuted = false
         case .paused:
-            guard self.pausedSince == nil else { return .repeated }
-            self.pausedSince = now
+            guard self.pausedSince == nil || self.isSuspended else { return .repeated }
+            self.pausedSince = self.pausedSince ?? now
+            self.isSuspended = false
         case .resumed:
-            guard let since = self.pausedSince else { return .invalid }
-            self.pausedBefore += now - since
-            self.pausedSince = nil
+            guard self.pausedSince != nil else { return .invalid }
+            self.goOn(now: now)
         case .completed, .failed, .skipped: break
         }
         return nil
+    }
+
+    mutating func goOn(now: LocalInstant) {
+        self.isSuspended = false
+        guard let since = self.pausedSince.take() else { return }
+        self.pausedBefore += now - since
+    }
+
+    func progress(now: LocalInstant) -> JournalEntry.Progress {
+        JournalEntry.Progress(
+            started: self.isStarted,
+            quartiles: self.quartiles,
+            muted: self.wasMuted,
+            heard: self.heard(at: now)
+        )
     }
 }

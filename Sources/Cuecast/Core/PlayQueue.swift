@@ -208,7 +208,26 @@ struct PlayQueue: Sendable {
         return effects
     }
 
+    // MARK: The app goes away and comes back
+
+    /// What plays counts as paused from now on.
+    mutating func suspend(now: LocalInstant) {
+        for index in self.open.indices where self.open[index].pausedSince == nil {
+            self.open[index].pausedSince = now
+            self.open[index].isSuspended = true
+        }
+    }
+
+    mutating func resume(now: LocalInstant) {
+        for index in self.open.indices where self.open[index].isSuspended { self.open[index].goOn(now: now) }
+    }
+
     // MARK: The app reports
+
+    /// What was reported of an advertisement that has no outcome yet.
+    func progress(of key: AdvertisementKey, now: LocalInstant) -> JournalEntry.Progress? {
+        self.open.first { $0.advertisement.key == key }?.progress(now: now)
+    }
 
     mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) -> [Effect] {
         guard let index = self.open.firstIndex(where: { $0.advertisement.key == advertisement.key }) else {

@@ -13,6 +13,8 @@ internal import Synchronization
 final class ListenerEngine: Sendable {
     /// How long a delegate's call may wait for the main actor before the log says so.
     static let mainActorWaitMax = Duration.seconds(5)
+    /// A device that was asleep for less is not noticed.
+    private static let sleepMin = Duration.seconds(1)
     /// The longest that the timer sleeps: the core is asked again at least this often.
     private static let sleepMax = Duration.seconds(3_600)
 
@@ -27,6 +29,10 @@ final class ListenerEngine: Sendable {
         var timerAt: LocalInstant?
         var timerNumber = 0
         var tokenTask: Task<Void, Never>?
+        /// The app's decisions about breaks that are still awaited.
+        var policyTasks: [BreakID: Task<Void, Never>] = [:]
+        /// How far the clock that sleeps with the device was behind the other when it was last looked at.
+        var slept = Duration.zero
         var mainActorCheckAt: LocalInstant?
         var hasLoggedMainActor = false
         var isPreStreamSettled = false
@@ -41,9 +47,10 @@ final class ListenerEngine: Sendable {
     private let transport: any ListenerTransport
     private let center: AdvertisementCenter
     private let hub: EventHub
-    private let outbox: any OutboxStore
+    private let journal: ListenerJournal
     private let logger: Logger
     private let origin: ContinuousClock.Instant
+    private let suspendingOrigin: SuspendingClock.Instant
 
     init(
         settings: ListenerSettings,
@@ -51,7 +58,7 @@ final class ListenerEngine: Sendable {
         transport: any ListenerTransport,
         center: AdvertisementCenter,
         hub: EventHub,
-        outbox: any OutboxStore,
+        journal: ListenerJournal,
         logger: Logger
     ) {
         var generator = SystemRandomNumberGenerator()
@@ -62,13 +69,15 @@ final class ListenerEngine: Sendable {
         logger[metadataKey: "session"] = "\(session.description.prefix(8))"
         self.logger = logger
         self.origin = .now
+        self.suspendingOrigin = .now
         self.state = Mutex(
             State(
                 core: ListenerCore(
                     settings: settings,
                     session: session,
                     origin: self.origin,
-                    kept: outbox.load(),
+                    state: journal.contents,
+                    wallTime: ListenerJournal.wallTime,
                     seed: generator.next()
                 )
             )
@@ -77,7 +86,7 @@ final class ListenerEngine: Sendable {
         self.transport = transport
         self.center = center
         self.hub = hub
-        self.outbox = outbox
+        self.journal = journal
     }
 
     deinit {
@@ -85,8 +94,10 @@ final class ListenerEngine: Sendable {
         self.state.withLock { state in
             state.timer?.cancel()
             state.tokenTask?.cancel()
+            for task in state.policyTasks.values { task.cancel() }
             state.connection?.close()
         }
+        self.journal.close()
     }
 
     // MARK: What the app does
@@ -99,7 +110,13 @@ final class ListenerEngine: Sendable {
 
     func ignoreAll() { self.step { $0.ignoreAll(now: $1) } }
 
-    func setDelay(_ delay: Duration) { self.step { $0.setDelay(delay, now: $1) } }
+    func hear(_ change: @Sendable (inout Hearing, LocalInstant) -> Void) {
+        self.step { core, now in core.hear(now: now) { change(&$0, now) } }
+    }
+
+    func suspend() { self.step { $0.suspend(now: $1) } }
+
+    func resume() { self.step { $0.resume(now: $1) } }
 
     func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
         self.step { $0.report(report, advertisement, now: $1) }
@@ -110,11 +127,9 @@ final class ListenerEngine: Sendable {
         self.step { core, _ in core.bannerClicked(advertisement) }
     }
 
-    var isWaitingForApp: Bool { self.state.withLock { $0.core.isRunning && $0.core.queue.isWaitingForApp } }
+    var isWaitingForApp: Bool { self.state.withLock { $0.core.isWaitingForApp } }
 
     var connectionState: ConnectionState { self.state.withLock { $0.core.connectionState } }
-
-    var unconfirmedCount: Int { self.state.withLock { $0.core.acknowledgements.count } }
 
     var isStopped: Bool { self.state.withLock { $0.isStopped } }
 
@@ -140,6 +155,7 @@ final class ListenerEngine: Sendable {
         }
         let timer = self.state.withLock { $0.timer }
         await timer?.value
+        await self.journal.closed()
     }
 
     // MARK: Deciding
@@ -152,7 +168,10 @@ final class ListenerEngine: Sendable {
     ) -> Result {
         let (result, isOurs) = self.state.withLock { state in
             let result = decide(&state.core, self.now)
+            // Before anything that follows from it is seen: an advertisement that the app gets is known to be handed out.
+            let failure = self.journal.write(state.core.takeJournal())
             state.actions += state.core.takeActions()
+            if let failure { state.actions.append(.event(.storageFailed(failure))) }
             self.setTimer(&state)
             defer { state.isPerforming = true }
             return (result, !state.isPerforming)
@@ -175,18 +194,21 @@ final class ListenerEngine: Sendable {
 
     private func perform(_ action: ListenerCore.Action) {
         switch action {
-        case .connect(let attempt): self.connect(attempt: attempt)
+        case .connect(let attempt, let gateway): self.connect(attempt: attempt, gateway: gateway)
         case .disconnect: self.takeConnection()?.close()
         case .subscribe(let topic): self.connection?.subscribe(to: topic)
         case .unsubscribe(let topic): self.connection?.unsubscribe(from: topic)
         case .send(let frame): self.connection?.send(frame)
         case .askForToken(let attempt): self.askForToken(attempt: attempt)
-        case .event(let event): self.hub.send(event)
+        case .askApp(let id, let each): self.askApp(id, each)
+        case .event(let event):
+            if case .storageFailed(let reason) = event {
+                self.logger.error("The session's file cannot be written", metadata: ["reason": "\(reason)"])
+            }
+            self.hub.send(event)
         case .tellAvailable: self.tell(.available)
         case .tellStillAvailable: self.tell(.stillAvailable)
         case .tellWithdrawn(let withdrawal): self.tell(.withdrawn(withdrawal))
-        case .keep(let record): self.outbox.keep(record)
-        case .discard(let numbers): self.outbox.discard(numbers)
         case .preStreamSettled:
             let waiters = self.state.withLock { state in
                 state.isPreStreamSettled = true
@@ -209,9 +231,9 @@ final class ListenerEngine: Sendable {
         self.state.withLock { $0.connection.take() }
     }
 
-    private func connect(attempt: Int) {
+    private func connect(attempt: Int, gateway: Int) {
         self.state.withLock { _ = $0.openConnections.insert(attempt) }
-        let connection = self.transport.connect(to: self.configuration.gateway) { [weak self] event in
+        let connection = self.transport.connect(to: self.configuration.gateway(gateway)) { [weak self] event in
             self?.received(event, attempt: attempt)
         }
         // What it says from here on is performed after this action, so that it finds the connection in its place.
@@ -243,6 +265,17 @@ final class ListenerEngine: Sendable {
         }
     }
 
+    private func askApp(_ id: BreakID, _ each: AdvertisementBreak) {
+        guard let policy = self.configuration.fetchPolicy else { return }
+        let task = Task(name: "Cuecast fetch policy") { [weak self] in
+            let isWanted = await policy(each)
+            guard let self else { return }
+            self.state.withLock { $0.policyTasks[id] = nil }
+            self.step { $0.decided(id, isWanted: isWanted, now: $1) }
+        }
+        self.state.withLock { $0.policyTasks[id] = task }
+    }
+
     /// The session is over when the core says so and every connection has said that it is closed.
     private func finishStopping() {
         let waiters = self.state.withLock { state -> [CheckedContinuation<Void, Never>]? in
@@ -250,10 +283,12 @@ final class ListenerEngine: Sendable {
             state.isStopped = true
             state.timer?.cancel()
             state.tokenTask?.cancel()
+            for task in state.policyTasks.values { task.cancel() }
             defer { state.stopWaiters = [] }
             return state.stopWaiters
         }
         guard let waiters else { return }
+        self.journal.close()
         self.center.detach(self)
         self.hub.finish()
         for waiter in waiters { waiter.resume() }
@@ -289,7 +324,18 @@ final class ListenerEngine: Sendable {
             if state.timerNumber == number { state.timerAt = nil }
         }
         self.checkMainActor()
+        self.checkSleep()
         self.step { $0.wake(now: $1) }
+    }
+
+    /// A device that was asleep may have drifted: one of the two clocks stood still meanwhile.
+    private func checkSleep() {
+        let slept = self.origin.duration(to: .now) - self.suspendingOrigin.duration(to: .now)
+        let hasSlept = self.state.withLock { state in
+            defer { state.slept = slept }
+            return slept - state.slept > Self.sleepMin
+        }
+        if hasSlept { self.step { $0.woke(now: $1) } }
     }
 
     // MARK: Delegates and the log

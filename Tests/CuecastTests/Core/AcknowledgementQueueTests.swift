@@ -141,8 +141,40 @@ struct AcknowledgementQueueTests {
             delivery: [1]
         )
         #expect(record.number == 101)
-        #expect(givenUp?.records.map(\.outcome.advertisementID) == [adID("a0")])
+        #expect(givenUp.flatMap(\.records).map(\.outcome.advertisementID) == [adID("a0")])
+        #expect(givenUp.first?.reason == "more than 100 outcomes are not confirmed")
         #expect(self.queue.count == 100)
+    }
+
+    @Test func `bytes are bounded too: at the limit nothing is given up, and one more byte makes room`() {
+        let outcome = Outcome(advertisementID: adID("a"), kind: .played, occurred: gateway(0))
+        let key = BreakKey(stream: stream(), id: breakID("b1"))
+        let session = SessionID(high: 1, low: 1)
+        let size = OutboxRecord(number: 0, session: session, ticket: [], key: key, delivery: [], outcome: outcome)
+            .byteCount
+        var queue = AcknowledgementQueue(recordsMax: 100, bytesMax: 2 * size, retries: .testing, kept: [])
+        #expect(queue.add(outcome, session: session, ticket: [], key: key, delivery: []).givenUp.isEmpty)
+        #expect(queue.add(outcome, session: session, ticket: [], key: key, delivery: []).givenUp.isEmpty)
+        #expect(queue.byteCount == 2 * size)
+        let third = queue.add(outcome, session: session, ticket: [0], key: key, delivery: [])
+        #expect(third.givenUp.flatMap(\.records).map(\.number) == [1, 2], "two make room for one byte more")
+        #expect(third.givenUp.first?.reason == "more than \(2 * size) bytes of outcomes are not confirmed")
+        #expect(queue.byteCount == size + 1)
+    }
+
+    @Test func `what is too old is given up with the reason, and not what is a moment younger`() {
+        let key = BreakKey(stream: stream(), id: breakID("b1"))
+        let session = SessionID(high: 1, low: 1)
+        var queue = AcknowledgementQueue(recordsMax: 100, retries: .testing, kept: [])
+        let limit = gateway(10)
+        for (index, occurred) in [limit - .microseconds(1), limit].enumerated() {
+            let outcome = Outcome(advertisementID: adID("a\(index)"), kind: .played, occurred: occurred)
+            _ = queue.add(outcome, session: session, ticket: [], key: key, delivery: [])
+        }
+        let givenUp = queue.expire(before: limit, age: .seconds(60))
+        #expect(givenUp.flatMap(\.records).map(\.outcome.advertisementID) == [adID("a0")])
+        #expect(givenUp.first?.reason == "too old: it was not confirmed for 60.0 seconds")
+        #expect(queue.count == 1)
     }
 
     @Test func `what was kept is told with the session and ticket of its time`() {

@@ -30,7 +30,7 @@ struct ConnectionMachineTests {
 
     @Test mutating func `the join comes only after the tick of the second subscription`() {
         var machine = self.machine()
-        #expect(machine.start(now: local(0)) == [.connect(attempt: 1)])
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
         #expect(machine.tick(instance: 5, now: local(0)) == [])
         #expect(machine.connected(now: local(1)) == [.subscribe(self.topic), .subscribe(self.sync)])
         #expect(machine.tick(instance: 5, now: local(2)) == [.unsubscribe(self.sync), .join(instance: 5)])
@@ -57,7 +57,7 @@ struct ConnectionMachineTests {
         #expect(machine.tick(instance: 5, now: local(1)) == [.unsubscribe(self.sync), .join(instance: 5)])
         let second = machine.joined(instance: 6, now: local(2), jitter: &self.jitter)
         #expect(!second.counts && second.actions == [.disconnect])
-        #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2)])
+        #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
     }
 
     @Test mutating func `an answer of the right instance after a mismatch counts`() {
@@ -76,7 +76,7 @@ struct ConnectionMachineTests {
         #expect(machine.due(now: local(9.999), jitter: &self.jitter) == [])
         #expect(machine.due(now: local(10), jitter: &self.jitter) == [.disconnect])
         #expect(machine.nextDeadline.map { $0 <= local(10.25) } == true)
-        #expect(machine.due(now: local(10.25), jitter: &self.jitter) == [.connect(attempt: 2)])
+        #expect(machine.due(now: local(10.25), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
     }
 
     @Test mutating func `a subscription that does not take effect in time is tried again`() {
@@ -90,7 +90,7 @@ struct ConnectionMachineTests {
         var machine = self.joined()
         #expect(machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter) == [.disconnect])
         #expect(!machine.canRequest)
-        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2)])
+        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
         #expect(machine.connected(now: local(2)) == [.subscribe(self.topic), .subscribe(self.sync)])
     }
 

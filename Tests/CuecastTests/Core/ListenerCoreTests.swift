@@ -418,11 +418,11 @@ struct ListenerCoreTests {
         bench.gateway.delayMax = .seconds(60)
         bench.gateway.headInterval = .seconds(600)
         bench.listen()
-        bench.step { $0.setDelay(.seconds(60), now: $1) }
+        bench.step { core, now in core.hear(now: now) { $0.set(delay: .seconds(60), now: now) } }
         let ads = [content("a"), content("b"), content("c")]
         bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
         bench.advance(to: 27)
-        bench.step { $0.setDelay(.seconds(0), now: $1) }
+        bench.step { core, now in core.hear(now: now) { $0.set(delay: .zero, now: now) } }
         #expect(bench.core.queue.batches.flatMap(\.advertisements).map(\.adID) == ["c"])
         let skipped = bench.events.compactMap { event -> String? in
             guard case .outcome(let outcome) = event, outcome.result == .ignored(.skippedOver) else { return nil }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// Which instant of the programme the listener hears: a delay behind live, or the programme's own time as the player
+/// reads it from the stream; it stands still while the listener has paused.
+struct Hearing: Hashable, Sendable {
+    private enum Base: Hashable {
+        case delay(Duration)
+        case programme(Timestamp, at: LocalInstant)
+    }
+
+    private var base: Base
+    private var pausedSince: LocalInstant?
+
+    init(delay: Duration) {
+        self.base = .delay(max(delay, .zero))
+    }
+
+    var isPaused: Bool { self.pausedSince != nil }
+
+    /// How far the listener is behind the gateway's clock, which shows `gateway` at `now`; never less than zero.
+    func delay(at now: LocalInstant, gateway: Timestamp) -> Duration {
+        switch self.base {
+        case .delay(let delay): max(delay + (self.pausedSince.map { now - $0 } ?? .zero), .zero)
+        case .programme(let time, let at): max(gateway - (time + ((self.pausedSince ?? now) - at)), .zero)
+        }
+    }
+
+    /// The delay, as far as it can be known before the gateway's clock is.
+    func delay(at now: LocalInstant) -> Duration {
+        guard case .delay(let delay) = self.base else { return .zero }
+        return max(delay + (self.pausedSince.map { now - $0 } ?? .zero), .zero)
+    }
+
+    mutating func set(delay: Duration, now: LocalInstant) {
+        self.base = .delay(max(delay, .zero))
+        if self.isPaused { self.pausedSince = now }
+    }
+
+    mutating func set(programmeTime: Timestamp, now: LocalInstant) {
+        self.base = .programme(programmeTime, at: now)
+        if self.isPaused { self.pausedSince = now }
+    }
+
+    mutating func pause(now: LocalInstant) {
+        self.pausedSince = self.pausedSince ?? now
+    }
+
+    mutating func resume(now: LocalInstant) {
+        guard let since = self.pausedSince.take() else { return }
+        switch self.base {
+        case .delay(let delay): self.base = .delay(delay + (now - since))
+        case .programme(let time, let at): self.base = .programme(time + (since - at), at: now)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+// Which instant of the programme is heard, and whether anything is.
+extension ListenerCore {
+    /// The delay as requests carry it: the gateway takes an hour at most.
+    func wireDelay(now: LocalInstant) -> ListenerDelay {
+        let longest = Duration.milliseconds(WireLimits.delayMillisecondsMax)
+        let delay = self.moment(at: now)?.delay ?? self.hearing.delay(at: now)
+        return ListenerDelay(now: min(delay, longest), max: self.settings.delay.max)
+    }
+
+    /// The listener hears another instant of the programme from now on.
+    mutating func hear(now: LocalInstant, _ change: (inout Hearing) -> Void) {
+        let before = self.moment(at: now)?.playhead
+        change(&self.hearing)
+        if self.isActive, let before, let moment = self.moment(at: now), moment.playhead > before {
+            // Moving ahead in the programme: what lies between is not heard.
+            let session = self.session
+            let effects = self.book.due(at: moment, session: session, room: self.requestRoom, late: .skippedOver)
+            self.apply(effects, at: now)
+        }
+        self.settleTime(now: now)
+    }
+
+    /// The app goes to the background: nothing is received or handed out, and what plays counts as paused.
+    mutating func suspend(now: LocalInstant) {
+        guard self.isActive else { return }
+        self.isSuspended = true
+        self.queue.suspend(now: now)
+        self.perform(self.connection.suspend(), now: now)
+        self.keep(.alive)
+        self.settleTime(now: now)
+    }
+
+    /// The app is back.
+    mutating func resume(now: LocalInstant) {
+        guard self.isRunning, self.isSuspended else { return }
+        self.isSuspended = false
+        self.queue.resume(now: now)
+        self.perform(self.connection.resume(now: now), now: now)
+        self.settleTime(now: now)
+        // Those that waited all along are told again: calls made while suspended were for nobody.
+        if self.isWaitingForApp { self.act(.tellStillAvailable) }
+    }
+
+    /// The device was asleep: what is known of the gateway's clock is old.
+    mutating func woke(now: LocalInstant) {
+        guard self.isActive else { return }
+        self.clockSamples.sampleNow(now: now)
+        self.settleTime(now: now)
+    }
+
+    /// The app has decided whether the advertisements of a break are fetched.
+    mutating func decided(_ id: BreakID, isWanted: Bool, now: LocalInstant) {
+        guard self.isRunning else { return }
+        self.apply(self.book.decided(id, isWanted: isWanted), at: now)
+        self.settleTime(now: now)
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Testing
+
+@testable import Cuecast
+
+/// Notices lost, repeated and reordered; requests and replies lost, late and repeated; connections that break or hang;
+/// gateways that restart with and without their history, and in the middle of a request; apps that are killed and started
+/// again, go to the background, report, forget or ignore; listeners who pause and move in time.
+///
+/// Whatever happens: no advertisement is handed out twice in a session, none is lost without an event, and the gateway
+/// counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
+/// `CUECAST_SCHEDULES=10000` runs so many.
+@Suite(.timeLimit(.minutes(60)))
+struct RandomScheduleTests {
+    private static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+    /// The first ones are always the same; those after them are new each time.
+    static var seeds: [UInt64] {
+        if let seed = Self.environment["CUECAST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        let count = Self.environment["CUECAST_SCHEDULES"].flatMap { Int($0) } ?? 300
+        var generator = SystemRandomNumberGenerator()
+        return (1...max(count, 1))
+            .map { $0 <= count / 3 ? UInt64($0) : UInt64.random(in: 100_000...9_999_999_999, using: &generator) }
+    }
+
+    @Test func `whatever happens, each advertisement is heard once at most and counted once`() async throws {
+        var handedOut = 0
+        var outcomes = 0
+        var kills = 0
+        var resumptions = 0
+        for seed in Self.seeds {
+            let witness = try await self.run(seed: seed)
+            handedOut += witness.handedOut.count
+            outcomes += witness.outcomes.count
+            kills += witness.kills
+            resumptions += witness.resumptions
+        }
+        print(
+            "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, "
+                + "\(kills) times killed, \(resumptions) sessions resumed"
+        )
+        #expect(handedOut > 0 && outcomes > 0)
+    }
+
+    private func run(seed: UInt64) async throws -> Witness {
+        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"), delayMax: .seconds(60))
+        configuration.handOut = seed % 5 == 0 ? .manual : .afterPlaying
+        configuration.delay = seed % 3 == 0 ? .seconds(20) : .zero
+        if seed % 7 == 0 { configuration.fetchPolicy = { _ in true } }
+        if seed % 4 == 0 { configuration.alternativeGateways = [GatewayAddress(host: "b"), GatewayAddress(host: "c")] }
+        var world = World(seed: seed, settings: try ListenerSettings(configuration))
+        world.start()
+        world.run(until: local(600))
+        // The weather turns fine; what was killed is back by then.
+        world.isRough = false
+        world.run(until: local(1_400))
+        world.isOnAir = false
+        world.run(until: local(1_500))
+        #expect(world.core.connectionState == .listening, "CUECAST_SEED=\(seed)")
+        #expect(world.core.follower.last == world.gateway.head, "CUECAST_SEED=\(seed)")
+        let open = Set(world.core.book.entries.keys.map(\.description))
+        world.stop()
+        world.run(until: local(1_502))
+        let faults = world.witness.finalFaults(report: try await world.gateway.report(), open: open)
+        #expect(faults.isEmpty, "CUECAST_SEED=\(seed): \(faults.joined(separator: "; "))")
+        #expect(world.witness.wakes < 60_000, "CUECAST_SEED=\(seed): \(world.witness.wakes) wakes")
+        return world.witness
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+
+@testable import Cuecast
+
+/// Sees all that a listener does and says what must never be.
+struct Witness {
+    /// One advertisement as one session hears it.
+    struct Hearing: Hashable {
+        let session: SessionID
+        let key: AdvertisementKey
+    }
+
+    private(set) var broken: [String] = []
+    /// Given to the app.
+    private(set) var handedOut: Set<Hearing> = []
+    /// Received from the gateway, by the journal.
+    private(set) var received: Set<Hearing> = []
+    /// By the journal.
+    private(set) var outcomes: [Hearing: Outcome] = [:]
+    /// By the journal: said to be unknown.
+    private(set) var unknown: Set<Hearing> = []
+    private(set) var confirmed: Set<UInt64> = []
+    private(set) var givenUp: [String] = []
+    private(set) var kills = 0
+    private(set) var resumptions = 0
+    private(set) var sessions: Set<SessionID> = []
+    /// Told by events; of runs that were ended some events never come.
+    private var toldOutcomes: Set<Hearing> = []
+    private var toldUnknown: Set<Hearing> = []
+    private var announced: Set<String> = []
+    private var resolved: Set<String> = []
+    private var records: [UInt64: Hearing] = [:]
+    private var eventsWereLost = false
+    var inFlightMax = 0
+    var preStreamSettled = 0
+    var stopped = 0
+    var wakes = 0
+    var published = 0
+
+    // MARK: The disk
+
+    mutating func kept(_ kind: JournalEntry.Kind, session: SessionID) {
+        switch kind {
+        case .session(let header): self.sessions.insert(header.id)
+        case .batch(let notice, let batch):
+            guard let id = notice.breakID else { return }
+            for each in batch.advertisements {
+                let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: each.id))
+                if !self.received.insert(hearing).inserted { self.broken.append("\(hearing.key) was fetched twice") }
+            }
+        case .outcome(let request):
+            guard let record = OutboxRecord(request) else { return self.broken.append("an outcome without one") }
+            let key = AdvertisementKey(breakID: record.key.id, id: record.outcome.advertisementID)
+            let hearing = Hearing(session: record.session, key: key)
+            if self.outcomes.updateValue(record.outcome, forKey: hearing) != nil {
+                self.broken.append("\(key) has two outcomes")
+            }
+            self.records[record.number] = hearing
+        case .settled(let numbers, let reason):
+            for number in numbers {
+                if let reason { self.givenUp.append(reason) } else { self.confirmed.insert(number) }
+            }
+        case .forgotten(let session, let id, let ad):
+            let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad))
+            if !self.unknown.insert(hearing).inserted { self.broken.append("\(hearing.key) is unknown twice") }
+        case .handedOut, .progress, .breakClosed, .sessionOver, .alive, .tracking: break
+        }
+    }
+
+    /// What was on the disk as the next run reads it from its bytes.
+    mutating func readBack(_ state: JournalState) -> JournalState {
+        let bytes = Self.bytes(of: state)
+        var again = JournalState()
+        let contents = JournalRecords.read(bytes)
+        for entry in contents?.entries ?? [] { again.apply(entry) }
+        if contents?.damaged != 0 || Self.bytes(of: again) != bytes {
+            self.broken.append("the journal adds up to something else")
+        }
+        return again
+    }
+
+    private static func bytes(of state: JournalState) -> [UInt8] {
+        var bytes = JournalRecords.header
+        for entry in state.entries { JournalRecords.append(entry, to: &bytes) }
+        return bytes
+    }
+
+    // MARK: The app's life
+
+    mutating func killed(_ core: ListenerCore) {
+        self.kills += 1
+        self.eventsWereLost = true
+    }
+
+    mutating func started(_ core: ListenerCore) {
+        if core.isResumed { self.resumptions += 1 }
+        self.preStreamSettled = 0
+        // What one run announced the next may have to be told again.
+        self.announced = []
+        self.resolved = []
+    }
+
+    // MARK: Events
+
+    mutating func saw(_ event: ListenerEvent, session: SessionID) {
+        if self.stopped > 0 { self.broken.append("an event after the end: \(event)") }
+        switch event {
+        case .announced(let each): self.announced.insert(each.id)
+        case .available(let each, let advertisements):
+            self.resolved.insert(each.id)
+            for each in advertisements where self.handedOut.contains(Hearing(session: session, key: each.key)) {
+                self.broken.append("\(each) was queued after it was handed out")
+            }
+        case .missed(let each, _): self.resolved.insert(each.id)
+        case .withdrawn(let withdrawal): self.resolved.insert(withdrawal.breakID)
+        case .outcome(let outcome):
+            // An earlier session's is told in a later one.
+            self.toldOutcomes.formUnion(self.sessions.map { Hearing(session: $0, key: outcome.advertisement.key) })
+            if outcome.heard < .zero || outcome.heard > outcome.advertisement.exactDuration {
+                self.broken.append("\(outcome.advertisement) was heard for \(outcome.heard)")
+            }
+        case .outcomeUnknown(let each): self.toldUnknown.insert(Hearing(session: session, key: each.key))
+        case .interrupted(let all):
+            for each in all { self.toldUnknown.formUnion(self.sessions.map { Hearing(session: $0, key: each.key) }) }
+        case .notUnderstood(let what): self.broken.append("not understood: \(what)")
+        default: break
+        }
+    }
+
+    mutating func handedOut(
+        _ advertisement: Advertisement,
+        core: ListenerCore,
+        now: LocalInstant,
+        gatewayTime: Timestamp
+    ) {
+        let hearing = Hearing(session: core.session, key: advertisement.key)
+        if !self.handedOut.insert(hearing).inserted { self.broken.append("\(advertisement) was handed out twice") }
+        if !self.received.contains(hearing) { self.broken.append("\(advertisement) came from nowhere") }
+        if self.outcomes[hearing] != nil {
+            self.broken.append("\(advertisement) was handed out after its outcome")
+        }
+        // What the listener knows of the break; the gateway may know more, which takes time to arrive.
+        guard let notice = core.book.entries[advertisement.key.breakID]?.notice, !notice.preStream,
+            let end = notice.end, let bound = core.clock.errorBound(at: now)
+        else { return }
+        let playhead = gatewayTime - core.hearing.delay(at: now, gateway: gatewayTime)
+        if playhead > end + bound + .milliseconds(100) {
+            self.broken.append("\(advertisement) was handed out \(playhead - end) after its break")
+        }
+    }
+
+    /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
+    mutating func compare(_ core: ListenerCore, with gateway: CoreGateway, at now: Timestamp) {
+        guard case .joined = core.connection.state, core.follower.last == gateway.head else { return }
+        for (id, known) in core.book.entries {
+            // What is queued may just have ended, and then a snapshot says nothing of it any more.
+            guard let truth = gateway[id], known.phase != .queued else { continue }
+            let isOver = truth.record.phase == .cancelled || truth.record.phase == .expired
+            if isOver || truth.record.start != known.notice.start
+                || truth.lasting?.inMilliseconds != known.notice.duration?.inMilliseconds
+            {
+                self.broken.append("what is believed of \(id) is not true")
+            }
+        }
+        for (id, truth) in gateway.breaks where truth.record.phase == .announced && !truth.preStream {
+            guard now < truth.over, !self.announced.contains(id.description) else { continue }
+            // A break that an earlier run of the app knew is not announced again.
+            if !self.eventsWereLost { self.broken.append("\(id) is not known") }
+        }
+    }
+
+    // MARK: The end
+
+    /// What must hold when everything has calmed down and the listener has stopped; `open` are the breaks to come then.
+    func finalFaults(report: Report, open: Set<String>) -> [String] {
+        var faults = self.broken
+        for each in self.received {
+            switch (self.outcomes[each] != nil, self.unknown.contains(each)) {
+            case (false, false): faults.append("\(each.key) was lost without an event")
+            case (true, true): faults.append("\(each.key) is known and unknown")
+            default: break
+            }
+        }
+        for number in self.records.keys where !self.confirmed.contains(number) {
+            faults.append("outcome \(number) was not confirmed")
+        }
+        if !self.eventsWereLost {
+            if self.toldOutcomes != Set(self.outcomes.keys) { faults.append("outcomes and events differ") }
+            if self.toldUnknown != self.unknown { faults.append("what is unknown and its events differ") }
+            for id in self.announced where !self.resolved.contains(id) && !open.contains(id) {
+                faults.append("\(id) came to nothing")
+            }
+        }
+        if !self.givenUp.isEmpty { faults.append("given up: \(self.givenUp)") }
+        if self.inFlightMax > RequestTable.inFlightMax { faults.append("\(self.inFlightMax) requests in flight") }
+        if self.preStreamSettled != 1 { faults.append("start() would return \(self.preStreamSettled) times") }
+        if self.stopped != 1 { faults.append("stopped \(self.stopped) times") }
+        return faults + self.bookFaults(report)
+    }
+
+    /// The gateway's books against what the listener did, advertisement by advertisement.
+    private func bookFaults(_ report: Report) -> [String] {
+        var faults: [String] = []
+        var counted: Set<AdvertisementKey> = []
+        for each in report.breaks {
+            for advertisement in each.advertisements {
+                let key = AdvertisementKey(breakID: each.summary.key.id, id: advertisement.id)
+                counted.insert(key)
+                let counts = advertisement.counts
+                let mine = self.outcomes.filter { $0.key.key == key }.map(\.value)
+                if !counts.balances { faults.append("\(key) does not balance: \(counts)") }
+                if counts.played != mine.count(where: { $0.kind == .played })
+                    || counts.ignored != mine.count(where: { $0.kind == .ignored })
+                    || counts.failed != mine.count(where: { $0.kind == .failed })
+                {
+                    faults.append("\(key) is counted as \(counts), and was \(mine.map(\.kind))")
+                }
+                if counts.contradictions > 0 { faults.append("\(key) was told in two ways") }
+                // A delivery that was not durable is known by its acknowledgement only.
+                let received = Int64(self.received.count { $0.key == key })
+                if counts.delivered < Int64(mine.count) || (self.kills == 0 && counts.delivered < received) {
+                    // What a gateway that failed did not record and nobody acknowledged stays unknown to it.
+                    if counts.delivered < Int64(mine.count) { faults.append("\(key) was delivered more often") }
+                }
+            }
+        }
+        for hearing in self.outcomes.keys where !counted.contains(hearing.key) {
+            faults.append("\(hearing.key) is not in the books")
+        }
+        return faults
+    }
+}

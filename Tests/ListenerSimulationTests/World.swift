@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+@testable import Cuecast
+
+/// The gateway's clock at local instant 0.
+let gatewayStart = Timestamp(microseconds: 1_750_000_000_000_000)
+
+/// So many seconds after the beginning, locally.
+func local(_ seconds: Double) -> LocalInstant { .start + .seconds(seconds) }
+
+func stream(_ text: String = "radio1") -> StreamID {
+    guard let id = try? StreamID(text) else { preconditionFailure("not a stream id: \(text)") }
+    return id
+}
+
+func breakKey(_ text: String) -> BreakKey {
+    guard let id = try? BreakID(text) else { preconditionFailure("not a break id: \(text)") }
+    return BreakKey(stream: stream(), id: id)
+}
+
+/// A listener, its app, a gateway and a bad network between them, in simulated time.
+///
+/// One seed is one history. The listener's and the gateway's decisions are the real ones; what is simulated is the time,
+/// the network, the disk and the people.
+struct World {
+    enum Occurrence {
+        case toListener(ListenerConnectionEvent, link: Int)
+        case toGateway([UInt8], link: Int)
+        case effective([UInt8], link: Int)
+        case tick(link: Int)
+        case head
+        case gatewayTimer
+        case broadcaster
+        case trouble
+        case appAsks(run: Int)
+        case appFinishes(Advertisement, run: Int)
+        case appDecides(BreakID, isWanted: Bool, run: Int)
+        case appResumes(run: Int)
+        case appStarts
+    }
+
+    private struct Entry {
+        let at: LocalInstant
+        let occurrence: Occurrence
+    }
+
+    /// One connection that a run of the app made.
+    struct Link {
+        let run: Int
+        let attempt: Int
+    }
+
+    var random: JitterSource
+    let seed: UInt64
+    let settings: ListenerSettings
+    var core: ListenerCore
+    var gateway: CoreGateway
+    private(set) var now = LocalInstant.start
+    var witness = Witness()
+    /// Whether the network, the gateway and the app's user make trouble.
+    var isRough = true
+    /// Whether breaks are published and changed.
+    var isOnAir = true
+    /// The next one is the last.
+    private var entries: [Entry] = []
+
+    // The network.
+    var links: [Link] = []
+    var subscribed: Set<[UInt8]> = []
+    var isConnected = false
+
+    // The app. What it keeps on its disk outlives its runs.
+    var disk = JournalState()
+    var run = 0
+    var isAppAlive = true
+    var playing: Advertisement?
+    /// When this run of the app began: its local instants count from here.
+    private var runStart = LocalInstant.start
+
+    // The broadcaster.
+    var breakNumber = 0
+    var openBreaks: [BreakKey] = []
+
+    init(seed: UInt64, settings: ListenerSettings) {
+        self.random = JitterSource(seed: seed)
+        self.seed = seed
+        self.settings = settings
+        self.gateway = CoreGateway(stream: settings.stream)
+        self.core = Self.core(settings, seed: seed, run: 0, disk: JournalState(), wallTime: gatewayStart)
+        if self.chance(0.5) {
+            let publish = BroadcastRequest.Publish(
+                key: breakKey("before"),
+                start: nil,
+                advertisements: self.advertisements("before"),
+                preStream: true,
+                hold: .seconds(600)
+            )
+            _ = self.gateway.ask(.publish(publish), at: self.gatewayTime)
+        }
+        self.schedule(.broadcaster, in: 1)
+        self.schedule(.trouble, in: 20)
+        self.schedule(.head, in: 5)
+    }
+
+    private static func core(
+        _ settings: ListenerSettings,
+        seed: UInt64,
+        run: Int,
+        disk: JournalState,
+        wallTime: Timestamp
+    ) -> ListenerCore {
+        ListenerCore(
+            settings: settings,
+            session: SessionID(high: seed, low: seed &* 31 &+ UInt64(run)),
+            origin: .now,
+            state: disk,
+            wallTime: wallTime,
+            seed: seed &+ 1 &+ UInt64(run)
+        )
+    }
+
+    /// The gateway's clock is a bit fast and 3 s ahead.
+    var gatewayTime: Timestamp { gatewayStart + .seconds(3 + self.now.sinceStart.inSeconds * 1.000_05) }
+
+    /// The wall clock of the listener's device: wrong by minutes, and set again now and then.
+    var wallTime: Timestamp { gatewayStart + .seconds(-200) + self.now.sinceStart }
+
+    /// The time as this run of the app counts it.
+    var appNow: LocalInstant { LocalInstant(sinceStart: self.now - self.runStart) }
+
+    // MARK: Running
+
+    mutating func run(until end: LocalInstant) {
+        while true {
+            let wake =
+                self.isAppAlive ? self.core.nextWake(now: self.appNow).map { self.runStart + $0.sinceStart } : nil
+            guard let at = earlier(wake, self.entries.last?.at), at <= end else { break }
+            if let wake, wake <= at {
+                // A wake that is due again at once would never let time go on: at least a microsecond passes.
+                self.now = max(wake, self.now + .microseconds(1))
+                self.core.wake(now: self.appNow)
+                self.witness.wakes += 1
+            } else if let entry = self.entries.popLast() {
+                self.now = max(self.now, at)
+                self.happen(entry.occurrence)
+            }
+            self.performActions()
+            if self.isAppAlive { self.witness.compare(self.core, with: self.gateway, at: self.gatewayTime) }
+        }
+        self.now = max(self.now, end)
+    }
+
+    mutating func start() {
+        self.core.start(now: self.appNow)
+        self.performActions()
+    }
+
+    mutating func stop() {
+        self.core.stop(now: self.appNow)
+        self.performActions()
+    }
+
+    mutating func schedule(_ occurrence: Occurrence, in seconds: Double) {
+        let at = self.now + .seconds(max(0, seconds))
+        // Of what happens at the same time, what was scheduled first comes first.
+        var index = self.entries.endIndex
+        while index > 0, self.entries[index - 1].at <= at { index -= 1 }
+        self.entries.insert(Entry(at: at, occurrence: occurrence), at: index)
+    }
+
+    var hasHeadScheduled: Bool {
+        self.entries.contains { if case .head = $0.occurrence { true } else { false } }
+    }
+
+    mutating func chance(_ probability: Double) -> Bool {
+        Double.random(in: 0..<1, using: &self.random) < probability
+    }
+
+    /// As `chance`, but never while all is well.
+    mutating func trouble(_ probability: Double) -> Bool {
+        self.chance(probability) && self.isRough
+    }
+
+    mutating func some(_ range: ClosedRange<Double>) -> Double {
+        Double.random(in: range, using: &self.random)
+    }
+
+    // MARK: The app's life
+
+    /// The operating system ends the app: nothing of it is left but what is on the disk.
+    mutating func kill() {
+        guard self.isAppAlive else { return }
+        self.isAppAlive = false
+        self.isConnected = false
+        self.playing = nil
+        self.witness.killed(self.core)
+        // Mostly it is back soon; sometimes the session is too old by then.
+        self.schedule(.appStarts, in: self.chance(0.2) ? self.some(550...700) : self.some(0.1...30))
+    }
+
+    private mutating func startAgain() {
+        guard !self.isAppAlive else { return }
+        self.disk = self.witness.readBack(self.disk)
+        self.run += 1
+        self.isAppAlive = true
+        self.runStart = self.now
+        self.core = Self.core(
+            self.settings,
+            seed: self.seed,
+            run: self.run,
+            disk: self.disk,
+            wallTime: self.wallTime
+        )
+        self.witness.started(self.core)
+        self.start()
+    }
+
+    private mutating func happen(_ occurrence: Occurrence) {
+        switch occurrence {
+        case .toListener, .toGateway, .effective, .tick, .head: self.carry(occurrence)
+        case .gatewayTimer: self.runGatewayTimers()
+        case .broadcaster: self.broadcast()
+        case .trouble: self.makeTrouble()
+        case .appStarts: self.startAgain()
+        case .appAsks(let run): if self.lives(run) { self.appAsks() }
+        case .appFinishes(let advertisement, let run): if self.lives(run) { self.appFinishes(advertisement) }
+        case .appDecides(let id, let isWanted, let run):
+            if self.lives(run) { self.core.decided(id, isWanted: isWanted, now: self.appNow) }
+        case .appResumes(let run): if self.lives(run) { self.core.resume(now: self.appNow) }
+        }
+    }
+
+    private func lives(_ run: Int) -> Bool { self.isAppAlive && run == self.run }
+
+    private mutating func makeTrouble() {
+        self.schedule(.trouble, in: self.some(5...60))
+        guard self.isRough else { return }
+        switch self.some(0...1) {
+        case ..<0.2: self.gateway.restart(losesHistory: self.chance(0.4))
+        case ..<0.35:
+            // The connection hangs: nothing arrives, and nobody says so.
+            self.isConnected = false
+            return
+        case ..<0.55:
+            if self.isAppAlive { self.moveInTime() }
+            return
+        case ..<0.75:
+            self.kill()
+            return
+        case ..<0.85:
+            guard self.isAppAlive else { return }
+            self.core.suspend(now: self.appNow)
+            self.performActions()
+            self.schedule(.appResumes(run: self.run), in: self.some(0.1...60))
+            return
+        default: break
+        }
+        guard self.isConnected else { return }
+        self.isConnected = false
+        self.schedule(.toListener(.closed(reason: "reset"), link: self.links.count - 1), in: 0)
+    }
+
+    private mutating func moveInTime() {
+        let now = self.appNow
+        let seconds = self.some(0...40)
+        switch self.some(0...1) {
+        case ..<0.4: self.core.hear(now: now) { $0.set(delay: .seconds(seconds), now: now) }
+        case ..<0.6:
+            let time = self.gatewayTime - .seconds(seconds)
+            self.core.hear(now: now) { $0.set(programmeTime: time, now: now) }
+        case ..<0.8: self.core.hear(now: now) { $0.pause(now: now) }
+        default: self.core.hear(now: now) { $0.resume(now: now) }
+        }
+        self.performActions()
+    }
+
+    // MARK: What the core wants
+
+    mutating func performActions() {
+        guard self.isAppAlive else { return }
+        for kind in self.core.takeJournal() {
+            self.disk.apply(JournalEntry(written: self.wallTime, kind: kind))
+            self.witness.kept(kind, session: self.core.session)
+        }
+        let actions = self.core.takeActions()
+        // What is on the disk counts, also where the app ends before anything follows from it.
+        if !actions.isEmpty, self.trouble(0.000_2) { return self.kill() }
+        for action in actions {
+            switch action {
+            case .event(let event): self.witness.saw(event, session: self.core.session)
+            case .askApp(let id, _):
+                self.schedule(.appDecides(id, isWanted: self.chance(0.8), run: self.run), in: self.some(0...1))
+            case .tellAvailable: self.schedule(.appAsks(run: self.run), in: self.some(0...0.05))
+            case .tellStillAvailable:
+                if self.core.isWaitingForApp { self.schedule(.appAsks(run: self.run), in: self.some(0...0.05)) }
+            case .tellWithdrawn(let withdrawal):
+                if withdrawal.current == self.playing { self.playing = nil }
+            case .preStreamSettled: self.witness.preStreamSettled += 1
+            case .stopped: self.witness.stopped += 1
+            case .log, .askForToken: break
+            case .connect, .disconnect, .subscribe, .unsubscribe, .send: self.carry(out: action)
+            }
+        }
+    }
+
+    // MARK: The app's user
+
+    private mutating func appAsks() {
+        if self.chance(0.05) {
+            self.core.ignoreAll(now: self.appNow)
+            self.performActions()
+            return
+        }
+        let advertisement = self.core.nextAdvertisement(now: self.appNow)
+        let core = self.core
+        self.performActions()
+        guard let advertisement, self.isAppAlive else { return }
+        self.witness.handedOut(advertisement, core: core, now: self.appNow, gatewayTime: self.gatewayTime)
+        self.playing = advertisement
+        if self.chance(0.3) { self.report(.started, advertisement) }
+        if self.chance(0.1) { self.report(.quartile(1), advertisement) }
+        guard self.isAppAlive, self.chance(0.97) else { return }
+        self.schedule(
+            .appFinishes(advertisement, run: self.run),
+            in: advertisement.exactDuration.inSeconds + self.some(0...0.2)
+        )
+    }
+
+    private mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
+        guard self.isAppAlive else { return }
+        self.core.report(report, advertisement, now: self.appNow)
+        self.performActions()
+    }
+
+    private mutating func appFinishes(_ advertisement: Advertisement) {
+        guard self.playing == advertisement else { return }
+        self.playing = nil
+        if self.chance(0.4) {
+            let report = [AdvertisementReport.completed, .skipped, .failed(vastError: 405)]
+                .randomElement(using: &self.random)
+            self.report(report ?? .completed, advertisement)
+        }
+        if self.isAppAlive { self.appAsks() }
+    }
+}
