@@ -85,6 +85,8 @@ struct ListenerCore: Sendable {
     /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
     var leftovers: [Leftover] = []
     private var aliveAt: LocalInstant?
+    /// Whether outcomes of earlier runs were looked through for those that are too old.
+    private var hasCheckedAge = false
     private var publishedState = ConnectionState.idle
     private var noticesDropped = 0
     private var actions: [Action] = []
@@ -272,6 +274,10 @@ struct ListenerCore: Sendable {
         if self.isActive {
             if let moment = self.moment(at: now) {
                 self.settleLeftovers(at: moment)
+                if !self.hasCheckedAge {
+                    self.hasCheckedAge = true
+                    self.giveUpOldOutcomes(now: now)
+                }
                 let session = self.session
                 self.apply(self.book.due(at: moment, session: session, room: self.requestRoom), at: now)
                 self.apply(self.queue.due(at: moment), at: now)

@@ -12,6 +12,7 @@ final class MemoryTransport: ListenerTransport {
         var gateway = ScriptedGateway()
         var connections: [ObjectIdentifier: Connection] = [:]
         var isReachable = true
+        var unreachable: Set<GatewayAddress> = []
         /// Whether requests get a reply.
         var answers = true
         var made = 0
@@ -26,8 +27,9 @@ final class MemoryTransport: ListenerTransport {
         let connection = Connection(self, receive)
         let isReachable = self.state.withLock { state in
             state.made += 1
-            if state.isReachable { state.connections[ObjectIdentifier(connection)] = connection }
-            return state.isReachable
+            let isReachable = state.isReachable && !state.unreachable.contains(gateway)
+            if isReachable { state.connections[ObjectIdentifier(connection)] = connection }
+            return isReachable
         }
         if isReachable { connection.tell(.connected) } else { connection.end(reason: "refused") }
         return connection

@@ -381,4 +381,59 @@ struct BreakBookTests {
             }
         }
     }
+
+    // MARK: The app decides
+
+    @Test mutating func `where the app decides, nothing is asked for before it has`() {
+        self.book = BreakBook(retries: .testing, asksApp: true)
+        let first = notice(1, start: 100)
+        #expect(self.apply(first) == [.announced(first), .askApp(first)])
+        #expect(self.due(0) == [])
+        #expect(self.book.decided(breakID("b1"), isWanted: true) == [])
+        #expect(self.due(0) == [.request(breakID("b1"))])
+        #expect(self.book.decided(breakID("b1"), isWanted: false) == [], "once it has decided it stays")
+    }
+
+    @Test mutating func `a break that the app declines is over, and later notices of it change nothing`() {
+        self.book = BreakBook(retries: .testing, asksApp: true)
+        let first = notice(1)
+        _ = self.apply(first)
+        #expect(
+            self.book.decided(breakID("b1"), isWanted: false) == [.missed(first, reason: "the app declined it")]
+        )
+        #expect(self.apply(notice(2, .updated, start: 20)) == [])
+        #expect(self.book.entries.isEmpty)
+    }
+
+    @Test mutating func `an app that does not decide in time misses the break`() {
+        self.book = BreakBook(retries: .testing, asksApp: true)
+        let first = notice(1)
+        _ = self.apply(first)
+        #expect(self.book.nextDeadline(at: moment(0), session: self.session, room: 8) == local(40))
+        let effects = self.due(40)
+        #expect(
+            effects == [.missed(first, reason: "its time was over before its advertisements could be asked for")]
+        )
+    }
+
+    // MARK: After a restart
+
+    @Test mutating func `what was held is held again, and a closed break stays closed`() {
+        self.book.restore(closed: [.init(id: breakID("b0"), reason: .user)])
+        self.book.restore(notice(1), self.ads("b", "c"), contentStart: gateway(20))
+        #expect(self.book.takeClosed() == [])
+        #expect(self.apply(notice(2, break: "b0")) == [])
+        #expect(self.due(9) == [])
+        let effects = self.due(20)
+        #expect(effects == [.queue(notice(1), self.ads("b", "c"), contentStart: gateway(20))])
+    }
+
+    @Test mutating func `a snapshot cancels what it leaves out, but what is over by then expires`() {
+        self.book.restore(notice(1), self.ads("a"), contentStart: nil)
+        self.book.restore(notice(2, break: "b2", start: 200), self.ads("z"), contentStart: nil)
+        let effects = self.book.snapshot(holds: [], at: moment(100))
+        #expect(effects.count == 2)
+        #expect(self.book.entries.keys.map(\.description) == ["b1"])
+        #expect(self.due(100).first == .ignored(self.ads("a"), .expired))
+    }
 }

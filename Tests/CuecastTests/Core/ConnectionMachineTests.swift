@@ -212,4 +212,93 @@ struct ConnectionMachineTests {
         var idle = self.machine()
         #expect(idle.stop() == [])
     }
+
+    // MARK: Several addresses
+
+    /// The address of the next connection, once the machine's wait is over.
+    private mutating func nextGateway(_ machine: inout ConnectionMachine) -> Int? {
+        guard let deadline = machine.nextDeadline,
+            case .connect(_, let gateway) = machine.due(now: deadline, jitter: &self.jitter).first
+        else { return nil }
+        return gateway
+    }
+
+    private mutating func lose(_ machine: inout ConnectionMachine, at now: Double, leaves: Bool = false) -> Duration {
+        _ = machine.lose(
+            reason: "lost",
+            atLeast: .seconds(100),
+            leaves: leaves,
+            now: local(now),
+            jitter: &self.jitter
+        )
+        return (machine.nextDeadline ?? local(now)) - local(now)
+    }
+
+    private func machineWithThreeAddresses() -> ConnectionMachine {
+        ConnectionMachine(stream: stream(), usesToken: false, gatewayCount: 3, timings: ListenerTimings())
+    }
+
+    @Test mutating func `each failure leads to the next address, and the waits grow with the rounds`() {
+        var machine = self.machineWithThreeAddresses()
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
+        var gateways: [Int?] = []
+        var waits: [Duration] = []
+        for _ in 0..<9 {
+            waits.append(self.lose(&machine, at: 0))
+            gateways.append(self.nextGateway(&machine))
+        }
+        #expect(gateways == [1, 2, 0, 1, 2, 0, 1, 2, 0])
+        let within = [0, 1, 3, 4, 6, 7].allSatisfy { waits[$0] <= .milliseconds(250) }
+        #expect(within, "within a round the next address is tried soon: \(waits)")
+        // What one address asks for is asked of it only: after a round it is its turn again.
+        #expect([2, 5, 8].allSatisfy { waits[$0] >= .seconds(100) }, "\(waits)")
+    }
+
+    @Test mutating func `a connection that was good is tried again at the same address first`() {
+        var machine = self.machineWithThreeAddresses()
+        _ = machine.start(now: local(0))
+        _ = self.lose(&machine, at: 0)
+        #expect(self.nextGateway(&machine) == 1)
+        _ = machine.connected(now: local(1))
+        _ = machine.tick(instance: 5, now: local(1))
+        _ = machine.joined(instance: 5, now: local(1), jitter: &self.jitter)
+        #expect(self.lose(&machine, at: 20) <= .milliseconds(250))
+        #expect(self.nextGateway(&machine) == 1)
+        _ = self.lose(&machine, at: 21)
+        #expect(self.nextGateway(&machine) == 2)
+    }
+
+    @Test mutating func `a gateway that asks to go away is left at once, however good it was`() {
+        var machine = self.machineWithThreeAddresses()
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(1))
+        _ = machine.tick(instance: 5, now: local(1))
+        _ = machine.joined(instance: 5, now: local(1), jitter: &self.jitter)
+        #expect(self.lose(&machine, at: 20, leaves: true) <= .milliseconds(250))
+        #expect(self.nextGateway(&machine) == 1)
+    }
+
+    // MARK: The background
+
+    @Test mutating func `suspending ends the connection and nothing is tried until the app is back`() {
+        var machine = self.joined()
+        #expect(machine.suspend() == [.disconnect])
+        #expect(machine.state == .suspended && machine.nextDeadline == nil)
+        #expect(machine.disconnected(reason: "closed", now: local(1), jitter: &self.jitter) == [])
+        #expect(machine.suspend() == [])
+        #expect(machine.resume(now: local(500)) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.resume(now: local(500)) == [])
+    }
+
+    @Test mutating func `suspending while waiting or refused needs no disconnecting`() {
+        var machine = self.joined()
+        _ = self.lose(&machine, at: 1)
+        #expect(machine.suspend() == [])
+        #expect(machine.stop() == [])
+        var refused = self.joined()
+        _ = refused.refuse(reason: "no")
+        #expect(refused.suspend() == [])
+        #expect(refused.resume(now: local(1)) == [])
+        #expect(refused.state == .refused(reason: "no"))
+    }
 }

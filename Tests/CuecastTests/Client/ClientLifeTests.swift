@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Cuecast
+
+/// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
+@Suite(.timeLimit(.minutes(1)))
+struct ClientLifeTests {
+    let transport = MemoryTransport()
+    let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+    }
+
+    private func makeStoringClient(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws -> CuecastClient {
+        try makeClient(self.transport) {
+            $0.storage = .file(path: self.folder.path("session"))
+            configure(&$0)
+        }
+    }
+
+    // MARK: Storage
+
+    @Test func `outcomes survive the client, and the app sees what is pending and what was confirmed`() async throws {
+        do {
+            let client = try self.makeStoringClient()
+            let events = client.events
+            try await client.start()
+            self.transport.publish("b1", [content("a"), content("b")], in: 0)
+            _ = await events.first(\.available)
+            self.transport.state.withLock { $0.answers = false }
+            client.advertisements.ignoreReceivedAdvertisements()
+            #expect(client.acknowledgements.map(\.adID) == ["a", "b"])
+            #expect(client.acknowledgements.allSatisfy { $0.state == .pending && $0.result == .ignored(.user) })
+            client.stop()
+            await client.stopped()
+        }
+        self.transport.state.withLock { $0.answers = true }
+        let next = try self.makeStoringClient()
+        let events = next.events
+        try await next.start()
+        _ = await events.first(\.acknowledged)
+        #expect(next.acknowledgements.map(\.state) == [.confirmed, .confirmed])
+        #expect(next.acknowledgements.map(\.breakID) == ["b1", "b1"])
+        #expect(next.acknowledgements.allSatisfy { $0.stream == LiveStream(id: "radio1") && $0.heard == .zero })
+        #expect(next.unconfirmedOutcomes == 0)
+        next.stop()
+        await next.stopped()
+    }
+
+    @Test func `what the gateway refuses for good is given up, and the app sees why`() async throws {
+        self.transport.state.withLock { state in
+            state.gateway.refuse = { request in
+                guard case .acknowledge = request.kind else { return nil }
+                return Refusal(.breakTooOld, "The break is older than the gateway keeps.")
+            }
+        }
+        let client = try self.makeStoringClient()
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a")], in: 0)
+        _ = await events.first(\.available)
+        client.advertisements.ignoreReceivedAdvertisements()
+        let reason = await events.first { event -> String? in
+            if case .acknowledgementGivenUp(_, _, let reason) = event { reason } else { nil }
+        }
+        #expect(reason?.contains("older than the gateway keeps") == true)
+        #expect(client.acknowledgements.map(\.state) == [.givenUp(reason: reason ?? "")])
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `a client that is dropped in the middle goes on as the same session`() async throws {
+        var client: CuecastClient? = try self.makeStoringClient()
+        try await client?.start()
+        client = nil
+        try await until { self.transport.openConnections == 0 }
+        let next = try self.makeStoringClient()
+        let events = next.events
+        try await next.start()
+        let resumed = await events.first { if case .sessionBegan(let resumed) = $0 { resumed } else { nil } }
+        #expect(resumed == true)
+        let sessions = self.transport.state.withLock { Set($0.gateway.requests.map(\.session)) }
+        #expect(sessions.count == 1)
+        next.stop()
+        await next.stopped()
+    }
+
+    @Test func `two clients with one file do not listen at the same time`() async throws {
+        let first = try self.makeStoringClient()
+        let second = try self.makeStoringClient()
+        try await first.start()
+        await #expect(throws: CuecastError.storageInUse(path: self.folder.path("session"))) { try await second.start() }
+        first.stop()
+        await first.stopped()
+        try await second.start()
+        second.stop()
+        await second.stopped()
+    }
+
+    @Test func `a damaged file is said to be so, and listening goes on`() async throws {
+        let path = self.folder.path("session")
+        try Data(JournalRecords.header + [1, 2, 3]).write(to: URL(fileURLWithPath: path))
+        let client = try self.makeStoringClient()
+        let events = client.events
+        try await client.start()
+        let reason = await events.first { if case .storageFailed(let reason) = $0 { reason } else { nil } }
+        #expect(reason == "1 places of the file could not be read")
+        #expect(client.connectionState == .listening)
+        client.stop()
+        await client.stopped()
+    }
+
+    // MARK: Suspending
+
+    @Test func `a suspended client has no connection, hands out nothing and catches up when it is back`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        client.suspend()
+        #expect(client.connectionState == .suspended)
+        try await until { self.transport.openConnections == 0 }
+        self.transport.publish("b1", [content("a")], in: 0)
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.resume()
+        _ = await events.first(\.available)
+        #expect(client.advertisements.getAdvertisement()?.adID == "a")
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `what plays while the app is suspended counts as paused`() async throws {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a", seconds: 0.2), content("b")], in: 0)
+        _ = await events.first(\.available)
+        #expect(client.advertisements.getAdvertisement()?.adID == "a")
+        client.suspend()
+        // Longer than the advertisement, by the very clock that would count it.
+        try await Task.sleep(for: .milliseconds(300))
+        client.resume()
+        let heard = ContinuousClock.now
+        client.advertisements.report(.skipped, for: advertisement("a", seconds: 0.2))
+        let outcome = await events.first { if case .outcome(let outcome) = $0 { outcome } else { nil } }
+        #expect((outcome?.heard ?? .zero) < .milliseconds(200) + heard.duration(to: .now))
+        #expect((outcome?.heard ?? .zero) < .milliseconds(200))
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `stopping a suspended client ends it, and the next session is new`() async throws {
+        let client = try makeClient(self.transport)
+        try await client.start()
+        client.suspend()
+        client.stop()
+        await client.stopped()
+        #expect(client.connectionState == .stopped)
+        try await client.start()
+        #expect(client.connectionState == .listening)
+        client.stop()
+        await client.stopped()
+    }
+
+    // MARK: The programme's time
+
+    @Test func `a break starts when the programme that is heard reaches it`() async throws {
+        let client = try makeClient(self.transport) { $0.delayMax = .seconds(60) }
+        self.transport.state.withLock { $0.gateway.delayMax = .seconds(60) }
+        let events = client.events
+        try await client.start()
+        let now = MemoryTransport.now
+        client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 - 30))
+        self.transport.publish("b1", [content("a")], in: 1)
+        _ = await events.first { if case .ready = $0 { () } else { nil } }
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 + 1.5))
+        _ = await events.first(\.available)
+        #expect(client.advertisements.getAdvertisement()?.adID == "a")
+        client.stop()
+        await client.stopped()
+    }
+
+    @Test func `while the programme is paused no break starts`() async throws {
+        let client = try makeClient(self.transport) { $0.delayMax = .seconds(60) }
+        self.transport.state.withLock { $0.gateway.delayMax = .seconds(60) }
+        let events = client.events
+        try await client.start()
+        client.pauseProgramme()
+        self.transport.publish("b1", [content("a")], in: 0.1)
+        _ = await events.first { if case .ready = $0 { () } else { nil } }
+        try await Task.sleep(for: .milliseconds(250))
+        #expect(client.advertisements.getAdvertisement() == nil)
+        client.resumeProgramme()
+        _ = await events.first(\.available)
+        client.stop()
+        await client.stopped()
+    }
+
+    // MARK: Premium listeners
+
+    @Test func `a break that the app declines is not fetched, and nothing is told to the gateway`() async throws {
+        let asked = Mutex<[String]>([])
+        let client = try makeClient(self.transport) {
+            $0.fetchPolicy = { each in
+                asked.withLock { $0.append(each.id) }
+                return each.id != "b1"
+            }
+        }
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a")], in: 0)
+        let missed = await events.first { if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil } }
+        #expect(missed?.0 == "b1" && missed?.1 == "the app declined it")
+        self.transport.publish("b2", [content("a")], in: 0)
+        _ = await events.first(\.available)
+        #expect(asked.withLock { $0 } == ["b1", "b2"])
+        let fetched = self.transport.state.withLock { state in
+            state.gateway.requests.compactMap { if case .getBatch(let get) = $0.kind { get.key.id } else { nil } }
+        }
+        #expect(fetched == [breakID("b2")])
+        client.stop()
+        await client.stopped()
+    }
+
+    // MARK: Several addresses
+
+    @Test func `where the first address does not answer, the next one does`() async throws {
+        let unreachable = GatewayAddress(host: "a.example")
+        self.transport.state.withLock { $0.unreachable = [unreachable] }
+        let client = try makeClient(self.transport) {
+            $0.gateway = unreachable
+            $0.alternativeGateways = [GatewayAddress(host: "b.example")]
+        }
+        let events = client.events
+        let waiting = Task { await events.first(\.isListening) }
+        try await client.start()
+        await waiting.value
+        #expect(self.transport.state.withLock { $0.made } == 2)
+        client.stop()
+        await client.stopped()
+    }
+}
+
+/// Returns when the condition holds.
+func until(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+}

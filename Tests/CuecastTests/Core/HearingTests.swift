@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+@testable import Cuecast
+
+@Suite(.timeLimit(.minutes(1)))
+struct HearingTests {
+    private func delay(_ hearing: Hearing, at seconds: Double) -> Duration {
+        hearing.delay(at: local(seconds), gateway: gateway(seconds))
+    }
+
+    @Test func `a delay stays while the programme is heard`() {
+        let hearing = Hearing(delay: .seconds(30))
+        #expect(self.delay(hearing, at: 0) == .seconds(30))
+        #expect(self.delay(hearing, at: 1_000) == .seconds(30))
+    }
+
+    @Test func `a pause makes the delay grow, and what was missed stays missed`() {
+        var hearing = Hearing(delay: .seconds(30))
+        hearing.pause(now: local(10))
+        hearing.pause(now: local(12))
+        #expect(self.delay(hearing, at: 15) == .seconds(35))
+        hearing.resume(now: local(20))
+        hearing.resume(now: local(25))
+        #expect(self.delay(hearing, at: 100) == .seconds(40))
+    }
+
+    @Test func `the programme's own time decides, whatever the delay was`() {
+        var hearing = Hearing(delay: .seconds(30))
+        hearing.set(programmeTime: gateway(90), now: local(100))
+        #expect(self.delay(hearing, at: 100) == .seconds(10))
+        #expect(self.delay(hearing, at: 200) == .seconds(10))
+        hearing.pause(now: local(200))
+        #expect(self.delay(hearing, at: 205) == .seconds(15))
+        hearing.resume(now: local(205))
+        #expect(self.delay(hearing, at: 300) == .seconds(15))
+    }
+
+    @Test func `nobody hears the future`() {
+        #expect(self.delay(Hearing(delay: .seconds(-5)), at: 0) == .zero)
+        var hearing = Hearing(delay: .zero)
+        hearing.set(programmeTime: gateway(500), now: local(100))
+        #expect(self.delay(hearing, at: 100) == .zero)
+    }
+
+    @Test func `a seek while paused stays paused`() {
+        var hearing = Hearing(delay: .zero)
+        hearing.pause(now: local(10))
+        hearing.set(delay: .seconds(60), now: local(20))
+        #expect(self.delay(hearing, at: 30) == .seconds(70))
+        hearing.set(programmeTime: gateway(5), now: local(40))
+        #expect(self.delay(hearing, at: 50) == .seconds(45))
+        #expect(hearing.isPaused)
+    }
+
+    @Test func `while paused the playhead does not come`() {
+        let playing = Moment(now: local(10), gateway: gateway(10), delay: .zero)
+        let paused = Moment(now: local(10), gateway: gateway(10), delay: .zero, isPaused: true)
+        #expect(playing.local(playhead: gateway(12)) == local(12))
+        #expect(paused.local(playhead: gateway(12)) > local(86_400))
+        #expect(paused.local(playhead: gateway(8)) == local(8), "what is over is over")
+        #expect(paused.local(gateway: gateway(12)) == local(12), "the gateway's clock goes on")
+    }
+
+    @Test func `extreme instants from the app do not trap`() {
+        var hearing = Hearing(delay: .zero)
+        for microseconds in [Int64.min, 0, .max] {
+            hearing.set(programmeTime: Timestamp(microseconds: microseconds), now: local(0))
+            #expect(self.delay(hearing, at: 1) >= .zero)
+            hearing.pause(now: local(1))
+            hearing.resume(now: local(2))
+            #expect(self.delay(hearing, at: 3) >= .zero)
+        }
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+@testable import Cuecast
+
+/// The app is killed and started again: the session goes on where it stopped, and nothing is heard or counted twice.
+@Suite(.timeLimit(.minutes(1)))
+struct RestartTests {
+    /// A bench whose core's journal is kept, as a disk would.
+    private struct Device {
+        var bench: CoreBench
+        var disk = JournalState()
+        var wallTime = gatewayStart
+
+        init(_ bench: CoreBench) { self.bench = bench }
+
+        mutating func save() {
+            for kind in self.bench.core.takeJournal() {
+                self.disk.apply(JournalEntry(written: self.wallTime + self.bench.now.sinceStart, kind: kind))
+            }
+        }
+
+        /// The app is gone and comes back so much later, by the device's clock; the gateway's goes on.
+        mutating func killAndStart(after seconds: Double, session: UInt64 = 2) throws {
+            self.save()
+            let ended = self.bench.now
+            var next = try CoreBench()
+            next.gateway = self.bench.gateway
+            next.core = ListenerCore(
+                settings: self.bench.core.settings,
+                session: SessionID(high: 1, low: session),
+                origin: .now,
+                state: self.disk,
+                wallTime: self.wallTime + ended.sinceStart + .seconds(seconds),
+                seed: 2
+            )
+            next.now = ended + .seconds(seconds)
+            self.bench = next
+        }
+    }
+
+    private func device(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws -> Device {
+        var bench = try CoreBench(configure)
+        bench.gateway.headInterval = .seconds(86_400)
+        bench.listen()
+        return Device(bench)
+    }
+
+    /// Publishes a break of three advertisements of ten seconds each.
+    private func publish(_ device: inout Device, in seconds: Double, preStream: Bool = false) {
+        let start = gatewayStart + device.bench.now.sinceStart + .seconds(seconds)
+        let ads = [content("a"), content("b"), content("c")]
+        device.bench.receive(
+            device.bench.gateway.publish(
+                "b1",
+                ads,
+                start: start,
+                expires: start + .seconds(30),
+                at: start - .seconds(seconds)
+            )
+        )
+    }
+
+    private func outcomes(_ bench: CoreBench) -> [String: AdvertisementOutcome] {
+        let all = bench.events.compactMap { if case .outcome(let outcome) = $0 { outcome } else { nil } }
+        return Dictionary(uniqueKeysWithValues: all.map { ($0.advertisement.adID, $0) })
+    }
+
+    @Test func `within ten minutes the session goes on with its id and ticket, and says so`() throws {
+        var device = try self.device()
+        try device.killAndStart(after: 600)
+        device.bench.listen()
+        #expect(device.bench.core.session == SessionID(high: 1, low: 2))
+        #expect(device.bench.core.ticket == [0xAA])
+        let resumed = device.bench.events.compactMap { if case .sessionBegan(let it) = $0 { it } else { nil } }
+        #expect(resumed == [true])
+    }
+
+    @Test func `after ten minutes and a moment it is a new session, and another stream's is never used`() throws {
+        var device = try self.device()
+        try device.killAndStart(after: 600.001, session: 3)
+        #expect(device.bench.core.session == SessionID(high: 1, low: 3))
+        var other = try self.device()
+        other.save()
+        let state = other.disk
+        #expect(state.resumable(stream: stream("radio2"), at: gatewayStart, within: .seconds(600)) == nil)
+        #expect(state.resumable(stream: stream(), at: gatewayStart - .seconds(1), within: .seconds(600)) == nil)
+        #expect(state.resumable(stream: stream(), at: gatewayStart, within: .seconds(600)) != nil)
+    }
+
+    @Test func `a session that was stopped is not used again`() throws {
+        var device = try self.device()
+        device.bench.step { $0.stop(now: $1) }
+        try device.killAndStart(after: 1, session: 3)
+        #expect(device.bench.core.session == SessionID(high: 1, low: 3))
+    }
+
+    @Test func `what was handed out is not handed out again, and the rest of the break goes on`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
+        try device.killAndStart(after: 10)
+        device.bench.listen()
+        device.bench.advance(to: 12.5)
+        let told = self.outcomes(device.bench)
+        #expect(told["a"]?.result == .played && told["a"]?.evidence == .inferred, "it was reported as started")
+        device.bench.expectNext("b", at: local(12.5))
+    }
+
+    @Test func `what was handed out and never reported is said to be unknown, once`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        try device.killAndStart(after: 3)
+        device.bench.listen()
+        device.bench.advance(to: 6)
+        let interrupted = device.bench.events.compactMap { if case .interrupted(let ads) = $0 { ads } else { nil } }
+        #expect(interrupted.flatMap { $0 }.map(\.adID) == ["a"])
+        #expect(self.outcomes(device.bench)["a"] == nil)
+        try device.killAndStart(after: 1)
+        device.bench.listen()
+        #expect(device.bench.count { if case .event(.interrupted) = $0 { true } else { false } } == 0)
+    }
+
+    @Test func `reports count across the restart: quartiles, mute and what was heard`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        device.bench.now = local(9)
+        for report in [AdvertisementReport.quartile(2), .muted] {
+            device.bench.step { core, now in core.report(report, advertisement("a"), now: now) }
+        }
+        try device.killAndStart(after: 60)
+        device.bench.listen()
+        let told = try #require(self.outcomes(device.bench)["a"])
+        #expect(told.quartiles == 2 && told.muted && told.heard == .seconds(7))
+    }
+
+    @Test func `what was fetched and is over by the next start is told as expired`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 5)
+        device.bench.advance(to: 1)
+        try device.killAndStart(after: 300)
+        device.bench.listen()
+        device.bench.advance(to: 302)
+        let told = self.outcomes(device.bench)
+        #expect(told.keys.sorted() == ["a", "b", "c"])
+        #expect(told.values.allSatisfy { $0.result == .ignored(.expired) })
+    }
+
+    @Test func `in a new session the old one's advertisements are settled in its own name`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 5)
+        device.bench.advance(to: 6)
+        device.bench.expectNext("a", at: local(6))
+        device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
+        try device.killAndStart(after: 3_600, session: 3)
+        device.bench.listen()
+        device.bench.advance(to: 3_610)
+        let acknowledged = device.bench.sent.filter { if case .acknowledge = $0.kind { true } else { false } }
+        #expect(!acknowledged.isEmpty)
+        #expect(acknowledged.allSatisfy { $0.session == SessionID(high: 1, low: 2) && $0.ticket == [0xAA] })
+        let told = self.outcomes(device.bench)
+        #expect(told["a"]?.result == .played)
+        #expect(told["b"]?.result == .ignored(.expired) && told["c"]?.result == .ignored(.expired))
+        let occurred = acknowledged.flatMap { request -> [Timestamp] in
+            guard case .acknowledge(let acknowledge) = request.kind else { return [] }
+            return acknowledge.outcomes.map(\.occurred)
+        }
+        #expect(occurred.allSatisfy { $0 <= gateway(10) }, "when the app was ended, and not when it came back")
+    }
+
+    @Test func `an outcome that was not confirmed is told again, with its own session and time`() throws {
+        var device = try self.device()
+        self.publish(&device, in: 1)
+        device.bench.advance(to: 1)
+        device.bench.answers = false
+        device.bench.step { $0.ignoreAll(now: $1) }
+        try device.killAndStart(after: 86_400, session: 3)
+        device.bench.listen()
+        device.bench.advance(to: 86_402)
+        #expect(device.bench.gateway.outcomes.count == 3)
+        #expect(device.bench.gateway.outcomes.values.allSatisfy { $0.map(\.reason) == [.user] })
+        let told = device.bench.sent.filter { if case .acknowledge = $0.kind { true } else { false } }
+        #expect(told.map(\.session) == [SessionID(high: 1, low: 2)])
+    }
+
+    @Test func `an outcome is kept for seven days and given up a moment later, visibly`() throws {
+        for (days, isTold) in [(6.999, true), (7.001, false)] {
+            var device = try self.device()
+            self.publish(&device, in: 1)
+            device.bench.advance(to: 1)
+            device.bench.answers = false
+            device.bench.step { $0.ignoreAll(now: $1) }
+            let before = device.bench.gateway.outcomes.count
+            try device.killAndStart(after: days * 86_400, session: 3)
+            device.bench.listen()
+            device.bench.advance(to: device.bench.now.sinceStart.inSeconds + 1)
+            let givenUp = device.bench.events.compactMap { event -> String? in
+                if case .acknowledgementGivenUp(_, _, let reason) = event { reason } else { nil }
+            }
+            #expect(givenUp.isEmpty == isTold, "\(days) days: \(givenUp)")
+            #expect((device.bench.gateway.outcomes.count > before) == isTold)
+        }
+    }
+
+    @Test func `what plays before the stream is not repeated when the session goes on`() throws {
+        var bench = try CoreBench()
+        _ = bench.gateway.publish(
+            "pre",
+            [content("roll")],
+            start: nil,
+            expires: gateway(3_600),
+            preStream: true,
+            at: gateway(0)
+        )
+        bench.listen()
+        var device = Device(bench)
+        device.bench.expectNext("roll", at: local(1))
+        try device.killAndStart(after: 5)
+        device.bench.listen()
+        device.bench.expectNext(nil, at: local(7))
+        #expect(device.bench.core.connectionState == .listening)
+    }
+}
