@@ -42,8 +42,9 @@ extension ListenerCore {
         self.queue.resume(now: now)
         self.perform(self.connection.resume(now: now), now: now)
         self.settleTime(now: now)
-        // Those that waited all along are told again: calls made while suspended were for nobody.
-        if self.isWaitingForApp { self.act(.tellStillAvailable) }
+        // Whoever asked meanwhile got nothing, and would not ask again by itself.
+        if self.wasRefusedWhileSuspended, self.isWaitingForApp { self.act(.tellStillAvailable) }
+        self.wasRefusedWhileSuspended = false
     }
 
     /// The device was asleep: what is known of the gateway's clock is old.

@@ -7,6 +7,7 @@ internal import CuecastWire
 extension ListenerCore {
     /// The next advertisement, where there is one and the current one is over.
     mutating func nextAdvertisement(now: LocalInstant) -> Advertisement? {
+        if self.isSuspended { self.wasRefusedWhileSuspended = true }
         guard self.isActive, let moment = self.moment(at: now) else { return nil }
         let (advertisement, effects) = self.queue.next(at: moment)
         self.apply(effects, at: now)

@@ -67,6 +67,8 @@ struct ListenerCore: Sendable {
     let settings: ListenerSettings
     var hearing: Hearing
     var isSuspended = false
+    /// Whether the app asked for an advertisement while it was suspended.
+    var wasRefusedWhileSuspended = false
     var lifecycle = Lifecycle.created
     var connection: ConnectionMachine
     var follower = PositionFollower()

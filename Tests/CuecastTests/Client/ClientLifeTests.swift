@@ -19,7 +19,9 @@ struct ClientLifeTests {
         self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
     }
 
-    private func makeStoringClient(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws -> CuecastClient {
+    private func makeStoringClient(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws
+        -> CuecastClient
+    {
         try makeClient(self.transport) {
             $0.storage = .file(path: self.folder.path("session"))
             configure(&$0)
@@ -217,7 +219,9 @@ struct ClientLifeTests {
         let events = client.events
         try await client.start()
         self.transport.publish("b1", [content("a")], in: 0)
-        let missed = await events.first { if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil } }
+        let missed = await events.first {
+            if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil }
+        }
         #expect(missed?.0 == "b1" && missed?.1 == "the app declined it")
         self.transport.publish("b2", [content("a")], in: 0)
         _ = await events.first(\.available)

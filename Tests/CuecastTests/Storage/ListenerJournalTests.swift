@@ -57,7 +57,9 @@ struct ListenerJournalTests {
 
     @Test func `what was written is there for the next run, also where nothing was closed`() async throws {
         let journal = try self.opened()
-        #expect(journal.write([.session(.init(id: SessionID(high: 1, low: 1), stream: stream())), self.outcome(1)]) == nil)
+        #expect(
+            journal.write([.session(.init(id: SessionID(high: 1, low: 1), stream: stream())), self.outcome(1)]) == nil
+        )
         // The file as another process would find it now: in the bytes on disk, not in this object.
         let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: self.path)))
         #expect(JournalRecords.read(bytes)?.entries.count == 2)
@@ -170,7 +172,8 @@ struct ListenerJournalTests {
             try await Task.sleep(for: .milliseconds(200))
             _ = journal.write([.alive])
             let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: self.path)))
-            written = JournalRecords.read(bytes)?.entries.count { if case .outcome = $0.kind { true } else { false } } ?? 0
+            written =
+                JournalRecords.read(bytes)?.entries.count { if case .outcome = $0.kind { true } else { false } } ?? 0
         }
         #expect(written == Int(number) + 1)
         journal.close()
