@@ -8,7 +8,7 @@ internal import CuecastWire
 /// Entries of one call have its `id`; a later one takes the place of an earlier one of the same kind, and `finished` takes
 /// the place of all.
 enum TrackingEntry: Hashable, Sendable {
-    /// Something happened, and this call is due for it. Nothing was sent yet.
+    /// Something happened, and this call is due for it; nothing was sent yet.
     struct Intent: Hashable, Sendable {
         let id: UInt64
         /// Names event, advertisement and tracker in the session, whatever the macros make of the URL.
@@ -140,7 +140,9 @@ extension TrackingEntry {
         }
 
         mutating func text(max: Int) -> String? {
-            guard let count = self.bytes(4)?.reversed().reduce(0, { $0 << 8 | Int($1) }), count <= max else { return nil }
+            guard let count = self.bytes(4)?.reversed().reduce(0, { $0 << 8 | Int($1) }), count <= max else {
+                return nil
+            }
             return self.bytes(count).flatMap { String(validating: $0, as: UTF8.self) }
         }
     }

@@ -75,7 +75,7 @@ struct TrackingMacros: Sendable {
     }
 
     /// Where the path, the query or the fragment begins (RFC 3986, section 3).
-    private static func endOfAuthority(_ bytes: [UInt8]) -> Int {
+    static func endOfAuthority(_ bytes: [UInt8]) -> Int {
         let colon = UInt8(ascii: ":")
         let slash = UInt8(ascii: "/")
         guard let scheme = bytes.firstIndex(of: colon), bytes[scheme...].starts(with: [colon, slash, slash]) else {
@@ -91,7 +91,8 @@ struct TrackingMacros: Sendable {
         let isOld = bytes[index] == percent && index + 1 < bytes.count && bytes[index + 1] == percent
         guard isOld || bytes[index] == UInt8(ascii: "[") else { return nil }
         let begin = index + (isOld ? 2 : 1)
-        let name = bytes[begin...].prefix(Self.nameBytesMax).prefix { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+        let name = bytes[begin...].prefix(Self.nameBytesMax)
+            .prefix { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         guard !name.isEmpty else { return nil }
         let closing = isOld ? [percent, percent] : [UInt8(ascii: "]")]
         guard bytes[name.endIndex...].starts(with: closing) else { return nil }
@@ -145,16 +146,16 @@ struct TrackingMacros: Sendable {
 
     /// As ECMAScript's `encodeURIComponent` (ECMA-262, section 19.2.6.4) does.
     static func encoded(_ text: some StringProtocol) -> String {
+        String(
+            decoding: text.utf8.flatMap { Self.isPlain[Int($0)] ? [$0] : Self.encoded(byte: $0) },
+            as: UTF8.self
+        )
+    }
+
+    /// A percent sign and two digits (RFC 3986, section 2.1).
+    static func encoded(byte: UInt8) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            if Self.isPlain[Int(byte)] {
-                result.append(byte)
-            } else {
-                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
+        return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 
     private static let isPlain: [Bool] = {

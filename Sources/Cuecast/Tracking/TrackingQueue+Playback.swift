@@ -35,7 +35,7 @@ extension TrackingQueue {
         /// What the last call said.
         var contentPlayhead: Duration?
 
-        /// How far into it; never past its end. `nil`: it has not begun.
+        /// How far into it, never past its end; `nil`: it has not begun.
         func playhead(at now: LocalInstant) -> Duration? {
             guard let startedAt else { return nil }
             let elapsed = (self.pausedSince ?? now) - startedAt - self.pausedBefore

@@ -160,7 +160,9 @@ struct TrackingQueue: Sendable {
 
     /// Without control characters: it becomes a line of a header.
     var userAgent: String {
-        String(String.UnicodeScalarView(self.configuration.userAgent.unicodeScalars.filter { !$0.properties.isControl }))
+        String(
+            String.UnicodeScalarView(self.configuration.userAgent.unicodeScalars.filter { !$0.properties.isControl })
+        )
     }
 
     /// Attempt number `attempt` at a call ended.

@@ -5,7 +5,7 @@ internal import Foundation
 internal import Synchronization
 
 #if canImport(FoundationNetworking)
-    internal import FoundationNetworking
+internal import FoundationNetworking
 #endif
 
 /// Calls tracking URLs with Foundation's `URLSession`.
@@ -45,7 +45,7 @@ public final class URLSessionTrackingSender: TrackingSender {
 
     /// Makes one attempt.
     public func send(_ request: TrackingRequest) async -> TrackingResult {
-        guard let url = URL(string: request.url), Self.isHTTP(url) else {
+        guard let url = Self.url(request.url), Self.isHTTP(url) else {
             return .notSendable("it is not an http or https URL")
         }
         let end = ContinuousClock.now + self.timeout
@@ -75,6 +75,34 @@ public final class URLSessionTrackingSender: TrackingSender {
         if isRedirected, !isFinal { return .uncertain("after a redirect: the server answered with status \(status)") }
         return .answered(status: status, retryAfter: retryAfter.flatMap { Self.wait($0, now: Date()) })
     }
+
+    /// A tracking URL as it goes over the wire: what RFC 3986 does not allow after the host is encoded.
+    ///
+    /// By hand: where one character must be encoded, `URL(string:)` encodes the percent signs around it once more.
+    static func url(_ text: String) -> URL? {
+        let bytes = Array(text.utf8)
+        let authorityEnd = TrackingMacros.endOfAuthority(bytes)
+        let digits = Set("0123456789ABCDEFabcdef".utf8)
+        var result = Array(bytes[..<authorityEnd])
+        for (index, byte) in bytes.enumerated().dropFirst(authorityEnd) {
+            let isEscape =
+                byte == UInt8(ascii: "%") && index + 2 < bytes.count && digits.contains(bytes[index + 1])
+                && digits.contains(bytes[index + 2])
+            if isEscape || Self.allowed.contains(byte) {
+                result.append(byte)
+            } else {
+                result += TrackingMacros.encoded(byte: byte)
+            }
+        }
+        let encoded = String(decoding: result, as: UTF8.self)
+        // A host that is not ASCII becomes the name that is looked up.
+        return URL(string: encoded, encodingInvalidCharacters: false) ?? URL(string: encoded)
+    }
+
+    /// Unreserved and reserved characters without the brackets (RFC 3986, section 2).
+    private static let allowed = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#@!$&'()*+,;=".utf8
+    )
 
     private static func isHTTP(_ url: URL) -> Bool {
         ["http", "https"].contains(url.scheme?.lowercased()) && url.host?.isEmpty == false
@@ -146,9 +174,10 @@ extension TrackingResult {
         let reason = "\(error.localizedDescription) (URLError \(error.errorCode))"
         switch error.code {
         // There is no connection: names are not resolved, nobody listens, the network is away.
-        case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff,
-            .callIsActive, .dataNotAllowed:
+        case .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff, .callIsActive,
+            .dataNotAllowed:
             self = .couldNotConnect(reason)
+        case .cannotConnectToHost: self = error.isWithoutConnection ? .couldNotConnect(reason) : .uncertain(reason)
         // The server's certificate is checked in the handshake, before the request.
         case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
             .serverCertificateNotYetValid:
@@ -164,6 +193,21 @@ extension TrackingResult {
         case .answered(let status, _): "status \(status)"
         case .couldNotConnect(let reason), .uncertain(let reason), .notSendable(let reason): reason
         }
+    }
+}
+
+extension URLError {
+    /// Whether `cannotConnectToHost` is true.
+    ///
+    /// Where Foundation stands on libcurl, it says so for every error after one address of the host refused, also when the
+    /// request went to the next address and the answer did not come. Only libcurl's text tells which it was; where it is
+    /// another one than expected, nothing is proven.
+    fileprivate var isWithoutConnection: Bool {
+        #if canImport(FoundationNetworking)
+        (self.userInfo[NSLocalizedDescriptionKey] as? String)?.hasPrefix("Failed to connect to ") == true
+        #else
+        true
+        #endif
     }
 }
 
