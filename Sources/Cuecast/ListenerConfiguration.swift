@@ -73,6 +73,10 @@ public struct ListenerConfiguration: Sendable {
     public var handOut: HandOutMode
     /// Where the session and what the gateway has not confirmed are kept.
     public var storage: ListenerStorage
+    /// Whether and how the tracking URLs of advertisements are called; `nil`: not at all.
+    public var tracking: TrackingConfiguration?
+    /// What the listener has agreed to, for the macros of tracking URLs; it can also deny tracking.
+    public var consent: ListenerConsent?
     /// How long to wait for what.
     public var timings: ListenerTimings
     /// How many events are kept for each reader that does not read them; 256.
@@ -113,6 +117,8 @@ public struct ListenerConfiguration: Sendable {
         self.timings = timings
         self.alternativeGateways = []
         self.fetchPolicy = nil
+        self.tracking = nil
+        self.consent = nil
         self.eventsBufferedMax = 256
         self.outcomesKeptMax = 4_096
         self.outboxBytesMax = 1_048_576

@@ -41,6 +41,8 @@ public enum ListenerEvent: Sendable {
     case withdrawn(AdvertisementWithdrawal)
     /// The listener opened the banner.
     case bannerClicked(Advertisement)
+    /// The call of a tracking URL stands somewhere else than before.
+    case trackingChanged(TrackingStatus)
     /// The gateway recorded the outcomes of these advertisements (their `adID`) of one break durably.
     case acknowledged(breakID: String, adIDs: [String])
     /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given.

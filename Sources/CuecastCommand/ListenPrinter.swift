@@ -121,6 +121,9 @@ private struct ListenLine: Encodable {
         case .storageFailed(let reason):
             self.init("storageFailed", "the session's file cannot be written: \(reason)")
             self.reason = reason
+        case .trackingChanged(let status):
+            self.init("tracking", "tracking URL \(status.url) (\(status.event)): \(status.state)")
+            self.state = "\(status.state)"
         case .connectionChanged(let state):
             self.init("connection", "connection: \(state)")
             self.state = state.description

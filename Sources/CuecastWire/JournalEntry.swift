@@ -36,6 +36,8 @@ package struct JournalEntry: Hashable, Sendable {
         case alive
         /// What the tracking of URLs keeps, in a form of its own.
         case tracking([UInt8])
+        /// Entries of these calls are not needed any more.
+        case trackingForgotten([UInt64])
     }
 
     package struct Session: Hashable, Sendable {
@@ -157,6 +159,7 @@ extension JournalEntry.Kind {
         case .tracking(let bytes):
             try requireAtMost(JournalEntry.trackingBytesMax, bytes.count, limit: "JournalEntry.trackingBytesMax")
             self = .tracking(Array(bytes))
+        case .trackingForgotten(let each): self = .trackingForgotten(each.ids)
         }
     }
 
@@ -222,6 +225,7 @@ extension JournalEntry.Kind {
         case .sessionOver: .sessionOver(.init())
         case .alive: .alive(.init())
         case .tracking(let bytes): .tracking(Data(bytes))
+        case .trackingForgotten(let ids): .trackingForgotten(.with { $0.ids = ids })
         }
     }
 

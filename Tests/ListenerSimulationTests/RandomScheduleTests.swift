@@ -7,6 +7,11 @@ import Testing
 
 @testable import Cuecast
 
+/// The simulation calls tracking URLs itself.
+private struct NeverAsked: TrackingSender {
+    func send(_ request: TrackingRequest) async -> TrackingResult { .notSendable("this is a simulation") }
+}
+
 /// Notices lost, repeated and reordered; requests and replies lost, late and repeated; connections that break or hang;
 /// gateways that restart with and without their history, and in the middle of a request; apps that are killed and started
 /// again, go to the background, report, forget or ignore; listeners who pause and move in time.
@@ -32,16 +37,18 @@ struct RandomScheduleTests {
         var outcomes = 0
         var kills = 0
         var resumptions = 0
+        var trackingAttempts = 0
         for seed in Self.seeds {
             let witness = try await self.run(seed: seed)
             handedOut += witness.handedOut.count
             outcomes += witness.outcomes.count
             kills += witness.kills
             resumptions += witness.resumptions
+            trackingAttempts += witness.trackingAttempts
         }
         print(
             "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, "
-                + "\(kills) times killed, \(resumptions) sessions resumed"
+                + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls"
         )
         #expect(handedOut > 0 && outcomes > 0)
     }
@@ -52,6 +59,7 @@ struct RandomScheduleTests {
         configuration.delay = seed % 3 == 0 ? .seconds(20) : .zero
         if seed % 7 == 0 { configuration.fetchPolicy = { _ in true } }
         if seed % 4 == 0 { configuration.alternativeGateways = [GatewayAddress(host: "b"), GatewayAddress(host: "c")] }
+        if seed % 2 == 0 { configuration.tracking = TrackingConfiguration(sender: NeverAsked()) }
         var world = World(seed: seed, settings: try ListenerSettings(configuration))
         world.start()
         world.run(until: local(600))

@@ -35,6 +35,8 @@ struct Witness {
     private var resolved: Set<String> = []
     private var records: [UInt64: Hearing] = [:]
     private var eventsWereLost = false
+    private var arrived: Set<String> = []
+    private(set) var trackingAttempts = 0
     var inFlightMax = 0
     var preStreamSettled = 0
     var stopped = 0
@@ -67,7 +69,7 @@ struct Witness {
         case .forgotten(let session, let id, let ad):
             let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad))
             if !self.unknown.insert(hearing).inserted { self.broken.append("\(hearing.key) is unknown twice") }
-        case .handedOut, .progress, .breakClosed, .sessionOver, .alive, .tracking: break
+        case .handedOut, .progress, .breakClosed, .sessionOver, .alive, .tracking, .trackingForgotten: break
         }
     }
 
@@ -102,6 +104,31 @@ struct Witness {
         // What one run announced the next may have to be told again.
         self.announced = []
         self.resolved = []
+    }
+
+    // MARK: Tracking URLs
+
+    /// One attempt at a call begins: never after one that may have arrived.
+    mutating func tracked(_ request: TrackingRequest) {
+        self.trackingAttempts += 1
+        if self.arrived.contains(request.url) { self.broken.append("\(request.url) was called again") }
+    }
+
+    /// Calls are counted by listener and event: the number that breaks their caches is another one each time.
+    private var trackingFaults: [String] {
+        let calls = Dictionary(grouping: self.arrived) { url in
+            url.split(separator: "/").dropLast().joined(separator: "/")
+        }
+        return calls.compactMap { name, urls in
+            let ad = name.split(separator: "/").dropLast().last ?? ""
+            let listeners = self.handedOut.count { $0.key.id.description == ad }
+            return urls.count > listeners ? "\(name) was called \(urls.count) times for \(listeners) sessions" : nil
+        }
+    }
+
+    /// The attempt arrived, or nobody knows whether it did.
+    mutating func trackingArrived(_ url: String) {
+        self.arrived.insert(url)
     }
 
     // MARK: Events
@@ -199,7 +226,7 @@ struct Witness {
         if self.inFlightMax > RequestTable.inFlightMax { faults.append("\(self.inFlightMax) requests in flight") }
         if self.preStreamSettled != 1 { faults.append("start() would return \(self.preStreamSettled) times") }
         if self.stopped != 1 { faults.append("stopped \(self.stopped) times") }
-        return faults + self.bookFaults(report)
+        return faults + self.bookFaults(report) + self.trackingFaults
     }
 
     /// The gateway's books against what the listener did, advertisement by advertisement.

@@ -18,7 +18,9 @@ extension World {
                     id: id,
                     title: "Advertisement \(index)",
                     duration: .seconds([5, 10, 15][index]),
-                    media: [.init(url: "https://media.example/\(name)-\(index).mp3", type: "audio/mpeg")]
+                    media: [.init(url: "https://media.example/\(name)-\(index).mp3", type: "audio/mpeg")],
+                    trackers: ["impression", "start", "firstQuartile", "complete", "skip", "error"]
+                        .map { .init(event: $0, url: "https://track.example/\(name)-\(index)/\($0)/[CACHEBUSTING]") }
                 )
             }
     }

@@ -39,6 +39,7 @@ struct World {
         case appFinishes(Advertisement, run: Int)
         case appDecides(BreakID, isWanted: Bool, run: Int)
         case appResumes(run: Int)
+        case tracked(TrackingRequest, TrackingResult, run: Int)
         case appStarts
     }
 
@@ -230,6 +231,8 @@ struct World {
         case .appDecides(let id, let isWanted, let run):
             if self.lives(run) { self.core.decided(id, isWanted: isWanted, now: self.appNow) }
         case .appResumes(let run): if self.lives(run) { self.core.resume(now: self.appNow) }
+        case .tracked(let request, let result, let run):
+            if self.lives(run) { self.core.tracked(request.id, result, now: self.appNow) }
         }
     }
 
@@ -300,10 +303,30 @@ struct World {
                 if withdrawal.current == self.playing { self.playing = nil }
             case .preStreamSettled: self.witness.preStreamSettled += 1
             case .stopped: self.witness.stopped += 1
+            case .track(let request): self.call(request)
             case .log, .askForToken: break
             case .connect, .disconnect, .subscribe, .unsubscribe, .send: self.carry(out: action)
             }
         }
+    }
+
+    /// Calls a tracking URL.
+    ///
+    /// It arrives, or it certainly does not, or nobody knows, also because the app is killed.
+    private mutating func call(_ request: TrackingRequest) {
+        self.witness.tracked(request)
+        var result = TrackingResult.answered(status: 204)
+        switch self.some(0...1) {
+        case ..<0.2: result = .couldNotConnect("refused")
+        case ..<0.4: result = .answered(status: 503)
+        case ..<0.5: result = .uncertain("no answer")
+        default: break
+        }
+        switch result {
+        case .couldNotConnect, .answered(status: 503, _): break
+        default: self.witness.trackingArrived(request.url)
+        }
+        self.schedule(.tracked(request, result, run: self.run), in: self.some(0.01...5))
     }
 
     // MARK: The app's user

@@ -13,8 +13,8 @@ struct JournalState: Hashable, Sendable {
     static let sessionsMax = 16
     /// How many outcomes that were confirmed or given up are remembered.
     static let settledMax = 1_000
-    /// How many tracking entries are kept between two compactions.
-    static let trackingMax = 4_096
+    /// How many calls of tracking URLs are remembered, over or not; the oldest are forgotten.
+    static let trackingMax = 8_192
 
     /// What is known of an advertisement that is not merely held.
     enum Stage: Hashable, Sendable {
@@ -59,7 +59,8 @@ struct JournalState: Hashable, Sendable {
     private(set) var outbox: [UInt64: OutboxRecord] = [:]
     /// Oldest first.
     private(set) var settled: [Settled] = []
-    private(set) var tracking: [[UInt8]] = []
+    /// The calls of tracking URLs by their ids: of each only the entries that count.
+    private(set) var tracking: [UInt64: [TrackingEntry]] = [:]
 
     /// The session that goes on if the app starts again at `now` by the device's clock.
     func resumable(stream: StreamID, at now: Timestamp, within longest: Duration) -> StoredSession? {
@@ -101,19 +102,28 @@ struct JournalState: Hashable, Sendable {
                 session.closed = []
             }
         case .alive: break
-        case .tracking(let bytes):
-            self.tracking.append(bytes)
-            if self.tracking.count > Self.trackingMax { self.tracking.removeFirst() }
+        case .tracking(let bytes): if let entry = TrackingEntry(decoding: bytes) { self.apply(entry) }
+        case .trackingForgotten(let ids): for id in ids { self.tracking[id] = nil }
         }
         if let last = self.sessions.indices.last, !self.sessions[last].isOver {
             self.sessions[last].lastWritten = max(self.sessions[last].lastWritten, entry.written)
         }
     }
 
-    /// Puts what is still of use in the place of all tracking entries.
-    mutating func replaceTracking(with entries: [[UInt8]]) {
-        self.tracking = entries
+    private mutating func apply(_ entry: TrackingEntry) {
+        switch entry {
+        case .intended, .finished: self.tracking[entry.id] = [entry]
+        case .sending, .waiting:
+            // The intent, and what was said of it last.
+            guard let first = self.tracking[entry.id]?.first else { break }
+            self.tracking[entry.id] = [first, entry]
+        }
+        guard self.tracking.count > Self.trackingMax, let oldest = self.tracking.keys.min() else { return }
+        self.tracking[oldest] = nil
     }
+
+    /// The entries of tracking URLs, in the order in which their calls began.
+    var trackingEntries: [TrackingEntry] { self.tracking.sorted { $0.key < $1.key }.flatMap(\.value) }
 
     private mutating func changeLast(_ change: (inout StoredSession) -> Void) {
         guard let last = self.sessions.indices.last, !self.sessions[last].isOver else { return }
@@ -185,7 +195,7 @@ struct JournalState: Hashable, Sendable {
             add(.settled([each.record.number], givenUp: each.givenUp))
         }
         for record in self.unconfirmed { add(.outcome(record.request)) }
-        for bytes in self.tracking { add(.tracking(bytes)) }
+        for entry in self.trackingEntries { add(.tracking(entry.encoded())) }
         return entries
     }
 }

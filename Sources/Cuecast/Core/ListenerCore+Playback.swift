@@ -35,8 +35,10 @@ extension ListenerCore {
         self.settleTime(now: now)
     }
 
-    mutating func bannerClicked(_ advertisement: Advertisement) {
+    mutating func bannerClicked(_ advertisement: Advertisement, now: LocalInstant) {
         self.emit(.bannerClicked(advertisement))
+        self.track(at: now) { $0.clicked(advertisement, at: $1, jitter: &$2) }
+        self.settleTime(now: now)
     }
 
     // MARK: Effects
@@ -111,15 +113,18 @@ extension ListenerCore {
             case .outcome(let outcome):
                 // There are no advertisements before the gateway's clock is known.
                 if let moment = self.moment(at: now) { self.record(outcome, at: moment) }
+                self.track(at: now) { $0.closed(outcome, at: $1, jitter: &$2) }
             case .unknown(let advertisement):
                 self.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
                 self.emit(.outcomeUnknown(advertisement))
+                self.tracking?.abandoned(advertisement)
             case .handOutRefused(let current): self.emit(.handOutRefused(current: current))
             case .reported(let report, let advertisement):
                 if let progress = self.queue.progress(of: advertisement.key, now: now) {
                     self.keep(.progress(advertisement.key.breakID, advertisement.key.id, progress))
                 }
                 self.emit(.reported(report, advertisement))
+                self.track(at: now) { $0.reported(report, advertisement, at: $1, jitter: &$2) }
             case .reportRefused(let report, let advertisement, let refusal):
                 self.emit(.reportRefused(report, advertisement, refusal))
             case .released: self.act(.tellStillAvailable)

@@ -22,6 +22,8 @@ struct ListenerCore: Sendable {
         case askForToken(attempt: Int)
         /// Ask the app whether it wants the advertisements of a break; answer with `decided`.
         case askApp(BreakID, AdvertisementBreak)
+        /// Make one attempt at calling a tracking URL; how it ended comes back by `tracked`.
+        case track(TrackingRequest)
         case event(ListenerEvent)
         /// Tell every observer that advertisements are queued.
         case tellAvailable
@@ -84,6 +86,8 @@ struct ListenerCore: Sendable {
     var takesPreStream = true
     var preStreamDeadline: LocalInstant?
     var clockSamples: ClockSampling
+    /// The tracking URLs, where the app wants them to be called.
+    var tracking: TrackingQueue?
     /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
     var leftovers: [Leftover] = []
     private var aliveAt: LocalInstant?
@@ -138,6 +142,9 @@ struct ListenerCore: Sendable {
         )
         self.clockSamples = ClockSampling(timings: settings.timings)
         self.jitter = JitterSource(seed: seed)
+        self.tracking = settings.tracking.map {
+            TrackingQueue(configuration: $0, consent: settings.consent, restoring: state.trackingEntries)
+        }
         self.restore(state, resumed: resumed, wallTime: wallTime)
     }
 
@@ -212,7 +219,7 @@ struct ListenerCore: Sendable {
         switch self.lifecycle {
         case .created:
             self.act(.preStreamSettled)
-            self.finish()
+            self.finish(now: now)
             return
         case .stopping, .stopped: return
         case .running: break
@@ -234,9 +241,10 @@ struct ListenerCore: Sendable {
         self.settleTime(now: now)
     }
 
-    private mutating func finish() {
+    private mutating func finish(now: LocalInstant) {
+        self.endTracking(now: now)
         self.lifecycle = .stopped
-        self.perform(self.connection.stop(), now: .start)
+        self.perform(self.connection.stop(), now: now)
         self.publishState()
         self.act(.stopped)
     }
@@ -252,6 +260,7 @@ struct ListenerCore: Sendable {
         if self.isSuspended { return self.preStreamDeadline }
         next = earlier(next, self.preStreamDeadline)
         next = earlier(next, self.aliveAt)
+        if self.clock.lastSampled != nil { next = earlier(next, self.tracking?.nextDeadline(now: now)) }
         next = earlier(next, self.follower.silenceDeadline)
         if let moment = self.moment(at: now) {
             let room = self.requestRoom
@@ -288,6 +297,7 @@ struct ListenerCore: Sendable {
         }
         if self.isRunning { self.checkPreStream(now: now) }
         self.keepClosedBreaks()
+        self.track(now: now)
         self.sendAcknowledgements(now: now)
         self.sampleClock(now: now)
         self.checkStopping(now: now)
@@ -316,8 +326,10 @@ struct ListenerCore: Sendable {
     private mutating func checkStopping(now: LocalInstant) {
         guard case .stopping(let deadline, let leaveSent) = self.lifecycle else { return }
         let isIdle = self.acknowledgements.count == 0 && !self.requests.isOpen(.leave)
-        if deadline <= now || !self.connection.canRequest || (leaveSent && isIdle) {
-            self.finish()
+        let isTracking = self.tracking?.isSending ?? false
+        let isDone = !self.connection.canRequest || (leaveSent && isIdle)
+        if deadline <= now || (isDone && !isTracking) {
+            self.finish(now: now)
         } else if !leaveSent, isIdle {
             self.lifecycle = .stopping(deadline: deadline, leaveSent: true)
             self.request(.leave, .leave(self.settings.stream), now: now)

@@ -18,6 +18,8 @@ struct ListenerSettings: Sendable {
     let timings: ListenerTimings
     let outcomesKeptMax: Int
     let outboxBytesMax: Int
+    let tracking: TrackingConfiguration?
+    let consent: ListenerConsent?
     var delay: ListenerDelay
 
     init(_ configuration: ListenerConfiguration) throws(CuecastError) {
@@ -70,6 +72,8 @@ struct ListenerSettings: Sendable {
         self.timings = configuration.timings
         self.outcomesKeptMax = configuration.outcomesKeptMax
         self.outboxBytesMax = configuration.outboxBytesMax
+        self.tracking = configuration.tracking
+        self.consent = configuration.consent
         self.asksApp = configuration.fetchPolicy != nil
         self.gatewayCount = 1 + configuration.alternativeGateways.count
         self.delay = ListenerDelay(now: configuration.delay, max: configuration.delayMax)

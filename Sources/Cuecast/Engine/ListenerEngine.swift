@@ -48,6 +48,7 @@ final class ListenerEngine: Sendable {
     private let center: AdvertisementCenter
     private let hub: EventHub
     private let journal: ListenerJournal
+    private let dispatcher: TrackingDispatcher?
     private let logger: Logger
     private let origin: ContinuousClock.Instant
     private let suspendingOrigin: SuspendingClock.Instant
@@ -87,6 +88,7 @@ final class ListenerEngine: Sendable {
         self.center = center
         self.hub = hub
         self.journal = journal
+        self.dispatcher = configuration.tracking.map { TrackingDispatcher(sender: $0.sender) }
     }
 
     deinit {
@@ -97,6 +99,7 @@ final class ListenerEngine: Sendable {
             for task in state.policyTasks.values { task.cancel() }
             state.connection?.close()
         }
+        self.dispatcher?.stop()
         self.journal.close()
     }
 
@@ -124,7 +127,7 @@ final class ListenerEngine: Sendable {
 
     func bannerClicked(_ stream: LiveStream, _ advertisement: Advertisement) {
         guard stream == self.configuration.stream else { return }
-        self.step { core, _ in core.bannerClicked(advertisement) }
+        self.step { $0.bannerClicked(advertisement, now: $1) }
     }
 
     var isWaitingForApp: Bool { self.state.withLock { $0.core.isWaitingForApp } }
@@ -155,6 +158,7 @@ final class ListenerEngine: Sendable {
         }
         let timer = self.state.withLock { $0.timer }
         await timer?.value
+        await self.dispatcher?.idle()
         await self.journal.closed()
     }
 
@@ -201,6 +205,11 @@ final class ListenerEngine: Sendable {
         case .send(let frame): self.connection?.send(frame)
         case .askForToken(let attempt): self.askForToken(attempt: attempt)
         case .askApp(let id, let each): self.askApp(id, each)
+        case .track(let request):
+            self.dispatcher?
+                .send(request) { [weak self] id, result in
+                    self?.step { $0.tracked(id, result, now: $1) }
+                }
         case .event(let event):
             if case .storageFailed(let reason) = event {
                 self.logger.error("The session's file cannot be written", metadata: ["reason": "\(reason)"])
@@ -288,6 +297,7 @@ final class ListenerEngine: Sendable {
             return state.stopWaiters
         }
         guard let waiters else { return }
+        self.dispatcher?.stop()
         self.journal.close()
         self.center.detach(self)
         self.hub.finish()

@@ -130,6 +130,14 @@ nonisolated struct Cuecast_V1_JournalEntry: Sendable {
     set {kind = .tracking(newValue)}
   }
 
+  var trackingForgotten: Cuecast_V1_JournalTrackingForgotten {
+    get {
+      if case .trackingForgotten(let v)? = kind {return v}
+      return Cuecast_V1_JournalTrackingForgotten()
+    }
+    set {kind = .trackingForgotten(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -147,6 +155,7 @@ nonisolated struct Cuecast_V1_JournalEntry: Sendable {
     case alive(Cuecast_V1_JournalAlive)
     /// What the tracking of URLs keeps, in a form of its own.
     case tracking(Data)
+    case trackingForgotten(Cuecast_V1_JournalTrackingForgotten)
 
   }
 
@@ -291,6 +300,19 @@ nonisolated struct Cuecast_V1_JournalForgotten: Sendable {
   init() {}
 }
 
+/// Calls of tracking URLs whose entries are not needed any more.
+nonisolated struct Cuecast_V1_JournalTrackingForgotten: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var ids: [UInt64] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 /// The listening has ended: the session is not used again.
 nonisolated struct Cuecast_V1_JournalSessionOver: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -318,7 +340,7 @@ fileprivate nonisolated let _protobuf_package = "cuecast.v1"
 
 nonisolated extension Cuecast_V1_JournalEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".JournalEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}written_us\0\u{2}\u{9}session\0\u{1}batch\0\u{3}handed_out\0\u{1}progress\0\u{3}break_closed\0\u{1}outcome\0\u{1}settled\0\u{1}forgotten\0\u{3}session_over\0\u{1}alive\0\u{1}tracking\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}written_us\0\u{2}\u{9}session\0\u{1}batch\0\u{3}handed_out\0\u{1}progress\0\u{3}break_closed\0\u{1}outcome\0\u{1}settled\0\u{1}forgotten\0\u{3}session_over\0\u{1}alive\0\u{1}tracking\0\u{3}tracking_forgotten\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -465,6 +487,19 @@ nonisolated extension Cuecast_V1_JournalEntry: SwiftProtobuf.Message, SwiftProto
           self.kind = .tracking(v)
         }
       }()
+      case 21: try {
+        var v: Cuecast_V1_JournalTrackingForgotten?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .trackingForgotten(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .trackingForgotten(v)
+        }
+      }()
       default: break
       }
     }
@@ -522,6 +557,10 @@ nonisolated extension Cuecast_V1_JournalEntry: SwiftProtobuf.Message, SwiftProto
     case .tracking?: try {
       guard case .tracking(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularBytesField(value: v, fieldNumber: 20)
+    }()
+    case .trackingForgotten?: try {
+      guard case .trackingForgotten(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 21)
     }()
     case nil: break
     }
@@ -853,6 +892,36 @@ nonisolated extension Cuecast_V1_JournalForgotten: SwiftProtobuf.Message, SwiftP
     if lhs.session != rhs.session {return false}
     if lhs.breakID != rhs.breakID {return false}
     if lhs.advertisementID != rhs.advertisementID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_JournalTrackingForgotten: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".JournalTrackingForgotten"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}ids\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedUInt64Field(value: &self.ids) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.ids.isEmpty {
+      try visitor.visitPackedUInt64Field(value: self.ids, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_JournalTrackingForgotten, rhs: Cuecast_V1_JournalTrackingForgotten) -> Bool {
+    if lhs.ids != rhs.ids {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Cuecast
+
+/// Tracking URLs from the app's report to a real HTTP server.
+@Suite(.timeLimit(.minutes(1)))
+struct ClientTrackingTests {
+    private static let ok = LocalHTTPServer.Reply.bytes(
+        "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+
+    let transport = MemoryTransport()
+    let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+    }
+
+    private func tracked(_ id: String, by server: LocalHTTPServer) -> AdvertisementContent {
+        var content = content(id)
+        content.trackers = [
+            "impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "complete", "clickTracking", "mute",
+        ]
+        .map { .init(event: $0, url: server.url("/\($0)?ad=\(id)&p=[PODSEQUENCE]")) }
+        return content
+    }
+
+    private func paths(_ server: LocalHTTPServer) -> [String] {
+        server.heads.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }.sorted()
+    }
+
+    private func makeTrackingClient(on: Bool = true) throws -> CuecastClient {
+        try makeClient(self.transport) {
+            $0.storage = .file(path: self.folder.path("session"))
+            if on { $0.tracking = TrackingConfiguration() }
+        }
+    }
+
+    @Test func `each event is called once, with its macros replaced, and the app sees it`() async throws {
+        let server = try LocalHTTPServer { _ in Self.ok }
+        defer { server.stop() }
+        let client = try self.makeTrackingClient()
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        for report in [AdvertisementReport.started, .quartile(1), .quartile(2), .muted, .completed] {
+            client.advertisements.report(report, for: ad)
+        }
+        client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: ad)
+        client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: ad)
+        var sent: Set<String> = []
+        while sent.count < 8, let status = await events.first({ $0.trackingStatus }) {
+            if case .sent(status: 204) = status.state { sent.insert(status.event) }
+        }
+        client.stop()
+        await client.stopped()
+        let expected = sent.map { "/\($0)?ad=a&p=1" }.sorted()
+        #expect(sent.count == 8)
+        #expect(self.paths(server) == expected)
+    }
+
+    @Test func `nothing is called unless the app turns it on`() async throws {
+        let server = try LocalHTTPServer { _ in Self.ok }
+        defer { server.stop() }
+        let client = try self.makeTrackingClient(on: false)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        client.advertisements.report(.started, for: ad)
+        client.advertisements.report(.completed, for: ad)
+        _ = await events.first(\.acknowledged)
+        client.stop()
+        await client.stopped()
+        #expect(server.heads.isEmpty)
+    }
+
+    @Test func `a call that was under way when the app was ended is uncertain and not made again`() async throws {
+        let server = try LocalHTTPServer { _ in .silence }
+        defer { server.stop() }
+        var client: CuecastClient? = try self.makeTrackingClient()
+        let events = try #require(client).events
+        try await client?.start()
+        var content = self.tracked("a", by: server)
+        content.trackers = Array(content.trackers.prefix(1))
+        self.transport.publish("b1", [content], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client?.advertisements.getAdvertisement())
+        client?.advertisements.report(.started, for: ad)
+        try await until { server.heads.count == 1 }
+        client = nil
+        let next = try self.makeTrackingClient()
+        let later = next.events
+        try await next.start()
+        let status = await later.first { $0.trackingStatus }
+        #expect(status?.state == .uncertain("the app ended while it was sent"))
+        #expect(status?.event == "impression" && status?.adID == "a")
+        next.stop()
+        await next.stopped()
+        #expect(server.heads.count == 1)
+    }
+
+    @Test func `stopping does not wait for a tracking server that is silent, and says what is uncertain`() async throws
+    {
+        let server = try LocalHTTPServer { _ in .silence }
+        defer { server.stop() }
+        let client = try self.makeTrackingClient()
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        client.advertisements.report(.started, for: ad)
+        try await until { server.heads.count == 2 }
+        let begun = ContinuousClock.now
+        client.stop()
+        await client.stopped()
+        #expect(begun.duration(to: .now) < .seconds(1))
+        var uncertain: Set<String> = []
+        for await event in events {
+            if let status = event.trackingStatus, case .uncertain = status.state { uncertain.insert(status.event) }
+        }
+        #expect(uncertain == ["impression", "start"])
+    }
+}
+
+extension ListenerEvent {
+    fileprivate var trackingStatus: TrackingStatus? {
+        if case .trackingChanged(let status) = self { status } else { nil }
+    }
+}
