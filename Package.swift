@@ -103,6 +103,12 @@ let package = Package(
             path: "Benchmarks/Store",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "ClockSpread",
+            dependencies: ["Cuecast", "CuecastZeroMQ", logging],
+            path: "Benchmarks/Clock",
+            swiftSettings: strict
+        ),
         tests("ZeroMQTests", ["ZeroMQ"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ"]),
         tests(

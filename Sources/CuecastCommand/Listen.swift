@@ -33,6 +33,17 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "Hear the stream this much behind live, for instance 30s.")
     var delay: DurationArgument?
 
+    @Option(
+        help: """
+            Keep the session and what the gateway has not confirmed in this file: a player that is killed goes on where \
+            it was when it starts again within 10 min, and loses no outcome.
+            """
+    )
+    var state: String?
+
+    @Flag(help: "Call the tracking URLs of the ads.")
+    var tracking = false
+
     @Flag(help: "Print one JSON object a line instead of text.")
     var json = false
 
@@ -54,6 +65,8 @@ struct Listen: AsyncParsableCommand {
             stream: LiveStream(id: self.stream)
         )
         configuration.delay = self.delay?.duration ?? .zero
+        if let state = self.state { configuration.storage = .file(path: state) }
+        if self.tracking { configuration.tracking = TrackingConfiguration(userAgent: "cuecast-listen/\(CuecastVersion.text)") }
         configuration.client = "cuecast-listen/\(CuecastVersion.text)"
         let client: CuecastClient
         do {
@@ -74,7 +87,12 @@ struct Listen: AsyncParsableCommand {
                 for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { client.stop() }
             }
             defer { group.cancelAll() }
-            try await client.start()
+            do throws(CuecastError) {
+                try await client.start()
+            } catch {
+                complain("\(error)")
+                throw CommandExit.unavailable
+            }
             return await player.follow(events, breaks: breaks)
         }
         client.stop()

@@ -14,7 +14,7 @@ struct JournalState: Hashable, Sendable {
     /// How many outcomes that were confirmed or given up are remembered.
     static let settledMax = 1_000
     /// How many calls of tracking URLs are remembered, over or not; the oldest are forgotten.
-    static let trackingMax = 8_192
+    static let trackingMax = TrackingLimits.callsMax * 2
 
     /// What is known of an advertisement that is not merely held.
     enum Stage: Hashable, Sendable {

@@ -205,11 +205,7 @@ final class ListenerEngine: Sendable {
         case .send(let frame): self.connection?.send(frame)
         case .askForToken(let attempt): self.askForToken(attempt: attempt)
         case .askApp(let id, let each): self.askApp(id, each)
-        case .track(let request):
-            self.dispatcher?
-                .send(request) { [weak self] id, result in
-                    self?.step { $0.tracked(id, result, now: $1) }
-                }
+        case .track(let request): self.track(request)
         case .event(let event):
             if case .storageFailed(let reason) = event {
                 self.logger.error("The session's file cannot be written", metadata: ["reason": "\(reason)"])
@@ -229,6 +225,17 @@ final class ListenerEngine: Sendable {
         case .stopped:
             self.state.withLock { $0.isCoreStopped = true }
             self.finishStopping()
+        }
+    }
+
+    private func track(_ request: TrackingRequest) {
+        // That it was sent would not be known after the app's end, and it would be sent again.
+        guard !self.journal.isFailing else {
+            let reason = TrackingResult.couldNotConnect("the session's file cannot be written")
+            return self.step { $0.tracked(request.id, reason, now: $1) }
+        }
+        self.dispatcher?.send(request) { [weak self] id, result in
+            self?.step { $0.tracked(id, result, now: $1) }
         }
     }
 

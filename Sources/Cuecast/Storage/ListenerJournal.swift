@@ -120,6 +120,9 @@ final class ListenerJournal: Sendable {
         }
     }
 
+    /// Whether the file lacks entries: then nothing may be done that must not be done twice.
+    var isFailing: Bool { self.state.withLock { $0.failedAt != nil } }
+
     /// Lets go of the file; what is known stays.
     func close() {
         self.state.withLock { state in

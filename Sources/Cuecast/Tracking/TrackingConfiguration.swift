@@ -41,6 +41,9 @@ public struct TrackingConfiguration: Sendable {
 ///
 /// Counts below 1 are taken as 1, and durations below zero as zero.
 public struct TrackingLimits: Hashable, Sendable {
+    /// The most that ``pendingMax`` and ``rememberedMax`` count as, whatever they say: each call takes room in the journal.
+    static let callsMax = 16_384
+
     /// The most calls that wait or are under way; of more, the oldest that waits is given up, visibly.
     public var pendingMax = 1_024
     /// The most calls under way at the same time.
@@ -62,10 +65,10 @@ public struct TrackingLimits: Hashable, Sendable {
     /// The same with every value in its range.
     var checked: TrackingLimits {
         var limits = self
-        limits.pendingMax = max(1, self.pendingMax)
+        limits.pendingMax = min(max(1, self.pendingMax), Self.callsMax)
         limits.inFlightMax = max(1, self.inFlightMax)
         limits.attemptsMax = max(1, self.attemptsMax)
-        limits.rememberedMax = max(1, self.rememberedMax)
+        limits.rememberedMax = min(max(1, self.rememberedMax), Self.callsMax)
         limits.ageMax = max(.zero, self.ageMax)
         limits.retryDelayFirst = max(.zero, self.retryDelayFirst)
         limits.retryDelayMax = max(limits.retryDelayFirst, self.retryDelayMax)

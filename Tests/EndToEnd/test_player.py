@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The client library as a process that is killed, frozen out and started again, against the real gateway."""
+import http.server, json, os, shutil, signal, tempfile, threading, unittest
+
+from harness import Broadcaster, Gateway, ad, advertisement_pb2, broadcast_pb2, status_pb2, until
+
+OK = status_pb2.STATUS_CODE_OK
+
+
+class TrackingServer:
+    """Counts the calls of tracking URLs; answers none while `silent`."""
+
+    def __init__(self):
+        self.paths, self.silent, self.released = [], False, threading.Event()
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.paths.append(self.path)
+                if server.silent:
+                    server.released.wait(30)
+                    return
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def url(self, event):
+        return f"http://127.0.0.1:{self.server.server_address[1]}/{event}?n=[PODSEQUENCE]"
+
+    def close(self):
+        self.released.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class PlayerLife(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        self.folder = tempfile.mkdtemp(prefix="cuecast-player.")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.state = os.path.join(self.folder, "session")
+
+    def publish(self, break_id, ads, **fields):
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        reply = broadcaster.publish("s", break_id, ads, **fields)
+        self.assertEqual(reply.status, OK, reply)
+
+    def play(self, *arguments):
+        player = self.gateway.listen("s", "--state", self.state, *arguments)
+        self.addCleanup(lambda: player.process.poll() is None and player.kill())
+        return player
+
+    def test_a_player_that_is_killed_goes_on_in_its_session_and_each_ad_counts_once(self):
+        player = self.play()
+        player.wait_for("joined")
+        self.publish("b", [ad("one", 3_000), ad("two", 1_500), ad("three", 1_500)], start=broadcast_pb2.Start(in_ms=500))
+        player.wait_for("playing")
+        player.kill()
+        player = self.play("--breaks", "1")
+        self.assertEqual(player.wait_for("sessionBegan")["state"], "resumed")
+        player.wait_for("outcome", outcome="played")
+        self.assertEqual(player.finish(), 0)
+        counts = self.gateway.report("s", "b")
+        self.assertEqual([counts[name]["delivered"] for name in ("one", "two", "three")], [1, 1, 1], "one session")
+        for name, each in counts.items():
+            self.assertLessEqual(each["played"] + each["ignored"] + each["failed"], 1, name)
+        self.assertEqual(counts["three"]["played"], 1)
+
+    def test_an_outcome_survives_the_death_of_both(self):
+        player = self.play("--ignore")
+        player.wait_for("joined")
+        self.publish("b", [ad("one")], start=broadcast_pb2.Start(in_ms=1_500))
+        player.wait_for("ready")
+        self.gateway.stop(signal.SIGKILL)
+        player.wait_for("outcome")
+        player.kill()
+        self.gateway.start()
+        player = self.play("--ignore")
+        player.wait_for("acknowledged")
+        player.process.send_signal(signal.SIGTERM)
+        self.assertEqual(player.finish(), 0)
+        self.assertEqual(self.gateway.report("s", "b")["one"]["ignored"], 1)
+
+    def test_a_gateway_that_is_frozen_is_noticed_and_found_again(self):
+        player = self.play("--breaks", "1")
+        player.wait_for("joined")
+        # The connection stays: only nothing comes any more, as on a line that is cut.
+        self.gateway.process.send_signal(signal.SIGSTOP)
+        try:
+            waiting = player.wait_for("connection", state="waiting: the gateway is silent")
+        finally:
+            self.gateway.process.send_signal(signal.SIGCONT)
+        self.assertIn("silent", waiting["state"])
+        before = len(player.events)
+        while not any(event.get("state") == "listening" for event in player.events[before:]):
+            player.events.append(json.loads(player.process.stdout.readline()))
+        self.publish("b", [ad("one", 500)], start=broadcast_pb2.Start(in_ms=300))
+        self.assertEqual(player.finish(), 0)
+        self.assertEqual(self.gateway.report("s", "b")["one"]["played"], 1)
+
+    def test_a_second_player_on_the_same_file_is_refused_with_a_sentence(self):
+        player = self.play()
+        player.wait_for("joined")
+        sentence = self.gateway.run("listen", "--stream", "s", "--state", self.state, code=69)
+        self.assertIn(f"Another client uses the file {self.state}.", sentence)
+        player.process.send_signal(signal.SIGTERM)
+        self.assertEqual(player.finish(), 0)
+
+    def test_tracking_urls_are_called_once_also_by_a_player_that_is_killed_meanwhile(self):
+        server = TrackingServer()
+        self.addCleanup(server.close)
+        tracked = ad("one", 400)
+        for event in ("impression", "complete"):
+            tracked.trackers.add(event=event, url=server.url(event))
+        player = self.play("--breaks", "1", "--tracking")
+        player.wait_for("joined")
+        self.publish("b", [tracked], start=broadcast_pb2.Start(in_ms=300), duration_ms=500)
+        self.assertEqual(player.finish(), 0)
+        self.assertEqual(sorted(server.paths), ["/complete?n=1", "/impression?n=1"])
+        # Now it is killed while the server is silent: nobody knows, and it is not called again.
+        server.silent, server.paths = True, []
+        player = self.play("--tracking")
+        player.wait_for("joined")
+        late = advertisement_pb2.Advertisement()
+        late.CopyFrom(tracked)
+        late.id = "two"
+        self.publish("c", [late], start=broadcast_pb2.Start(in_ms=300))
+        until("the server is called", lambda: "/impression?n=1" in server.paths)
+        player.kill()
+        called = len(server.paths)
+        server.silent = False
+        player = self.play("--tracking")
+        event = player.wait_for("tracking")
+        self.assertIn("uncertain", event["state"])
+        player.process.send_signal(signal.SIGTERM)
+        self.assertEqual(player.finish(), 0)
+        self.assertEqual(server.paths[:called].count("/impression?n=1"), 1)
+        self.assertNotIn("/impression?n=1", server.paths[called:])
