@@ -29,16 +29,22 @@ public import AppKit
 /// The status is `created` to begin with, of which nobody is told. ``loadAd()`` and ``stop()`` may be called at any time.
 @MainActor
 public final class AdvertView: PlatformView {
-    /// Which advertisement: a stream's id, or `stream/placement`. A change counts for the next ``loadAd()``.
+    /// Which advertisement: a stream's id, or `stream/placement`.
+    ///
+    /// A change counts for the next ``loadAd()``.
     public var contextFeedID: String
-    /// What surrounds the advertisement, for instance the address of an article. A change counts for the next ``loadAd()``.
+    /// What surrounds the advertisement, for instance the address of an article.
+    ///
+    /// A change counts for the next ``loadAd()``.
     public var context: String?
     /// Who is told of the status; held weakly.
     public weak var delegate: (any AdvertDelegate)?
 
     private let source: any AdContentSource
     private let renderer: any AdRenderer
-    /// What the renderer draws in. The view itself is not given away, so that it can be freed while content loads.
+    /// What the renderer draws in.
+    ///
+    /// The view itself is not given away, so that it can be freed while content loads.
     private let canvas: PlatformView
     private var machine = AdvertStateMachine()
     private var loading: Task<Void, Never>?
@@ -106,6 +112,7 @@ public final class AdvertView: PlatformView {
         self.canvas.frame = CGRect(origin: .zero, size: self.frame.size)
         self.loading = Task(name: "Advert view") { [source, renderer, canvas, weak self] in
             do {
+                try Task.checkCancellation()
                 let content = try await source.content(for: request)
                 guard self?.take(.arrived(load: load), settings) == true, self?.machine.load == load else { return }
                 let height = try await renderer.render(content, in: canvas)
@@ -122,7 +129,6 @@ public final class AdvertView: PlatformView {
     /// Where nothing was loaded nothing happens.
     public func stop() {
         self.loading?.cancel()
-        self.loading = nil
         self.renderer.clear(self.canvas)
         self.take(.stop, AdvertSettings.shared)
     }

@@ -7,7 +7,9 @@ public struct AdContent: Hashable, Sendable {
     public let mediaType: String
     /// The image or the document.
     public let bytes: [UInt8]
-    /// Where it came from; relative addresses in a document start here. `nil`: nowhere in particular.
+    /// Where it came from; relative addresses in a document start here.
+    ///
+    /// `nil`: nowhere in particular.
     public let url: String?
     /// What opens when the user acts on it; `nil`: nothing, or the document says so itself.
     public let targetURL: String?

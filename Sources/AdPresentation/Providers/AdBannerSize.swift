@@ -3,7 +3,9 @@
 
 public import Foundation
 
-/// The sizes of inline banners that every provider knows by name. Providers may know more.
+/// The sizes of inline banners that every provider knows by name.
+///
+/// Providers may know more.
 public enum AdBannerSize: String, Hashable, Sendable, CaseIterable {
     /// 320 × 50 points.
     case banner = "BANNER"

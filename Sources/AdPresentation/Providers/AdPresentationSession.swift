@@ -135,8 +135,9 @@ public final class AdPresentationSession {
         try host.showInterstitial()
     }
 
-    /// Ends the advertisement: its presenter closes it, where it can, and is dropped. One that was loaded is `.closed`
-    /// then.
+    /// Ends the advertisement: its presenter closes it, where it can, and is dropped.
+    ///
+    /// One that was loaded is `.closed` then.
     public func close() {
         let round = self.round
         self.host?.close()

@@ -121,6 +121,7 @@ public protocol AdPluginProtocol: AnyObject {
     /// - Parameters:
     ///   - adView: is told what becomes of the advertisement; the presenter holds it weakly.
     ///   - parentVC: presents what covers the screen; the presenter holds it weakly.
+    /// - Returns: the presenter, which has loaded nothing yet.
     func createAdPresenter(adView: any AdViewProtocol, parentVC: PlatformViewController) -> any AdPresenterProtocol
 
     /// The size in points that the name of a size stands for; zero for a name that the provider does not know.
@@ -132,7 +133,9 @@ public protocol AdPluginProtocol: AnyObject {
     func providerName() -> String
 }
 
-/// A provider that says when its advertisements are to be loaded anew. Without it they are not.
+/// A provider that says when its advertisements are to be loaded anew.
+///
+/// Without it they are not.
 @MainActor
 public protocol AdPluginRefreshProtocol: AnyObject {
     /// Whether to load anew when the user pulls to refresh.

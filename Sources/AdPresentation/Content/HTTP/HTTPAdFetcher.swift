@@ -12,6 +12,9 @@ internal import FoundationNetworking
 ///
 /// No cookies, no cache, no credentials. At most ``redirectsMax`` redirects are followed, never away from http and https
 /// and never from https to http.
+///
+/// On Linux, Foundation reads ahead of us: of a server that sends without end somewhat more than ``bytesMax`` is taken from
+/// the network before the connection is cut, the more the faster it sends and the busier the machine is. None of it is kept.
 public struct HTTPAdFetcher: AdFetcher {
     /// How many redirects are followed.
     public static let redirectsMax = 5
@@ -61,8 +64,11 @@ private final class Download: NSObject, URLSessionDataDelegate {
 
     private struct State {
         var bytes: [UInt8] = []
-        var mediaType = ""
+        /// The type of the content, once the answer was found good; `nil`: not yet.
+        var mediaType: String?
         var redirects = 0
+        /// Whether the loading system waits for our word about a redirect.
+        var isRedirecting = false
         var outcome: Outcome?
         var waiter: CheckedContinuation<Outcome, Never>?
         var task: URLSessionDataTask?
@@ -84,8 +90,8 @@ private final class Download: NSObject, URLSessionDataDelegate {
         configuration.httpShouldSetCookies = false
         configuration.urlCredentialStorage = nil
         // A session holds its delegate until it is invalidated: that is a circle for as long as the request lasts.
-        let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
-        defer { session.invalidateAndCancel() }
+        let session = URLSession(configuration: configuration, delegate: self, delegateQueue: Self.makeQueue())
+        defer { session.finishTasksAndInvalidate() }
         var request = URLRequest(url: url)
         request.setValue(self.mediaTypes.sorted().joined(separator: ", "), forHTTPHeaderField: "Accept")
         let task = session.dataTask(with: request)
@@ -105,14 +111,24 @@ private final class Download: NSObject, URLSessionDataDelegate {
         return outcome
     }
 
+    /// The queue that we are told on.
+    ///
+    /// On Linux what arrives is read at once and waits for us in memory. Urgent work has threads of its own, so that we are
+    /// told soon, also while those for usual work are busy.
+    private static func makeQueue() -> OperationQueue {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        queue.qualityOfService = .userInteractive
+        return queue
+    }
+
     /// Ends the request, where it has not ended: the first end counts.
     func end(_ outcome: Outcome) {
-        let (waiter, task) = self.state.withLock {
-            state -> (CheckedContinuation<Outcome, Never>?, URLSessionDataTask?) in
+        let (waiter, task) = self.state.withLock { state -> (CheckedContinuation<Outcome, Never>?, URLSessionDataTask?) in
             guard state.outcome == nil else { return (nil, nil) }
             state.outcome = outcome
-            defer { (state.waiter, state.task) = (nil, nil) }
-            return (state.waiter, state.task)
+            defer { state.waiter = nil }
+            return (state.waiter, state.isRedirecting ? nil : state.task)
         }
         task?.cancel()
         waiter?.resume(returning: outcome)
@@ -125,18 +141,24 @@ private final class Download: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        let count = self.state.withLock { state in
+        // On Linux a task that is cancelled while a redirect waits for our word traps when the word comes. So a request
+        // that has ended is not answered any more, and one that ends in this moment is cancelled afterwards.
+        let isWanted = self.state.withLock { state in
             state.redirects += 1
-            return state.redirects
+            state.isRedirecting = state.outcome == nil
+            return state.isRedirecting
         }
+        guard isWanted else { return }
         let target = request.url.flatMap { HTTPAdFetcher.address($0.absoluteString) }
         let isDowngrade = response.url?.scheme?.lowercased() == "https" && target?.scheme?.lowercased() == "http"
-        guard target != nil, !isDowngrade, count <= HTTPAdFetcher.redirectsMax else {
-            self.end(.failure(.status(response.statusCode)))
-            completionHandler(nil)
-            return
+        let count = self.state.withLock { $0.redirects }
+        // Where it is not followed, the redirect itself is the answer.
+        completionHandler(target != nil && !isDowngrade && count <= HTTPAdFetcher.redirectsMax ? request : nil)
+        let hasEnded = self.state.withLock { state in
+            state.isRedirecting = false
+            return state.outcome != nil
         }
-        completionHandler(request)
+        if hasEnded { task.cancel() }
     }
 
     func urlSession(
@@ -145,24 +167,28 @@ private final class Download: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        let type = (response.mimeType ?? "").lowercased()
+        completionHandler(self.takes(response) ? .allow : .cancel)
+    }
+
+    /// Looks at the head of an answer, and ends the request where that is not good.
+    private func takes(_ response: URLResponse?) -> Bool {
+        let type = (response?.mimeType ?? "").lowercased()
         let refusal: AdContentError? =
             if let response = response as? HTTPURLResponse, !(200...299).contains(response.statusCode) {
                 .status(response.statusCode)
             } else if !self.mediaTypes.contains(type) {
                 .mediaType(type)
-            } else if response.expectedContentLength > Int64(self.bytesMax) {
+            } else if let response, response.expectedContentLength > Int64(self.bytesMax) {
                 .tooLarge(bytesMax: self.bytesMax)
             } else {
                 nil
             }
         if let refusal {
             self.end(.failure(refusal))
-            completionHandler(.cancel)
-        } else {
-            self.state.withLock { $0.mediaType = type }
-            completionHandler(.allow)
+            return false
         }
+        self.state.withLock { $0.mediaType = type }
+        return true
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -178,9 +204,12 @@ private final class Download: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         if let error {
             self.end(.failure(.unreachable(error)))
-        } else {
-            let (type, bytes) = self.state.withLock { ($0.mediaType, $0.bytes) }
-            self.end(.success(AdContent(mediaType: type, bytes: bytes, url: task.currentRequest?.url?.absoluteString)))
+            return
         }
+        // A redirect that leads nowhere ends without its head having been shown to us.
+        if self.state.withLock({ $0.mediaType }) == nil, !self.takes(task.response) { return }
+        let (type, bytes) = self.state.withLock { ($0.mediaType ?? "", $0.bytes) }
+        let url = task.currentRequest?.url?.absoluteString
+        self.end(.success(AdContent(mediaType: type, bytes: bytes, url: url)))
     }
 }

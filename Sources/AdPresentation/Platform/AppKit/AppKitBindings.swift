@@ -38,7 +38,9 @@ final class LayoutWatch {
     }
 }
 
-/// Shows one view, and says when it is gone. It is a sheet, which the escape key closes.
+/// Shows one view, and says when it is gone.
+///
+/// It is a sheet, which the escape key closes.
 @MainActor
 final class InterstitialController: NSViewController {
     private var onClosed: (@MainActor () -> Void)?
@@ -73,7 +75,9 @@ enum PlatformPresentation {
         controller.presentingViewController?.dismiss(controller)
     }
 
-    /// A window that shows the view of `controller`, for the conformance kit. It is freed with what is returned.
+    /// A window that shows the view of `controller`, for the conformance kit.
+    ///
+    /// It is freed with what is returned.
     static func makeWindow(for controller: PlatformViewController, size: CGSize) -> AnyObject {
         let window = NSWindow(contentViewController: controller)
         window.isReleasedWhenClosed = false

@@ -63,7 +63,9 @@ enum PlatformPresentation {
         controller.dismiss()
     }
 
-    /// A window that shows the view of `controller`, for the conformance kit. It is freed with what is returned.
+    /// A window that shows the view of `controller`, for the conformance kit.
+    ///
+    /// It is freed with what is returned.
     static func makeWindow(for controller: PlatformViewController, size: CGSize) -> AnyObject {
         let window = HeadlessWindow(frame: CGRect(origin: .zero, size: size))
         controller.view.frame = window.bounds

@@ -138,7 +138,9 @@ open class HeadlessViewController {
         presented.viewDidDisappear()
     }
 
-    /// The view was presented, and is not any more. Does nothing.
+    /// The view was presented, and is not any more.
+    ///
+    /// Does nothing.
     open func viewDidDisappear() {}
 }
 #endif

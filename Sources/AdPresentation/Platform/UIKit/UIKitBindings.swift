@@ -38,7 +38,9 @@ final class LayoutWatch {
     }
 }
 
-/// Shows one view, and says when it is gone. It is a sheet, which the user can pull down.
+/// Shows one view, and says when it is gone.
+///
+/// It is a sheet, which the user can pull down.
 @MainActor
 final class InterstitialController: UIViewController {
     private var onClosed: (@MainActor () -> Void)?
@@ -69,7 +71,9 @@ enum PlatformPresentation {
         controller.presentingViewController?.dismiss(animated: true)
     }
 
-    /// A window that shows the view of `controller`, for the conformance kit. It is freed with what is returned.
+    /// A window that shows the view of `controller`, for the conformance kit.
+    ///
+    /// It is freed with what is returned.
     static func makeWindow(for controller: PlatformViewController, size: CGSize) -> AnyObject {
         let window = UIWindow(frame: CGRect(origin: .zero, size: size))
         window.rootViewController = controller

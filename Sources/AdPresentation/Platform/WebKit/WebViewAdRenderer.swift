@@ -5,7 +5,9 @@
 public import Foundation
 public import WebKit
 
-/// Shows content in a web view. The height is that of the document once all of it is loaded.
+/// Shows content in a web view.
+///
+/// The height is that of the document once all of it is loaded.
 ///
 /// Nothing is kept between advertisements, and links open outside: see ``openURL``.
 @MainActor
