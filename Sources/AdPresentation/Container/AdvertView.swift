@@ -55,18 +55,21 @@ public final class AdvertView: PlatformView {
     ///   - frame: where it is; content may show in it before its height is known.
     ///   - contextFeedID: which advertisement: a stream's id, or `stream/placement`.
     ///   - context: what surrounds it, for instance the address of an article.
-    ///   - source: where the content comes from.
+    ///   - source: where the content comes from; `nil`: it is the banner of the next advertisement of `Mycrocast.shared`.
     ///   - renderer: what shows it; `nil`: what suits the system. It serves this container only.
+    ///   - delegate: who is told of the status; held weakly.
     public init(
         frame: CGRect = .zero,
         contextFeedID: String,
         context: String? = nil,
-        source: any AdContentSource,
-        renderer: (any AdRenderer)? = nil
+        source: (any AdContentSource)? = nil,
+        renderer: (any AdRenderer)? = nil,
+        delegate: (any AdvertDelegate)? = nil
     ) {
         self.contextFeedID = contextFeedID
         self.context = context
-        self.source = source
+        self.source = source ?? GatewayBannerSource()
+        self.delegate = delegate
         self.renderer = renderer ?? AdRendering.makeDefault()
         self.canvas = PlatformView(frame: CGRect(origin: .zero, size: frame.size))
         super.init(frame: frame)

@@ -6,7 +6,8 @@ public import Cuecast
 /// Loads the banner of an advertisement that the gateway sent.
 @MainActor
 public final class GatewayBannerSource: AdContentSource {
-    private let stream: LiveStream
+    /// The stream that is heard; `nil`: that of each request.
+    private let stream: LiveStream?
     private let advertisement: @MainActor () -> Advertisement?
     private let fetcher: any AdFetcher
 
@@ -36,9 +37,16 @@ public final class GatewayBannerSource: AdContentSource {
         self.init(stream: stream, fetcher: fetcher) { advertisements.getAdvertisement() }
     }
 
+    /// The banner of the next advertisement of `Mycrocast.shared`, whichever stream its client listens to.
+    public init() {
+        self.stream = nil
+        self.advertisement = { Mycrocast.shared.advertisements.getAdvertisement() }
+        self.fetcher = HTTPAdFetcher()
+    }
+
     /// Whether the request is for the stream that is heard.
     public func canRequest(_ request: AdvertRequest) -> Bool {
-        request.feed.stream == self.stream.id
+        self.stream.map { $0.id == request.feed.stream } ?? true
     }
 
     /// The banner's image.

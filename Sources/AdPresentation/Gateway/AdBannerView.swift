@@ -42,11 +42,11 @@ public final class AdBannerView: PlatformView {
         self.onActivation?()
     }
 
-    /// Shows the image; the view becomes as high as that where it has no height.
+    /// Shows the image; a view without a height becomes as high as that, but no higher than wide.
     func show(_ content: AdContent) async throws {
         guard let image = ImageSize(of: content.bytes) else { throw AdContentError.unreadableImage }
         let width = self.frame.width
-        if self.frame.height == 0 { self.frame.size.height = image.height(forWidth: width) }
+        if self.frame.height == 0 { self.frame.size.height = min(image.height(forWidth: width), width) }
         let height = min(self.frame.height, image.height(forWidth: width))
         let fitting = height / CGFloat(image.height) * CGFloat(image.width)
         let size = CGSize(width: min(fitting, width), height: height)

@@ -44,7 +44,9 @@ struct AdPluginConformanceTests {
         )
     }
 
-    @Test(arguments: AdRule.allCases) func `a plugin that breaks one rule is reported with that rule only`(rule: AdRule) async {
+    @Test(arguments: AdRule.allCases) func `a plugin that breaks one rule is reported with that rule only`(rule: AdRule)
+        async
+    {
         let report = await self.report(rule)
         #expect(report.findings.map(\.rule) == [rule], "\(report)")
         #expect(report.findings.allSatisfy { !$0.seen.isEmpty && report.flows.contains($0.flow) })

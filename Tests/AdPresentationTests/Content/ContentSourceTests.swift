@@ -10,10 +10,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 @MainActor
 struct ContentSourceTests {
-    private func request(_ feed: String, _ configure: (inout AdvertSettings) -> Void = { _ in }) throws -> AdvertRequest {
+    private func request(_ feed: String, _ configure: (inout AdvertSettings) -> Void = { _ in }) throws -> AdvertRequest
+    {
         var settings = AdvertSettings()
         configure(&settings)
-        return AdvertRequest(feed: try #require(ContextFeed(feed)), context: "https://example.org/?a=1&b=2", settings: settings)
+        return AdvertRequest(
+            feed: try #require(ContextFeed(feed)),
+            context: "https://example.org/?a=1&b=2",
+            settings: settings
+        )
     }
 
     @Test func `the ad server is asked with everything that is known`() async throws {
@@ -90,9 +95,22 @@ struct ContentSourceTests {
         }
     }
 
+    @Test func `a view without a source has the banner of the shared advertisements`() async {
+        let log = StatusLog()
+        let view = AdvertView(contextFeedID: "radio1", delegate: log)
+        view.loadAd()
+        await view.settled()
+        #expect(log.kinds == [.loading, .failed])
+        guard case .failed(.loadingError(AdContentError.noAdvertisement)) = view.status else {
+            return #expect(Bool(false), "\(view.status)")
+        }
+    }
+
     @Test func `an image renderer takes images only`() async {
         let renderer = ImageSizeRenderer()
-        await #expect { try await renderer.render(AdContent(mediaType: "text/html", bytes: []), in: PlatformView()) } throws: {
+        await #expect {
+            try await renderer.render(AdContent(mediaType: "text/html", bytes: []), in: PlatformView())
+        } throws: {
             if case AdContentError.mediaType("text/html") = $0 { true } else { false }
         }
         #expect(renderer.shown == nil)

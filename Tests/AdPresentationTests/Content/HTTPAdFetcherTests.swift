@@ -58,8 +58,20 @@ struct HTTPAdFetcherTests {
 
     @Test(arguments: [true, false]) func `content is bounded, with and without a length`(hasLength: Bool) async throws {
         let server = try LoopbackServer([
-            "/100": { $0.answer("200 OK", ["Content-Type: image/png"] + (hasLength ? ["Content-Length: 100"] : []), Array(repeating: 7, count: 100)) },
-            "/101": { $0.answer("200 OK", ["Content-Type: image/png"] + (hasLength ? ["Content-Length: 101"] : []), Array(repeating: 7, count: 101)) },
+            "/100": {
+                $0.answer(
+                    "200 OK",
+                    ["Content-Type: image/png"] + (hasLength ? ["Content-Length: 100"] : []),
+                    Array(repeating: 7, count: 100)
+                )
+            },
+            "/101": {
+                $0.answer(
+                    "200 OK",
+                    ["Content-Type: image/png"] + (hasLength ? ["Content-Length: 101"] : []),
+                    Array(repeating: 7, count: 101)
+                )
+            },
         ])
         var fetcher = HTTPAdFetcher()
         fetcher.bytesMax = 100

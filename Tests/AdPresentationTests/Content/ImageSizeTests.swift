@@ -64,7 +64,9 @@ struct ImageSizeTests {
     }
 
     @Test func `an image that is cut off within its header has no size`() {
-        let whole = [Images.png(640, 200).prefix(24), Images.gif(640, 200).prefix(10), Images.jpeg(640, 200).dropLast()]
+        let whole = [
+            Images.png(640, 200).prefix(24), Images.gif(640, 200).prefix(10), Images.jpeg(640, 200).dropLast(),
+        ]
         for bytes in whole {
             #expect(ImageSize(of: Array(bytes)) != nil)
             for count in 0..<bytes.count { #expect(ImageSize(of: Array(bytes.prefix(count))) == nil) }
@@ -93,9 +95,11 @@ struct ImageSizeTests {
         for head in heads {
             for _ in 0..<4_000 {
                 let count = Int.random(in: 0...64, using: &random)
-                let rest = (0..<count).map { _ in
-                    Bool.random(using: &random) ? UInt8.random(in: 0xC0...0xFF, using: &random) : UInt8.random(in: 0...4, using: &random)
-                }
+                let rest = (0..<count)
+                    .map { _ in
+                        Bool.random(using: &random)
+                            ? UInt8.random(in: 0xC0...0xFF, using: &random) : UInt8.random(in: 0...4, using: &random)
+                    }
                 check(ImageSize(of: head + rest))
             }
         }

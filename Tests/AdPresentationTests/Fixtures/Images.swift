@@ -30,7 +30,8 @@ enum Images {
         "WebP lossless": "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==",
         "WebP extended": "UklGRkoAAABXRUJQVlA4WAoAAAAQAAAAAAAAAAAAQUxQSAwAAAARBxAR/Q9ERP8DAABWUDggGAAAABQBAJ0BKgEA"
             + "AQAAAP4AAA3AAP7mtQAAAA==",
-    ].compactMapValues { Data(base64Encoded: $0).map { Array($0) } }
+    ]
+    .compactMapValues { Data(base64Encoded: $0).map { Array($0) } }
 
     private static func big(_ number: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

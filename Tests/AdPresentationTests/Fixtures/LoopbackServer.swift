@@ -86,7 +86,11 @@ final class LoopbackServer: Sendable {
         Thread.detachNewThread { [listener = self.listener, weak self] in
             while true {
                 let socket = accept(listener, nil, nil)
-                guard socket >= 0 else { return }
+                // The listener was shut down. It is closed here, because a number that is closed belongs to others at once.
+                guard socket >= 0 else {
+                    close(listener)
+                    return
+                }
                 guard let self else {
                     close(socket)
                     return
@@ -98,7 +102,6 @@ final class LoopbackServer: Sendable {
 
     deinit {
         shutdown(self.listener, Int32(SHUT_RDWR))
-        close(self.listener)
     }
 
     func url(_ path: String) -> String { "http://127.0.0.1:\(self.port)\(path)" }

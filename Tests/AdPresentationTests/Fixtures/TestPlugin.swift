@@ -48,7 +48,9 @@ final class TestPlugin: AdPluginProtocol {
     func providerName() -> String { self.fault == .hasName ? "" : self.name }
 }
 
-/// The presenter of ``TestPlugin``. Ad units that begin with `no` have no advertisement.
+/// The presenter of ``TestPlugin``.
+///
+/// Ad units that begin with `no` have no advertisement.
 @MainActor
 final class TestPresenter: AdClosingPresenter {
     struct NoAd: Error {}

@@ -113,7 +113,9 @@ struct AdFlowTests {
         #expect(throws: AdOrderError.notLoaded(.closed)) { try flow.show() }
     }
 
-    @Test(arguments: [AdType.inlineBanner, .screenBanner]) func `a banner is not shown as an interstitial`(type: AdType) throws {
+    @Test(arguments: [AdType.inlineBanner, .screenBanner]) func `a banner is not shown as an interstitial`(type: AdType)
+        throws
+    {
         var flow = try self.flow(type, .loaded)
         #expect(throws: AdOrderError.notAnInterstitial) { try flow.show() }
     }

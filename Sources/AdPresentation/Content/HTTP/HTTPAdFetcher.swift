@@ -124,7 +124,8 @@ private final class Download: NSObject, URLSessionDataDelegate {
 
     /// Ends the request, where it has not ended: the first end counts.
     func end(_ outcome: Outcome) {
-        let (waiter, task) = self.state.withLock { state -> (CheckedContinuation<Outcome, Never>?, URLSessionDataTask?) in
+        let (waiter, task) = self.state.withLock {
+            state -> (CheckedContinuation<Outcome, Never>?, URLSessionDataTask?) in
             guard state.outcome == nil else { return (nil, nil) }
             state.outcome = outcome
             defer { state.waiter = nil }
