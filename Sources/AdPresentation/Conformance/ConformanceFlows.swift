@@ -3,6 +3,12 @@
 
 internal import Foundation
 
+#if canImport(UIKit) && !os(watchOS)
+internal import UIKit
+#elseif canImport(AppKit)
+internal import AppKit
+#endif
+
 // The life of one advertisement, as an app leads it.
 extension AdPluginConformance {
     /// The area that the kit shows banners in.

@@ -75,8 +75,6 @@ final class AdvertisementRecord: Sendable {
         static let notDisplayed = 304
         /// General companion error: there is none.
         static let companion = 600
-        /// The companion does not fit.
-        static let companionTooLarge = 601
         /// The companion could not be shown.
         static let companionNotShown = 602
         /// The companion could not be fetched.
@@ -88,9 +86,8 @@ final class AdvertisementRecord: Sendable {
     static func vastError(for error: any Error) -> Int {
         guard let error = error as? AdContentError else { return VASTError.companionNotShown }
         return switch error {
-        case .invalidURL, .unreachable, .timedOut, .status: VASTError.companionNotFetched
+        case .invalidURL, .unreachable, .timedOut, .status, .tooLarge: VASTError.companionNotFetched
         case .mediaType, .unreadableImage: VASTError.companionNotSupported
-        case .tooLarge: VASTError.companionTooLarge
         case .noAdvertisement, .noBanner: VASTError.companion
         }
     }

@@ -95,7 +95,7 @@ struct AdvertViewTests {
             contextFeedID: feed,
             context: "https://example.org/article",
             source: self.source,
-            renderer: renderer
+            renderer: renderer ?? ImageSizeRenderer()
         )
         view.delegate = self.log
         return view

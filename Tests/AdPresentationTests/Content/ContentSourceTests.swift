@@ -68,7 +68,11 @@ struct ContentSourceTests {
 
     @Test func `a view shows what the ad server has, and keeps the cause where that fails`() async throws {
         let server = try LoopbackServer(["/ads": { $0.answer(type: "image/png", Images.png(300, 250)) }])
-        let view = AdvertView(contextFeedID: "radio1", source: HTTPAdContentSource(endpoint: server.url("/ads")))
+        let view = AdvertView(
+            contextFeedID: "radio1",
+            source: HTTPAdContentSource(endpoint: server.url("/ads")),
+            renderer: ImageSizeRenderer()
+        )
         view.frame.size.width = 150
         view.loadAd()
         await view.settled()

@@ -164,4 +164,19 @@ struct HTTPAdFetcherTests {
         guard case .unreachable(let cause) = await task.value else { return #expect(Bool(false)) }
         #expect(cause is CancellationError)
     }
+
+    @Test func `requests that end at any moment of a redirect do no harm`() async throws {
+        let server = try LoopbackServer([
+            "/loop": { $0.answer("302 Found", ["Location: /loop", "Content-Length: 0"]) }
+        ])
+        for step in 0..<60 {
+            var fetcher = HTTPAdFetcher()
+            fetcher.timeout = .microseconds(step * 100)
+            switch await self.error(fetcher, server.url("/loop")) {
+            case .timedOut, .status(302): break
+            case let other: Issue.record("\(String(describing: other))")
+            }
+        }
+        #expect(server.requestedPaths.contains("/loop"))
+    }
 }

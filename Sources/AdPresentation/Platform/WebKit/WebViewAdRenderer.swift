@@ -72,19 +72,19 @@ public final class WebViewAdRenderer: NSObject, AdRenderer, WKNavigationDelegate
     }
 
     /// The document is loaded.
-    public func webView(_ webView: WKWebView, didFinish navigation: WKNavigation?) {
+    public func webView(_ webView: WKWebView, didFinish navigation: WKNavigation!) {
         self.finish(.success(()))
     }
 
     /// The document could not be loaded to its end.
-    public func webView(_ webView: WKWebView, didFail navigation: WKNavigation?, withError error: any Error) {
+    public func webView(_ webView: WKWebView, didFail navigation: WKNavigation!, withError error: any Error) {
         self.finish(.failure(error))
     }
 
     /// The document could not be loaded at all.
     public func webView(
         _ webView: WKWebView,
-        didFailProvisionalNavigation navigation: WKNavigation?,
+        didFailProvisionalNavigation navigation: WKNavigation!,
         withError error: any Error
     ) {
         self.finish(.failure(error))
