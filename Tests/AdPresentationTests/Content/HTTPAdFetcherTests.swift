@@ -148,6 +148,18 @@ struct HTTPAdFetcherTests {
         #expect(server.requestedPaths.count { $0 == "/loop" } == HTTPAdFetcher.redirectsMax + 1)
     }
 
+    @Test func `no redirect leads from https to http, or to anything else`() {
+        let (secure, plain) = (URL(string: "HTTPS://a.example/"), URL(string: "http://a.example/"))
+        let max = HTTPAdFetcher.redirectsMax
+        #expect(HTTPAdFetcher.follows(redirect: 1, from: secure, to: secure))
+        #expect(HTTPAdFetcher.follows(redirect: 1, from: plain, to: secure))
+        #expect(HTTPAdFetcher.follows(redirect: max, from: plain, to: plain))
+        #expect(!HTTPAdFetcher.follows(redirect: max + 1, from: plain, to: plain))
+        #expect(!HTTPAdFetcher.follows(redirect: 1, from: secure, to: plain))
+        #expect(!HTTPAdFetcher.follows(redirect: 1, from: plain, to: URL(string: "file:///etc/passwd")))
+        #expect(!HTTPAdFetcher.follows(redirect: 1, from: plain, to: nil))
+    }
+
     @Test func `a cancelled fetch ends at once`() async throws {
         let asked = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         let server = try LoopbackServer([

@@ -263,6 +263,21 @@ struct AdPresentationSessionTests {
         #expect(session.state == .impressed)
     }
 
+    @Test func `closing while it loads drops what would still come`() {
+        let plugin = TestPlugin(fault: .answersInTime)
+        self.register(plugin)
+        let session = self.session(self.banner)
+        session.answerWaitMax = .milliseconds(1)
+        session.load()
+        session.close()
+        plugin.presenters[0].adView?.adLoaded(view: PlatformView())
+        plugin.presenters[0].adView?.stateChanged(adViewState: .loaded)
+        #expect(session.state == .uninitialized)
+        #expect(self.log.states == [.loading])
+        #expect(self.parent.view.subviews.isEmpty)
+        #expect(throws: AdOrderError.notAnInterstitial) { try session.showInterstitial() }
+    }
+
     @Test func `a provider says when to load anew`() {
         self.manager.register(RefreshingPlugin.self)
         let session = self.session(self.banner)

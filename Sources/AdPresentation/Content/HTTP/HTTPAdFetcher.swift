@@ -49,6 +49,12 @@ public struct HTTPAdFetcher: AdFetcher {
         return try result.get()
     }
 
+    /// Whether the redirect with this number, of which 1 is the first, is followed.
+    static func follows(redirect number: Int, from origin: URL?, to target: URL?) -> Bool {
+        guard let target, self.address(target.absoluteString) != nil, number <= self.redirectsMax else { return false }
+        return origin?.scheme?.lowercased() != "https" || target.scheme?.lowercased() == "https"
+    }
+
     /// The address that `text` is, where it is one of http or https and names a host.
     static func address(_ text: String) -> URL? {
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased() ?? ""),
@@ -150,11 +156,10 @@ private final class Download: NSObject, URLSessionDataDelegate {
             return state.isRedirecting
         }
         guard isWanted else { return }
-        let target = request.url.flatMap { HTTPAdFetcher.address($0.absoluteString) }
-        let isDowngrade = response.url?.scheme?.lowercased() == "https" && target?.scheme?.lowercased() == "http"
         let count = self.state.withLock { $0.redirects }
+        let isFollowed = HTTPAdFetcher.follows(redirect: count, from: response.url, to: request.url)
         // Where it is not followed, the redirect itself is the answer.
-        completionHandler(target != nil && !isDowngrade && count <= HTTPAdFetcher.redirectsMax ? request : nil)
+        completionHandler(isFollowed ? request : nil)
         let hasEnded = self.state.withLock { state in
             state.isRedirecting = false
             return state.outcome != nil
