@@ -20,6 +20,8 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     private var config: AdConfig?
     private var loading: Task<Void, Never>?
     private var record: AdvertisementRecord?
+    private var withdrawal: WithdrawalWatch?
+    private var stopping: Task<Void, Never>?
     private var banner: AdBannerView?
     private var tracker: ImpressionTracker?
     private weak var interstitial: PlatformViewController?
@@ -37,7 +39,10 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         self.services = services
     }
 
-    deinit { self.loading?.cancel() }
+    deinit {
+        self.loading?.cancel()
+        self.stopping?.cancel()
+    }
 
     /// Takes the next advertisement of the queue and loads its banner.
     public func load(adConfig: AdConfig) {
@@ -64,6 +69,9 @@ public final class CuecastAdPresenter: AdClosingPresenter {
             now: services.now
         )
         self.record = record
+        let watch = WithdrawalWatch(advertisement) { [weak self] stopAt in self?.stop(at: stopAt) }
+        self.withdrawal = watch
+        services.advertisements.addObserver(advertisementDelegate: watch)
         let banner = AdBannerView(size: size, renderer: services.makeRenderer())
         self.loading = Task(name: "Cuecast banner") { [weak self] in
             do {
@@ -125,6 +133,15 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         self.adView?.stateChanged(adViewState: .clicked)
     }
 
+    /// The broadcaster ended the break while the advertisement is shown: it is closed when the listener gets there.
+    private func stop(at instant: ContinuousClock.Instant) {
+        self.stopping?.cancel()
+        self.stopping = Task(name: "Cuecast withdrawal") { [weak self] in
+            guard (try? await Task.sleep(until: instant)) != nil else { return }
+            self?.close()
+        }
+    }
+
     /// The size of the banner, of every banner type; zero before it is loaded and for interstitials.
     public func getSize() -> CGSize {
         self.config?.adType.isBanner == true ? self.banner?.frame.size ?? .zero : .zero
@@ -153,11 +170,31 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         guard !self.isClosed else { return }
         self.isClosed = true
         self.loading?.cancel()
+        self.stopping?.cancel()
         self.tracker?.stop()
         self.record?.closed()
         // An advertisement that was never there, or an interstitial that was never shown, cannot have been closed.
         guard let banner = self.banner, self.isShown || self.config?.adType.isBanner == true else { return }
         banner.onActivation = nil
         self.adView?.stateChanged(adViewState: .closed)
+    }
+}
+
+/// Tells when one advertisement has to stop because its break was cancelled or ended.
+@MainActor
+private final class WithdrawalWatch: AdvertisementDelegate {
+    private let advertisement: Advertisement
+    private let stop: @MainActor (ContinuousClock.Instant) -> Void
+
+    init(_ advertisement: Advertisement, stop: @escaping @MainActor (ContinuousClock.Instant) -> Void) {
+        self.advertisement = advertisement
+        self.stop = stop
+    }
+
+    func onAdvertisementAvailable() {}
+
+    func onAdvertisementsWithdrawn(_ withdrawal: AdvertisementWithdrawal) {
+        guard withdrawal.current == self.advertisement, let stopAt = withdrawal.stopAt else { return }
+        self.stop(stopAt)
     }
 }

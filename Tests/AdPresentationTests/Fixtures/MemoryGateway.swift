@@ -50,12 +50,28 @@ final class MemoryGateway: ListenerTransport {
                 sent: Self.now,
                 preStream: false,
                 exact: false,
-                endMode: .finishAd
+                endMode: .cut
             )
             state.notices.append(notice)
             state.batches[id] = advertisements
             return (notice, Array(state.connections.values))
         }
+        let frame = NoticeFrame.notice(notice, stream: stream).encoded()
+        for connection in connections { connection.tell(.notice(frame)) }
+    }
+
+    /// Cancels a break.
+    func cancel(_ name: String) throws {
+        let id = try BreakID(name)
+        let stream = try StreamID("radio1")
+        let (notice, connections) = self.state.withLock { state in
+            var notice = state.notices.first { $0.breakID == id }
+            notice?.kind = .cancelled
+            notice?.position = Position(epoch: 7, sequence: UInt64(state.notices.count + 1))
+            if let notice { state.notices.append(notice) }
+            return (notice, Array(state.connections.values))
+        }
+        guard let notice else { return }
         let frame = NoticeFrame.notice(notice, stream: stream).encoded()
         for connection in connections { connection.tell(.notice(frame)) }
     }

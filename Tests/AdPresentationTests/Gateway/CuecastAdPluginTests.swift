@@ -157,6 +157,20 @@ struct CuecastAdPluginTests {
         await self.stop()
     }
 
+    @Test func `a banner whose break is cancelled is closed, and what was seen of it counts`() async throws {
+        try await self.listen([try self.content("a")])
+        let session = self.session(self.banner)
+        session.load()
+        await self.log.waitFor(.impressed)
+        try self.gateway.cancel("b1")
+        await self.log.waitFor(.closed)
+        #expect(session.state == .closed)
+        #expect(session.host?.adView?.superview == nil)
+        #expect(await self.outcome() == .played)
+        #expect(self.log.violations.isEmpty)
+        await self.stop()
+    }
+
     @Test func `a banner that was never visible is not played`() async throws {
         try await self.listen([try self.content("a")])
         self.window.isHidden = true
