@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// A rule that a plugin broke.
+public struct AdPluginFinding: Hashable, Sendable, CustomStringConvertible {
+    /// The rule.
+    public let rule: AdRule
+    /// In which flow it was broken.
+    public let flow: String
+    /// What was seen.
+    public let seen: String
+
+    /// The rule's name, the rule, and what was seen in which flow.
+    public var description: String { "[\(self.rule.rawValue)] \(self.rule) Seen in '\(self.flow)': \(self.seen)." }
+}
+
+/// What ``AdPluginConformance`` found.
+public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
+    /// The provider's name.
+    public let provider: String
+    /// Each rule that was broken, once, in the order in which that was seen.
+    public internal(set) var findings: [AdPluginFinding] = []
+    /// The flows that were run.
+    public internal(set) var flows: [String] = []
+    /// What could not be checked, and why.
+    public internal(set) var skipped: [String] = []
+
+    /// Whether no rule was broken.
+    public var isConformant: Bool { self.findings.isEmpty }
+
+    /// Everything, a line each.
+    public var description: String {
+        let verdict = self.isConformant ? "keeps all rules" : "breaks \(self.findings.count) rules"
+        let head = "\(self.provider) \(verdict); flows: \(self.flows.joined(separator: ", "))"
+        return ([head] + self.findings.map(\.description) + self.skipped.map { "Not checked: \($0)" })
+            .joined(separator: "\n")
+    }
+
+    mutating func add(_ rule: AdRule, in flow: String, _ seen: String) {
+        guard !self.findings.contains(where: { $0.rule == rule }) else { return }
+        self.findings.append(AdPluginFinding(rule: rule, flow: flow, seen: seen))
+    }
+}

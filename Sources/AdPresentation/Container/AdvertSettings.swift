@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import Logging
+
+/// What all ``AdvertView``s share: a change counts for what is loaded afterwards.
+///
+/// ```swift
+/// AdvertSettings.shared.consent = consentString
+/// AdvertSettings.shared.loggingEnabled = true
+/// ```
+public struct AdvertSettings: Sendable {
+    /// How advertisements look.
+    public enum Appearance: String, Hashable, Sendable, CaseIterable {
+        /// For bright surroundings.
+        case light
+        /// For dark surroundings.
+        case dark
+    }
+
+    /// The settings that count for what is loaded from now on.
+    @MainActor public static var shared = AdvertSettings()
+
+    /// Where lines go about loading and failing, if ``loggingEnabled``.
+    public var logger = Logger(label: "cuecast.presentation")
+    /// Whether anything is logged; not to begin with.
+    public var loggingEnabled = false
+    /// What the user consented to, as the source wants it, for instance a TCF string; `nil`: not known.
+    public var consent: String?
+    /// How advertisements look; `nil`: as the system does.
+    public var appearanceOverride: Appearance?
+    /// The app's name for its user; `nil`: none.
+    public var userId: String?
+    /// The device's advertising identifier; `nil`: none, or not permitted.
+    public var advertisingID: String?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import Cuecast
+public import Foundation
+
+#if canImport(UIKit) && !os(watchOS)
+public import UIKit
+#elseif canImport(AppKit)
+public import AppKit
+#endif
+
+/// Serves the banners of the advertisements that the gateway sends, as banners and as interstitials.
+///
+/// ```swift
+/// AdvertisementManager.shared.register { CuecastAdPlugin(client.advertisements, stream: LiveStream(id: "radio1")) }
+/// ```
+///
+/// Each load takes the next advertisement of the queue; where there is none it fails, so that the next provider is tried.
+/// What becomes of the advertisement is reported to the gateway: shown, clicked, closed before or after its duration, or
+/// failed with a VAST error code. An ad unit is the stream's id, or `stream/placement`.
+@MainActor
+public final class CuecastAdPlugin: AdPluginProtocol {
+    /// The name of the provider.
+    public static let name = "Cuecast"
+    /// The key of the stream's id in a configuration.
+    public static let streamKey = "stream"
+
+    private let services: CuecastAdServices
+
+    /// Serves the advertisements of one client.
+    ///
+    /// - Parameters:
+    ///   - advertisements: the client's advertisements.
+    ///   - stream: the stream that it listens to; other ad units fail.
+    ///   - fetcher: what fetches the images.
+    ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
+    public convenience init(
+        _ advertisements: any Advertisements,
+        stream: LiveStream,
+        fetcher: any AdFetcher = HTTPAdFetcher(),
+        makeRenderer: (@MainActor () -> any AdRenderer)? = nil
+    ) {
+        self.init(
+            CuecastAdServices(
+                advertisements: advertisements,
+                stream: stream,
+                fetcher: fetcher,
+                makeRenderer: makeRenderer ?? AdRendering.makeDefault
+            )
+        )
+    }
+
+    /// Serves the advertisements of `Mycrocast.shared`, whose client has them where it was made with them.
+    ///
+    /// - Parameter configurationJSON: under ``streamKey`` the stream's id; without it every ad unit's stream is taken as
+    ///   the one that is heard.
+    public convenience init(configurationJSON: NSDictionary?) {
+        let stream = configurationJSON?.object(forKey: Self.streamKey) as? String
+        self.init(CuecastAdServices(stream: stream.map { LiveStream(id: $0) }))
+    }
+
+    init(_ services: CuecastAdServices) {
+        self.services = services
+    }
+
+    /// Makes a presenter for one advertisement.
+    public func createAdPresenter(
+        adView: any AdViewProtocol,
+        parentVC: PlatformViewController
+    ) -> any AdPresenterProtocol {
+        CuecastAdPresenter(adView: adView, parentVC: parentVC, services: self.services)
+    }
+
+    /// The size of one of ``AdBannerSize``; zero for other names.
+    public func size(forInlineBannerSize: String) -> CGSize {
+        AdBannerSize.size(named: forInlineBannerSize)
+    }
+
+    /// ``name``.
+    public func providerName() -> String { Self.name }
+}
+
+/// What the presenters of one plugin share.
+struct CuecastAdServices {
+    var advertisements: any Advertisements = Mycrocast.shared.advertisements
+    /// The stream that is heard; `nil`: that of the ad unit.
+    var stream: LiveStream?
+    var fetcher: any AdFetcher = HTTPAdFetcher()
+    var makeRenderer: @MainActor () -> any AdRenderer = AdRendering.makeDefault
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
+}
+
+/// Why the gateway's provider did not ask for an advertisement.
+@nonexhaustive
+public enum CuecastAdError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The ad unit is not a stream's id or `stream/placement`, or not of the stream that is heard.
+    case unknownAdUnit(String)
+    /// The size is not one of ``AdBannerSize``.
+    case unknownBannerSize(String)
+    /// This presenter has loaded already.
+    case alreadyLoaded
+
+    /// One sentence for people.
+    public var description: String {
+        switch self {
+        case .unknownAdUnit(let unit): "The ad unit '\(unit.prefix(200))' is not of the stream that is heard."
+        case .unknownBannerSize(let name): "There is no inline banner of size '\(name.prefix(200))'."
+        case .alreadyLoaded: "A presenter loads one advertisement only."
+        }
+    }
+}

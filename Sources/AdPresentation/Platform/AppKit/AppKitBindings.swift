@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if canImport(AppKit) && !(canImport(UIKit) && !os(watchOS))
+internal import AppKit
+
+extension NSView {
+    var isInWindow: Bool { self.window != nil }
+    var cutsAtItsBounds: Bool { self is NSClipView || self.clipsToBounds }
+    var isInvisible: Bool { self.isHidden || self.alphaValue < 0.01 }
+
+    /// `rect` of this view's coordinates in those of the view around it.
+    func inSuperview(_ rect: CGRect, _ superview: NSView) -> CGRect { self.convert(rect, to: superview) }
+}
+
+/// Calls back when what is visible of a view may have changed, until it is dropped.
+///
+/// AppKit tells no view that one far above it scrolled, so this looks again and again; the look is a walk up the tree.
+@MainActor
+final class LayoutWatch {
+    private static let interval = Duration.milliseconds(200)
+    private var task: Task<Void, Never>?
+
+    init(_ view: NSView, changed: @escaping @MainActor () -> Void) {
+        self.task = Task { [weak view] in
+            while !Task.isCancelled, view != nil {
+                changed()
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    deinit { self.task?.cancel() }
+
+    func stop() {
+        self.task?.cancel()
+        self.task = nil
+    }
+}
+
+/// Shows one view, and says when it is gone.
+///
+/// It is a sheet, which the escape key closes.
+@MainActor
+final class InterstitialController: NSViewController {
+    private var onClosed: (@MainActor () -> Void)?
+
+    init(showing view: NSView, onClosed: @escaping @MainActor () -> Void) {
+        super.init(nibName: nil, bundle: nil)
+        self.view = view
+        self.onClosed = onClosed
+    }
+
+    @available(*, unavailable)
+    required init?(coder: NSCoder) { nil }
+
+    override func viewDidDisappear() {
+        super.viewDidDisappear()
+        self.onClosed?()
+    }
+
+    override func cancelOperation(_ sender: Any?) {
+        self.presentingViewController?.dismiss(self)
+    }
+}
+
+/// What differs from platform to platform when something is presented.
+@MainActor
+enum PlatformPresentation {
+    static func present(_ controller: PlatformViewController, from parent: PlatformViewController) {
+        parent.presentAsSheet(controller)
+    }
+
+    static func dismiss(_ controller: PlatformViewController) {
+        controller.presentingViewController?.dismiss(controller)
+    }
+
+    /// A window that shows the view of `controller`, for the conformance kit.
+    ///
+    /// It is freed with what is returned.
+    static func makeWindow(for controller: PlatformViewController, size: CGSize) -> AnyObject {
+        let window = NSWindow(contentViewController: controller)
+        window.isReleasedWhenClosed = false
+        window.setContentSize(size)
+        window.orderFront(nil)
+        return window
+    }
+
+    /// The width of the main screen in points.
+    static var screenWidth: CGFloat { NSScreen.main?.frame.width ?? 1_024 }
+}
+#endif

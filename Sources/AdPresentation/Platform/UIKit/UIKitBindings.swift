@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+#if canImport(UIKit) && !os(watchOS)
+internal import UIKit
+
+extension UIView {
+    var isInWindow: Bool { self.window != nil }
+    var cutsAtItsBounds: Bool { self.clipsToBounds }
+    var isInvisible: Bool { self.isHidden || self.alpha < 0.01 }
+
+    /// `rect` of this view's coordinates in those of the view around it.
+    func inSuperview(_ rect: CGRect, _ superview: UIView) -> CGRect { self.convert(rect, to: superview) }
+}
+
+/// Calls back when what is visible of a view may have changed, until it is dropped.
+///
+/// UIKit tells no view that one far above it scrolled, so this looks again and again; the look is a walk up the tree.
+@MainActor
+final class LayoutWatch {
+    private static let interval = Duration.milliseconds(200)
+    private var task: Task<Void, Never>?
+
+    init(_ view: UIView, changed: @escaping @MainActor () -> Void) {
+        self.task = Task { [weak view] in
+            while !Task.isCancelled, view != nil {
+                changed()
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    deinit { self.task?.cancel() }
+
+    func stop() {
+        self.task?.cancel()
+        self.task = nil
+    }
+}
+
+/// Shows one view, and says when it is gone.
+///
+/// It is a sheet, which the user can pull down.
+@MainActor
+final class InterstitialController: UIViewController {
+    private var onClosed: (@MainActor () -> Void)?
+
+    init(showing view: UIView, onClosed: @escaping @MainActor () -> Void) {
+        super.init(nibName: nil, bundle: nil)
+        self.view = view
+        self.onClosed = onClosed
+    }
+
+    @available(*, unavailable)
+    required init?(coder: NSCoder) { nil }
+
+    override func viewDidDisappear(_ animated: Bool) {
+        super.viewDidDisappear(animated)
+        if self.presentingViewController == nil { self.onClosed?() }
+    }
+}
+
+/// What differs from platform to platform when something is presented.
+@MainActor
+enum PlatformPresentation {
+    static func present(_ controller: PlatformViewController, from parent: PlatformViewController) {
+        parent.present(controller, animated: true)
+    }
+
+    static func dismiss(_ controller: PlatformViewController) {
+        controller.presentingViewController?.dismiss(animated: true)
+    }
+
+    /// A window that shows the view of `controller`, for the conformance kit.
+    ///
+    /// It is freed with what is returned.
+    static func makeWindow(for controller: PlatformViewController, size: CGSize) -> AnyObject {
+        let window = UIWindow(frame: CGRect(origin: .zero, size: size))
+        window.rootViewController = controller
+        window.isHidden = false
+        return window
+    }
+
+    #if os(visionOS)
+    /// There is no screen with a width: that of a small phone.
+    static var screenWidth: CGFloat { 320 }
+    #else
+    /// The width of the screen in points.
+    static var screenWidth: CGFloat { UIScreen.main.bounds.width }
+    #endif
+}
+#endif

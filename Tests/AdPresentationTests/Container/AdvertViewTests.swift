@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import InMemoryLogging
+import Logging
+import Testing
+
+@testable import AdPresentation
+
+/// Gives what a test puts in, when the test puts it in.
+@MainActor
+final class ScriptedSource: AdContentSource {
+    var accepts = true
+    private(set) var requests: [AdvertRequest] = []
+    private var waiting: [CheckedContinuation<AdContent, any Error>] = []
+    private var arrivals: [CheckedContinuation<Void, Never>] = []
+
+    func canRequest(_ request: AdvertRequest) -> Bool { self.accepts }
+
+    func content(for request: AdvertRequest) async throws -> AdContent {
+        self.requests.append(request)
+        return try await withCheckedThrowingContinuation { waiter in
+            self.waiting.append(waiter)
+            for arrival in self.arrivals { arrival.resume() }
+            self.arrivals = []
+        }
+    }
+
+    /// Waits until so many loads wait for their content.
+    func waitFor(_ count: Int) async {
+        while self.waiting.count < count { await withCheckedContinuation { self.arrivals.append($0) } }
+    }
+
+    /// Answers the load that has been waiting longest.
+    func answer(_ result: Result<AdContent, any Error>) {
+        self.waiting.removeFirst().resume(with: result)
+    }
+}
+
+/// Shows content when the test says so.
+@MainActor
+final class GatedRenderer: AdRenderer {
+    private var waiting: [CheckedContinuation<CGFloat, any Error>] = []
+    private var arrivals: [CheckedContinuation<Void, Never>] = []
+    private(set) var cleared = 0
+
+    func render(_ content: AdContent, in view: PlatformView) async throws -> CGFloat {
+        try await withCheckedThrowingContinuation { waiter in
+            self.waiting.append(waiter)
+            for arrival in self.arrivals { arrival.resume() }
+            self.arrivals = []
+        }
+    }
+
+    func clear(_ view: PlatformView) { self.cleared += 1 }
+
+    func waitFor(_ count: Int) async {
+        while self.waiting.count < count { await withCheckedContinuation { self.arrivals.append($0) } }
+    }
+
+    func finish(_ result: Result<CGFloat, any Error>) {
+        self.waiting.removeFirst().resume(with: result)
+    }
+}
+
+/// Keeps what it is told, and does something more where a test wants that.
+@MainActor
+final class StatusLog: AdvertDelegate {
+    private(set) var kinds: [AdvertStatus.Kind] = []
+    private(set) var heights: [CGFloat?] = []
+    private(set) var errors: [AdvertError] = []
+    var onStatus: (@MainActor (AdvertView, AdvertStatus) -> Void)?
+
+    func didChangeStatus(advertView: AdvertView, status: AdvertStatus) {
+        #expect(advertView.status.kind == status.kind, "the status can be read in the callback")
+        self.kinds.append(status.kind)
+        self.heights.append(advertView.contentHeight)
+        if case .failed(let error) = status { self.errors.append(error) }
+        self.onStatus?(advertView, status)
+    }
+}
+
+/// The tests share the settings that all views share.
+@Suite(.timeLimit(.minutes(1)), .serialized)
+@MainActor
+struct AdvertViewTests {
+    let source = ScriptedSource()
+    let log = StatusLog()
+    let image = AdContent(mediaType: "image/png", bytes: Images.png(640, 200))
+
+    private func view(_ feed: String = "radio1", renderer: (any AdRenderer)? = nil) -> AdvertView {
+        let view = AdvertView(
+            frame: CGRect(x: 0, y: 0, width: 320, height: 10),
+            contextFeedID: feed,
+            context: "https://example.org/article",
+            source: self.source,
+            renderer: renderer ?? ImageSizeRenderer()
+        )
+        view.delegate = self.log
+        return view
+    }
+
+    @Test func `a view is created at first, and nobody is told`() {
+        let view: DianomiAdvertView = self.view()
+        #expect(view.status.kind == .created)
+        #expect(view.contentHeight == nil)
+        #expect(self.log.kinds.isEmpty)
+    }
+
+    @Test func `a load goes by loading and loaded to rendered, and then the height is known`() async {
+        let view = self.view("radio1/sidebar")
+        view.loadAd()
+        #expect(view.status.kind == .loading, "at once")
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .loaded, .rendered])
+        #expect(self.log.heights == [nil, nil, 100])
+        #expect(view.contentHeight == 100)
+        #expect(self.source.requests.map(\.feed.description) == ["radio1/sidebar"])
+        #expect(self.source.requests.map(\.context) == ["https://example.org/article"])
+    }
+
+    @Test func `rendered waits for the renderer, however long that takes`() async {
+        let renderer = GatedRenderer()
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        #expect(view.status.kind == .loaded)
+        #expect(view.contentHeight == nil)
+        renderer.finish(.success(77))
+        await view.settled()
+        #expect(view.status.kind == .rendered)
+        #expect(view.contentHeight == 77)
+    }
+
+    @Test(arguments: ["", " ", "radio 1", "radio1/", "/sidebar", "a/b/c", String(repeating: "a", count: 65)])
+    func `a feed that cannot be requested fails at once, without loading`(feed: String) {
+        let view = self.view(feed)
+        view.loadAd()
+        #expect(self.log.kinds == [.failed])
+        guard case .failed(.invalidRequest) = view.status else { return #expect(Bool(false), "\(view.status)") }
+        #expect(self.source.requests.isEmpty)
+    }
+
+    @Test func `the longest feed is taken`() {
+        let part = String(repeating: "a", count: 64)
+        #expect(ContextFeed("\(part)/\(part)")?.description == "\(part)/\(part)")
+        #expect(ContextFeed("radio1") == ContextFeed("radio1"))
+        #expect(ContextFeed("radio1")?.placement == nil)
+    }
+
+    @Test func `a request that the source cannot make is invalid`() {
+        self.source.accepts = false
+        let view = self.view()
+        view.loadAd()
+        #expect(self.log.kinds == [.failed])
+    }
+
+    @Test func `an invalid request also ends a load that goes on`() async {
+        let view = self.view()
+        view.loadAd()
+        await self.source.waitFor(1)
+        view.contextFeedID = ""
+        view.loadAd()
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .failed])
+    }
+
+    @Test func `the cause of a failed load is kept`() async {
+        let view = self.view()
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.failure(Cause(number: 7)))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .failed])
+        guard case .failed(.loadingError(let cause)) = view.status else { return #expect(Bool(false)) }
+        #expect(cause as? Cause == Cause(number: 7))
+    }
+
+    @Test func `content that cannot be shown fails after it was loaded`() async {
+        let view = self.view()
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(AdContent(mediaType: "image/png", bytes: [1, 2, 3])))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .loaded, .failed])
+    }
+
+    @Test(arguments: [CGFloat.nan, .infinity, -1]) func `a height that is none fails`(height: CGFloat) async {
+        let renderer = GatedRenderer()
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        renderer.finish(.success(height))
+        await view.settled()
+        #expect(view.status.kind == .failed)
+        #expect(view.contentHeight == nil)
+    }
+
+    @Test func `loading again starts over, and what the first load brings is dropped`() async {
+        let view = self.view()
+        view.loadAd()
+        await self.source.waitFor(1)
+        view.loadAd()
+        await self.source.waitFor(2)
+        self.source.answer(.failure(Cause()))
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .loading, .loaded, .rendered])
+        view.loadAd()
+        #expect(view.contentHeight == nil)
+        #expect(view.status.kind == .loading)
+        view.stop()
+        await view.settled()
+        #expect(self.source.requests.count == 2, "a load that is stopped before it began asks nobody")
+    }
+
+    @Test func `stopping goes back to created and tells the delegate`() async {
+        let view = self.view()
+        view.loadAd()
+        await self.source.waitFor(1)
+        view.stop()
+        #expect(self.log.kinds == [.loading, .created])
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(view.status.kind == .created)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        view.stop()
+        #expect(view.contentHeight == nil)
+        #expect(self.log.kinds == [.loading, .created, .loading, .loaded, .rendered, .created])
+        view.stop()
+        #expect(self.log.kinds.count == 6, "nothing was loaded, so nothing happens")
+    }
+
+    @Test func `stopping while the content is being shown drops it`() async {
+        let renderer = GatedRenderer()
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        view.stop()
+        #expect(renderer.cleared == 2, "before the load and at the stop")
+        renderer.finish(.success(50))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .loaded, .created])
+    }
+
+    @Test func `the delegate may stop and load within its callback`() async {
+        let view = self.view()
+        self.log.onStatus = { view, status in
+            if status.kind == .loading, self.log.kinds.count == 1 { view.stop() }
+            if status.kind == .created { view.loadAd() }
+        }
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(self.log.kinds == [.loading, .created, .loading, .loaded, .rendered])
+        #expect(self.source.requests.count == 1, "the load that was stopped at once asked nobody")
+    }
+
+    @Test func `the delegate is held weakly, and a view may have none`() async {
+        let view = self.view()
+        var log: StatusLog? = StatusLog()
+        view.delegate = log
+        weak let weakLog = log
+        log = nil
+        #expect(weakLog == nil)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(view.status.kind == .rendered)
+    }
+
+    @Test func `a view that is dropped while it loads is freed`() async {
+        let renderer = GatedRenderer()
+        var view: AdvertView? = self.view(renderer: renderer)
+        weak let weakView = view
+        view?.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        view = nil
+        #expect(weakView == nil)
+        renderer.finish(.success(50))
+    }
+
+    @Test func `the content may show in the frame that the view was given, before its height is known`() async throws {
+        let renderer = GatedRenderer()
+        let view = self.view(renderer: renderer)
+        let canvas = try #require(view.subviews.first)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        #expect(canvas.frame.size == CGSize(width: 320, height: 10))
+        renderer.finish(.success(50))
+        await view.settled()
+        #expect(canvas.frame.size == CGSize(width: 320, height: 50))
+        #expect(view.frame.size == CGSize(width: 320, height: 10), "resizing the view is the app's work")
+    }
+
+    @Test func `a change of the shared settings counts for what is loaded afterwards`() async {
+        defer { AdvertSettings.shared = AdvertSettings() }
+        let view = self.view()
+        view.loadAd()
+        AdvertSettings.shared.userId = "user-1"
+        AdvertSettings.shared.consent = "consent"
+        AdvertSettings.shared.appearanceOverride = .dark
+        AdvertSettings.shared.advertisingID = "device-1"
+        await self.source.waitFor(1)
+        view.loadAd()
+        await self.source.waitFor(2)
+        let settings = self.source.requests.map(\.settings)
+        #expect(settings.map(\.userId) == [nil, "user-1"])
+        #expect(settings.map(\.consent) == [nil, "consent"])
+        #expect(settings.map(\.appearanceOverride) == [nil, .dark])
+        #expect(settings.map(\.advertisingID) == [nil, "device-1"])
+        view.stop()
+        self.source.answer(.success(self.image))
+        self.source.answer(.success(self.image))
+    }
+
+    @Test func `what happens is logged with the shared logger where that is wanted`() async {
+        defer { AdvertSettings.shared = AdvertSettings() }
+        let logs = InMemoryLogHandler()
+        var logger = Logger(label: "test", factory: { _ in logs })
+        logger.logLevel = .trace
+        AdvertSettings.shared.logger = logger
+        let view = self.view("")
+        view.loadAd()
+        #expect(logs.entries.isEmpty)
+        AdvertSettings.shared.loggingEnabled = true
+        view.loadAd()
+        #expect(logs.entries.count == 1)
+        #expect(logs.entries.first?.level == .warning)
+    }
+}
