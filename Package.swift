@@ -22,6 +22,7 @@ let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let memoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -46,6 +47,7 @@ let package = Package(
         .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
+        .library(name: "AdPresentation", targets: ["AdPresentation"]),
         .executable(name: "cuecast", targets: ["CuecastCommand"]),
         .executable(name: "cuecast-bench", targets: ["StoreBenchmark"]),
         .executable(name: "cuecast-load", targets: ["CuecastLoadCommand"]),
@@ -68,6 +70,7 @@ let package = Package(
         library("CuecastWire", [protobuf]),
         library("AdFormats"),
         library("Cuecast", ["CuecastWire", logging]),
+        library("AdPresentation", ["Cuecast", logging]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
@@ -118,6 +121,7 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastWire", logging, memoryLogging]),
         tests("ListenerSimulationTests", ["Cuecast", "CuecastWire", "GatewayCore", "GatewayTestKit", hashTrees]),
         tests(
             "CuecastBroadcastTests",
