@@ -9,12 +9,17 @@ import Testing
 import ZeroMQ
 
 /// A client of `gateway` on a runtime of its own.
-func makeClient(_ gateway: RawGateway, _ runtime: ZeroMQRuntime) throws -> CuecastClient {
+func makeClient(
+    _ gateway: RawGateway,
+    _ runtime: ZeroMQRuntime,
+    _ configure: (inout ListenerConfiguration) -> Void = { _ in }
+) throws -> CuecastClient {
     var configuration = ListenerConfiguration(
         gateway: GatewayAddress(notices: gateway.notices, requests: gateway.requests),
         stream: LiveStream(id: "radio1")
     )
     configuration.timings.retryDelayMax = .milliseconds(250)
+    configure(&configuration)
     return try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(runtime: runtime))
 }
 
@@ -278,6 +283,34 @@ struct ResourceTests {
             let before = Use.now()
             for _ in 0..<50 { try await cycle() }
             guard try await Use.isAtMost(before) else { exit(1) }
+            await runtime.shutDown()
+            await gateway.die()
+        }
+    }
+
+    @Test func `with a file and tracking turned on nothing is left behind either`() async {
+        await #expect(processExitsWith: .success) {
+            let gateway = try await RawGateway()
+            let runtime = ZeroMQRuntime()
+            let path = "/tmp/cuecast-\(UInt64.random(in: .min ... .max))"
+            func cycle() async throws {
+                let client = try makeClient(gateway, runtime) {
+                    $0.storage = .file(path: path)
+                    $0.tracking = TrackingConfiguration()
+                }
+                try await client.start()
+                let begun = ContinuousClock.now
+                client.stop()
+                await client.stopped()
+                guard begun.duration(to: .now) < .seconds(1) else { exit(2) }
+            }
+            for _ in 0..<5 { try await cycle() }
+            try await Task.sleep(for: .milliseconds(200))
+            let before = Use.now()
+            for _ in 0..<50 { try await cycle() }
+            guard try await Use.isAtMost(before) else { exit(1) }
+            unsafe unlink(path)
+            unsafe unlink(path + ".lock")
             await runtime.shutDown()
             await gateway.die()
         }

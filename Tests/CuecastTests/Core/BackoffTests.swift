@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Testing
 
 @testable import Cuecast
 
 @Suite(.timeLimit(.minutes(1)))
 struct BackoffTests {
+    /// A gateway with a hundred thousand players restarts: no instant may see many more of them than another.
+    @Test func `players who lost a gateway together come back evenly spread, and ever thinner`() {
+        var tenths = Array(repeating: 0, count: 10)
+        var second = Array(repeating: 0, count: 10)
+        for player in 0..<10_000 {
+            var machine = ConnectionMachine(stream: stream(), usesToken: false, timings: ListenerTimings())
+            var jitter = JitterSource(seed: UInt64(player))
+            _ = machine.start(now: local(0))
+            _ = machine.lose(reason: "gone", now: local(0), jitter: &jitter)
+            let first = ((machine.nextDeadline ?? local(9)) - local(0)).inSeconds
+            tenths[min(9, Int(first / 0.025))] += 1
+            _ = machine.due(now: local(9), jitter: &jitter)
+            _ = machine.lose(reason: "gone", now: local(0), jitter: &jitter)
+            second[min(9, Int(((machine.nextDeadline ?? local(9)) - local(0)).inSeconds / 0.05))] += 1
+        }
+        #expect(tenths.allSatisfy { (850...1_150).contains($0) }, "\(tenths)")
+        #expect(second.allSatisfy { (850...1_150).contains($0) }, "over twice the time: \(second)")
+    }
+
     @Test func `the first wait is within the first limit and the limit doubles up to the longest`() {
         var jitter = JitterSource(seed: 1)
         var backoff = Backoff(first: .milliseconds(250), longest: .seconds(30))
