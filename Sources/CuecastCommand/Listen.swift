@@ -66,7 +66,9 @@ struct Listen: AsyncParsableCommand {
         )
         configuration.delay = self.delay?.duration ?? .zero
         if let state = self.state { configuration.storage = .file(path: state) }
-        if self.tracking { configuration.tracking = TrackingConfiguration(userAgent: "cuecast-listen/\(CuecastVersion.text)") }
+        if self.tracking {
+            configuration.tracking = TrackingConfiguration(userAgent: "cuecast-listen/\(CuecastVersion.text)")
+        }
         configuration.client = "cuecast-listen/\(CuecastVersion.text)"
         let client: CuecastClient
         do {

@@ -234,9 +234,10 @@ final class ListenerEngine: Sendable {
             let reason = TrackingResult.couldNotConnect("the session's file cannot be written")
             return self.step { $0.tracked(request.id, reason, now: $1) }
         }
-        self.dispatcher?.send(request) { [weak self] id, result in
-            self?.step { $0.tracked(id, result, now: $1) }
-        }
+        self.dispatcher?
+            .send(request) { [weak self] id, result in
+                self?.step { $0.tracked(id, result, now: $1) }
+            }
     }
 
     // MARK: Connections

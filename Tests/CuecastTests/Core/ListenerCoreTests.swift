@@ -340,6 +340,21 @@ struct ListenerCoreTests {
 
     // MARK: Before the stream
 
+    @Test func `after the device slept the clock is sampled at once`() throws {
+        var bench = try CoreBench()
+        bench.gateway.headInterval = .seconds(6_000)
+        bench.listen()
+        bench.advance(to: 10)
+        func samples(_ bench: CoreBench) -> Int {
+            bench.sent.count { if case .getTime = $0.kind { true } else { false } }
+        }
+        let before = samples(bench)
+        bench.step { $0.wake(now: $1) }
+        #expect(samples(bench) == before)
+        bench.step { $0.woke(now: $1) }
+        #expect(samples(bench) == before + 1)
+    }
+
     @Test func `start returns when what plays before the stream is queued`() throws {
         var bench = try CoreBench()
         _ = bench.gateway.publish(
