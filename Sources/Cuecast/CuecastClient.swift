@@ -163,9 +163,9 @@ public final class CuecastClient: Sendable {
     /// Breaks that have not begun for the listener move with it. What lies in a part of the programme that is skipped
     /// over is ignored; nothing is played twice.
     public func setDelay(_ delay: Duration) {
-        let engine = self.state.withLock { state in
+        let (engine, delay) = self.state.withLock { state in
             state.settings.setDelay(delay)
-            return state.engine
+            return (state.engine, state.settings.delay.now)
         }
         engine?.hear { $0.set(delay: delay, now: $1) }
     }

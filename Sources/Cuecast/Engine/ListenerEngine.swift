@@ -13,6 +13,8 @@ internal import Synchronization
 final class ListenerEngine: Sendable {
     /// How long a delegate's call may wait for the main actor before the log says so.
     static let mainActorWaitMax = Duration.seconds(5)
+    /// How often one caller performs what others decided meanwhile.
+    private static let roundsMax = 16
     /// A device that was asleep for less is not noticed.
     private static let sleepMin = Duration.seconds(1)
     /// The longest that the timer sleeps: the core is asked again at least this often.
@@ -184,8 +186,10 @@ final class ListenerEngine: Sendable {
         return result
     }
 
+    /// Performs what was decided, also by others meanwhile; after some rounds somebody else goes on with it, because the
+    /// caller may be the app's main thread.
     private func performAll() {
-        while true {
+        for _ in 0..<Self.roundsMax {
             let actions = self.state.withLock { state in
                 defer { state.actions = [] }
                 if state.actions.isEmpty { state.isPerforming = false }
@@ -194,6 +198,8 @@ final class ListenerEngine: Sendable {
             guard !actions.isEmpty else { return }
             for action in actions { self.perform(action) }
         }
+        // Over as soon as there is nothing left to perform.
+        Task(name: "Cuecast actions") { self.performAll() }
     }
 
     private func perform(_ action: ListenerCore.Action) {

@@ -18,8 +18,11 @@ internal import Foundation
 final class ListenerJournal: Sendable {
     /// A file of less is not written anew for its size.
     static let compactAboveBytes = 262_144
-    /// The longest file that is read; nothing writes longer ones.
-    static let fileBytesMax = 1 << 30
+    /// The longest file that is read.
+    ///
+    /// What is written is far shorter: outcomes are bounded by ``ListenerConfiguration/outboxBytesMax``, and 256 breaks are
+    /// followed at most, whose batches a gateway that means well keeps small.
+    static let fileBytesMax = 256 * 1_048_576
     /// How long after a failure the file is tried again.
     static let retryInterval = Duration.seconds(5)
 
@@ -67,14 +70,16 @@ final class ListenerJournal: Sendable {
         }
         guard lock != nil else { throw .storageInUse(path: path) }
         guard let damaged else {
-            throw .storageUnavailable(path: path, reason: "it is no journal of this version, and is left as it is")
+            let reason =
+                "it is no journal of this version, or longer than \(Self.fileBytesMax) bytes, and is left as it is"
+            throw .storageUnavailable(path: path, reason: reason)
         }
         return damaged
     }
 
     private func read(_ path: String, _ lock: JournalLock) throws(JournalFile.Failure) -> Int? {
-        let bytes = try JournalFile(path: path, truncates: false).readAll(atMost: Self.fileBytesMax)
-        guard let contents = JournalRecords.read(bytes) else { return nil }
+        let bytes = try JournalFile(path: path, truncates: false).readAll(atMost: Self.fileBytesMax + 1)
+        guard bytes.count <= Self.fileBytesMax, let contents = JournalRecords.read(bytes) else { return nil }
         return try self.state.withLock { (state) throws(JournalFile.Failure) in
             state.journal = JournalState()
             for entry in contents.entries { state.journal.apply(entry) }
