@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo lint format check-imports generate crash fuzz soak bench bench-peers clean
+.PHONY: help setup build release test demo lint format check-imports generate crash schedules fuzz soak bench bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -51,6 +51,11 @@ generate: ## generates the Swift code of the wire contract from proto/
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh
 	@scripts/crash.sh
+
+schedules: ## runs 10,000 random schedules of a player against the gateway's decisions, for about half an hour
+	@scripts/setup.sh
+	@export CUECAST_TEST_SECONDS_MAX=7200 CUECAST_SCHEDULES=10000; $(with_flags) \
+	    swift build "$${swift_flags[@]}" --build-tests; run_tests --filter '^ListenerSimulationTests\.'
 
 fuzz: ## runs the property tests with new seeds for 10 minutes
 	@scripts/setup.sh

@@ -53,7 +53,7 @@ choose_swift_flags() {
 }
 
 # How long one run of tests may take before it counts as hung.
-readonly test_run_seconds_max=900
+readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-900}"
 
 # Ends the test process of the given `swift test` once it has run for too long: what hangs must fail.
 # The test process and not `swift test`, which would keep the last lines to itself, and with them what had begun.

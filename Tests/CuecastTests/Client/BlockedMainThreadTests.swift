@@ -33,7 +33,7 @@ private func blockThread(seconds: Double) { Thread.sleep(forTimeInterval: second
 
 @Suite(.timeLimit(.minutes(1)))
 struct BlockedMainThreadTests {
-    /// In a process of its own, because it blocks the main thread for seven seconds.
+    /// In a process of its own, because it blocks the main thread.
     @Test func `a main thread that is blocked is logged once, after five seconds`() async {
         await #expect(processExitsWith: .success) {
             let transport = MemoryTransport()
@@ -44,17 +44,20 @@ struct BlockedMainThreadTests {
             )
             client.advertisements.addObserver(advertisementDelegate: SilentDelegate())
             try await client.start()
-            let blocking = Task { @MainActor in blockThread(seconds: 7) }
+            let blocking = Task { @MainActor in blockThread(seconds: 12) }
             // Only now, so that the call is made while nothing can run there.
             try await Task.sleep(for: .milliseconds(100))
             transport.publish("b1", [content("a")], in: 0)
+            let published = ContinuousClock.now
             try await Task.sleep(for: .seconds(4))
             let early = WarningCapture.warnings.withLock { $0.count }
+            // On a machine that was busy with something else it may be due by now.
+            let isEarly = published.duration(to: .now) < .milliseconds(4_800)
             await blocking.value
             let warnings = WarningCapture.warnings.withLock { $0 }
             client.stop()
             await client.stopped()
-            guard early == 0, warnings.count == 1, warnings[0].contains("main thread blocked") else {
+            guard !isEarly || early == 0, warnings.count == 1, warnings[0].contains("main thread blocked") else {
                 print("early: \(early), then: \(warnings)")
                 exit(1)
             }
