@@ -13,6 +13,7 @@ from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, 
                      listener_pb2, notice_pb2, status_pb2, until)
 from test_load_run import LoadRun  # noqa: F401 (its tests run with these)
 from test_load_tool import LoadTool  # noqa: F401 (its tests run with these)
+from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 import zmq
 
 VAST = os.path.join(ROOT, "Examples/two-ads.vast.xml")
