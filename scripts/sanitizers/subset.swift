@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+//
+// The end of a manifest: what precedes it is a copy of Package.swift. It leaves the test targets that
+// CUECAST_SANITIZED_TESTS names, and what they need, so that nothing else is built with a sanitizer.
+
+/// The names of what a target depends on: of targets, and of packages.
+private func needs(_ target: Target) -> (targets: [String], packages: [String]) {
+    var (targets, packages): ([String], [String]) = ([], [])
+    for dependency in target.dependencies {
+        switch dependency {
+        case .targetItem(let name, _), .byNameItem(let name, _): targets.append(name)
+        case .productItem(_, let package, _, _): if let package { packages.append(package.lowercased()) }
+        @unknown default: break
+        }
+    }
+    return (targets, packages)
+}
+
+private var wanted: Set<String> = []
+private var wantedPackages: Set<String> = []
+private var open = (Context.environment["CUECAST_SANITIZED_TESTS"] ?? "").split(separator: " ").map(String.init)
+while let name = open.popLast() {
+    guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+    let needed = needs(target)
+    open += needed.targets
+    wantedPackages.formUnion(needed.packages)
+}
+package.targets = package.targets.filter { wanted.contains($0.name) }
+package.products = []
+package.dependencies = package.dependencies.filter { dependency in
+    guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+    return wantedPackages.contains(location.split(separator: "/").last.map { $0.lowercased() } ?? "")
+}
