@@ -80,15 +80,9 @@ if [ -z "${CUECAST_SANITIZED_TESTS:-}" ]; then
         if [ -d "Tests/$target" ]; then CUECAST_SANITIZED_TESTS+="${CUECAST_SANITIZED_TESTS:+ }$target"; fi
     done
 fi
-export CUECAST_SANITIZED_TESTS
-
-# A package of links to our folders, with our manifest cut down. Written only where it differs: a manifest that looks new
-# makes everything look new.
+export CUECAST_SUBSET="$CUECAST_SANITIZED_TESTS"
 own="$scratch-$kind"
-mkdir -p "$own/package"
-for folder in Sources Tests; do ln -sfn "$PWD/$folder" "$own/package/$folder"; done
-cat Package.swift scripts/sanitizers/subset.swift >"$own/Package.swift.new"
-cmp -s "$own/Package.swift.new" "$own/package/Package.swift" || mv "$own/Package.swift.new" "$own/package/Package.swift"
+make_subset "$own/package"
 
 swift_flags=(--package-path "$own/package" --scratch-path "$own/build" --sanitize "$kind")
 { swift build "${swift_flags[@]}" --build-tests 2>&1; } | { grep -Fv "Cannot export local symbol" || true; }

@@ -267,9 +267,12 @@ final class Player {
         let pause = (self.current?.sound ?? self.programme).setPaused(self.state.isPaused)
         if self.current != nil {
             self.report(self.state.isPaused ? .paused : .resumed)
-        } else if pause > .zero {
+        } else if self.state.isPaused {
+            self.client.pauseProgramme()
+        } else {
             // Who pauses a live stream hears it later from then on.
-            self.setDelay(self.state.delay + pause)
+            self.client.resumeProgramme()
+            self.state.delay += pause
         }
         self.say(self.state.isPaused ? "paused" : "resumed")
     }

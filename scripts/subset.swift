@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 //
-// The end of a manifest: what precedes it is a copy of Package.swift. It leaves the test targets that
-// CUECAST_SANITIZED_TESTS names, and what they need, so that nothing else is built with a sanitizer.
+// The end of a manifest: what precedes it is a copy of Package.swift (scripts/lib.sh, `make_subset`). It leaves the
+// targets that CUECAST_SUBSET names, what they need, and the libraries of these, so that nothing else is built.
+// CUECAST_SUBSET_DOCC adds the plugin that makes documentation, which users of the package need not load.
 
 /// The names of what a target depends on: of targets, and of packages.
 private func needs(_ target: Target) -> (targets: [String], packages: [String]) {
@@ -19,7 +20,7 @@ private func needs(_ target: Target) -> (targets: [String], packages: [String]) 
 
 private var wanted: Set<String> = []
 private var wantedPackages: Set<String> = []
-private var open = (Context.environment["CUECAST_SANITIZED_TESTS"] ?? "").split(separator: " ").map(String.init)
+private var open = (Context.environment["CUECAST_SUBSET"] ?? "").split(separator: " ").map(String.init)
 while let name = open.popLast() {
     guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
     let needed = needs(target)
@@ -27,8 +28,13 @@ while let name = open.popLast() {
     wantedPackages.formUnion(needed.packages)
 }
 package.targets = package.targets.filter { wanted.contains($0.name) }
-package.products = []
+package.products = package.products.filter { product in
+    (product as? Product.Library).map { wanted.isSuperset(of: $0.targets) } ?? false
+}
 package.dependencies = package.dependencies.filter { dependency in
     guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
     return wantedPackages.contains(location.split(separator: "/").last.map { $0.lowercased() } ?? "")
+}
+if Context.environment["CUECAST_SUBSET_DOCC"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
