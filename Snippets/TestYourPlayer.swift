@@ -21,7 +21,8 @@ assert(outcome.result == .played)
 
 // snippet.faults
 gateway.breakConnections()  // The player connects again by itself,
-try gateway.publish(ScriptedBreak("noon-2", [spot]))  // and makes up for what it missed meanwhile.
+// and makes up for what it missed meanwhile.
+try gateway.publish(ScriptedBreak("noon-2", [spot]), in: .milliseconds(50))
 let second = try await gateway.outcome(of: "spot", in: "noon-2")
 assert(second.result == .played)
 // snippet.end

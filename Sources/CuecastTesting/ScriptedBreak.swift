@@ -17,8 +17,10 @@ public struct ScriptedBreak: Hashable, Sendable {
     public var id: String
     /// What plays, first to last; 1 to 64.
     public var advertisements: [ScriptedAdvertisement]
-    /// The most that it lasts, up to 6 h; `nil`: until it is ended, at most 5 min.
+    /// The most that it lasts, up to 6 h; `nil`: as long as its advertisements together.
     public var duration: Duration?
+    /// Whether it lasts until it is ended, at most 5 min; then `duration` does not count.
+    public var isOpenEnded = false
     /// Whether listeners who come late get only what fits into the rest of the break, so that nothing is cut.
     public var isExact = false
     /// What an early end does to the advertisement that plays, unless the end says otherwise.
@@ -29,7 +31,7 @@ public struct ScriptedBreak: Hashable, Sendable {
     /// - Parameters:
     ///   - id: its id.
     ///   - advertisements: what plays, first to last.
-    ///   - duration: the most that it lasts; `nil`: until it is ended.
+    ///   - duration: the most that it lasts; `nil`: as long as its advertisements together.
     public init(_ id: String, _ advertisements: [ScriptedAdvertisement], duration: Duration? = nil) {
         self.id = id
         self.advertisements = advertisements

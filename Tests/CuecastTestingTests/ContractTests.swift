@@ -65,6 +65,17 @@ struct ContractTests {
         #expect(self.refusal { try self.gateway.cancel("b1") }?.contains("is over") == true)
     }
 
+    @Test func `a break lasts as long as its advertisements, or until it is ended`() throws {
+        try self.gateway.publish(scripted("b1", [("a", 10), ("b", 10)]))
+        try self.gateway.publish(scripted("b2", [("a", 10)]), in: .seconds(21))
+        var open = scripted("b3", [("a", 10)])
+        open.isOpenEnded = true
+        try self.gateway.publish(open, in: .seconds(40))
+        let sentence = self.refusal { try self.gateway.publish(scripted("b4", [("a", 10)]), in: .seconds(330)) }
+        #expect(sentence == "The break b3 holds part of that time.")
+        try self.gateway.publish(scripted("b4", [("a", 10)]), in: .seconds(341))
+    }
+
     @Test func `one who comes late gets what is left`() throws {
         let listener = try RawListener(self.gateway)
         try self.gateway.publish(scripted("b1", [("a", 10), ("b", 10), ("c", 10)]), in: .seconds(-15))

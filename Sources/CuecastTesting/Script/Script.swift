@@ -64,6 +64,7 @@ struct Script: Sendable {
         holdUntil: Timestamp?
     ) throws(ScriptedGatewayError) -> ScriptedEntry {
         do throws(WireError) {
+            let all = scripted.advertisements.reduce(Duration.zero) { $0 + $1.duration }
             let entry = ScriptedEntry(
                 key: BreakKey(stream: self.stream, id: try BreakID(scripted.id)),
                 number: BreakNumber(rawValue: UInt64(self.breaks.count + 1)),
@@ -71,7 +72,7 @@ struct Script: Sendable {
                 preStream: preStream,
                 exact: scripted.isExact,
                 holdUntil: holdUntil,
-                duration: scripted.duration,
+                duration: scripted.isOpenEnded || preStream ? nil : scripted.duration ?? all,
                 endMode: scripted.endMode.wire
             )
             // What a batch must keep is checked where a batch is read.
@@ -80,7 +81,7 @@ struct Script: Sendable {
                 decoding: ListenerReply(requestID: 1, gatewayTime: .latest, body: .batch(batch)).encoded()
             )
             let longest = Duration.milliseconds(Int64(WireLimits.breakDurationMillisecondsMax))
-            if let duration = scripted.duration, duration < .milliseconds(1) || duration > longest {
+            if let duration = entry.duration, duration < .milliseconds(1) || duration > longest {
                 throw .invalid(field: "duration", rule: "a break lasts 1 ms to 6 h")
             }
             return entry
