@@ -7,7 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo lint format check-imports generate crash schedules fuzz soak bench bench-peers clean
+.PHONY: help setup build release test demo lint format check-imports generate docs api-diff test-tsan test-asan \
+	crash schedules fuzz soak bench bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -48,6 +49,22 @@ generate: ## generates the Swift code of the wire contract from proto/
 	@scripts/setup.sh
 	@scripts/generate-proto.sh
 
+docs: ## builds the documentation of the public libraries; warnings are errors
+	@scripts/docs.sh
+
+api-diff: ## says what in the public libraries breaks code that uses them, since the last tag
+	@scripts/api-diff.sh
+
+test-tsan: ## runs the client libraries' tests with the thread sanitizer
+	@scripts/setup.sh
+	@scripts/sanitize.sh --self-test
+	@scripts/sanitize.sh thread
+
+test-asan: ## runs the client libraries' tests with the address sanitizer
+	@scripts/setup.sh
+	@scripts/sanitize.sh --self-test
+	@scripts/sanitize.sh address
+
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh
 	@scripts/crash.sh
@@ -74,4 +91,5 @@ bench-peers: ## measures other servers at the same work; installs them; gates no
 	@scripts/bench.sh --peers
 
 clean: ## removes everything that was built
-	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq"
+	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq" \
+	    "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api"

@@ -48,9 +48,11 @@ let package = Package(
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
         .library(name: "AdPresentation", targets: ["AdPresentation"]),
+        .library(name: "CuecastTesting", targets: ["CuecastTesting"]),
         .executable(name: "cuecast", targets: ["CuecastCommand"]),
         .executable(name: "cuecast-bench", targets: ["StoreBenchmark"]),
         .executable(name: "cuecast-load", targets: ["CuecastLoadCommand"]),
+        .executable(name: "radio-player", targets: ["RadioPlayer"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -71,6 +73,7 @@ let package = Package(
         library("AdFormats"),
         library("Cuecast", ["CuecastWire", logging]),
         library("AdPresentation", ["Cuecast", logging]),
+        library("CuecastTesting", ["Cuecast", "CuecastWire"]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
@@ -107,6 +110,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "RadioPlayer",
+            dependencies: ["Cuecast", "CuecastZeroMQ", argumentParser, logging],
+            path: "Examples/RadioPlayer",
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "ClockSpread",
             dependencies: ["Cuecast", "CuecastZeroMQ", logging],
             path: "Benchmarks/Clock",
@@ -122,6 +131,8 @@ let package = Package(
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
         tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastWire", logging, memoryLogging]),
+        tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire", "GatewayCore"]),
+        tests("RadioPlayerTests", ["RadioPlayer"]),
         tests("ListenerSimulationTests", ["Cuecast", "CuecastWire", "GatewayCore", "GatewayTestKit", hashTrees]),
         tests(
             "CuecastBroadcastTests",

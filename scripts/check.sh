@@ -60,7 +60,10 @@ choose_swift_flags
 step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh
+step "documentation" scripts/docs.sh
 step "tests" run_all_tests
+step "sanitizers find mistakes" scripts/sanitize.sh --self-test
+step "thread sanitizer" scripts/sanitize.sh thread
 step "property tests with new seeds" scripts/fuzz.sh --seconds 20
 step "instructions of the hot paths" scripts/instructions.sh
 step "end to end" scripts/end-to-end.sh

@@ -111,3 +111,21 @@ our_swift_files() {
     done
     find "${roots[@]}" \( -name '.build*' -o -name Generated \) -prune -o -type f -name '*.swift' -print | sort
 }
+
+# Makes a package of links to this one's folders whose manifest has only the targets that CUECAST_SUBSET names, and what
+# these need. Its manifest is written only where it differs: one that looks new makes everything look new.
+# Argument: the folder, which may exist.
+make_subset() {
+    local folder
+    mkdir -p "$1"
+    for folder in Sources Tests; do ln -sfn "$PWD/$folder" "$1/$folder"; done
+    # What looks for snippets does not follow links.
+    rm -rf "$1/Snippets"
+    cp --recursive --preserve=timestamps Snippets "$1/Snippets"
+    cat Package.swift scripts/subset.swift >"$1/Package.swift.new"
+    if cmp -s "$1/Package.swift.new" "$1/Package.swift"; then
+        rm "$1/Package.swift.new"
+    else
+        mv "$1/Package.swift.new" "$1/Package.swift"
+    fi
+}

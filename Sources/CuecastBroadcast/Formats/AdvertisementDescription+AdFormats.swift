@@ -6,8 +6,8 @@ public import AdFormats
 extension AdvertisementDescription {
     /// The ad that a document describes.
     ///
-    /// Its banner is the companion that ``AdFormats/AdContent/banner`` picks; its trackers are all that
-    /// ``AdFormats/AdContent/trackers`` lists.
+    /// Its banner is the companion that `AdContent.banner` picks; its trackers are all that
+    /// `AdContent.trackers` lists.
     ///
     /// - Parameter content: an ad that a reader of `AdFormats` returned.
     public init(_ content: AdContent) {
@@ -68,7 +68,7 @@ extension AdBreak {
     ///   - stream: the stream's id.
     ///   - id: the break's id.
     ///   - start: when it starts.
-    ///   - batch: what a reader of `AdFormats` returned; its ``AdFormats/AdBatch/skipped`` says what is not in it.
+    ///   - batch: what a reader of `AdFormats` returned; its `AdBatch.skipped` says what is not in it.
     public init(stream: String, id: String, start: Start, batch: AdBatch) {
         self.init(
             stream: stream,
@@ -81,7 +81,7 @@ extension AdBreak {
 
     /// A break with the ads of a VAST document, as long as they last.
     ///
-    /// To see which ads of the document are left out and why, read it with ``AdFormats/VAST/read(_:options:)`` and use
+    /// To see which ads of the document are left out and why, read it with `VAST.read(_:options:)` and use
     /// ``init(stream:id:start:batch:)``.
     ///
     /// - Parameters:

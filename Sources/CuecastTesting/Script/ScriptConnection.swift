@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import Cuecast
+internal import CuecastWire
+internal import Synchronization
+
+/// One player's connection to a scripted gateway.
+///
+/// Events are delivered by whichever thread finds nobody else at it, in order and never two at a time: when a method of
+/// the gateway returns, its notice has reached every player that another thread does not keep busy.
+final class ScriptConnection: ListenerConnection {
+    /// The most events that wait for a player whose `receive` does not return; further ones are dropped.
+    static let waitingEventsMax = 10_000
+
+    private struct State {
+        var waiting: [ListenerConnectionEvent] = []
+        var isDelivering = false
+        var isClosed = false
+        var topics: Set<[UInt8]> = []
+        /// What happens later: head notices, and replies of a slow gateway.
+        var later: [Int: Task<Void, Never>] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+    private let gateway: ScriptedGateway
+    private let receive: @Sendable (ListenerConnectionEvent) -> Void
+
+    init(_ gateway: ScriptedGateway, _ receive: @escaping @Sendable (ListenerConnectionEvent) -> Void) {
+        self.gateway = gateway
+        self.receive = receive
+    }
+
+    // MARK: The gateway's side
+
+    /// Delivers an event, after those that wait.
+    func tell(_ event: ListenerConnectionEvent) {
+        let isOurs = self.state.withLock { state in
+            guard !state.isClosed else { return false }
+            if case .closed = event {
+                state.isClosed = true
+            } else if state.waiting.count >= Self.waitingEventsMax {
+                return false
+            }
+            state.waiting.append(event)
+            defer { state.isDelivering = true }
+            return !state.isDelivering
+        }
+        guard isOurs else { return }
+        while true {
+            let events = self.state.withLock { state in
+                defer { state.waiting = [] }
+                if state.waiting.isEmpty { state.isDelivering = false }
+                return state.waiting
+            }
+            guard !events.isEmpty else { return }
+            for event in events { self.receive(event) }
+        }
+    }
+
+    /// Delivers a notice, where its topic is subscribed.
+    func tell(notice frame: [UInt8]) {
+        let isWanted = self.state.withLock { state in state.topics.contains { frame.starts(with: $0) } }
+        if isWanted { self.tell(.notice(frame)) }
+    }
+
+    func end(reason: String) {
+        let later = self.state.withLock { state in
+            defer { state.later = [:] }
+            return state.later.values.map(\.self)
+        }
+        for task in later { task.cancel() }
+        self.gateway.forget(self)
+        self.tell(.closed(reason: reason))
+    }
+
+    /// Does something after a wait, unless the connection ends before; it is cancelled then.
+    private func later(_ name: String, _ work: @escaping @Sendable (ScriptConnection) async -> Void) {
+        self.state.withLock { state in
+            guard !state.isClosed else { return }
+            state.lastNumber += 1
+            let number = state.lastNumber
+            state.later[number] = Task(name: name) { [weak self] in
+                guard let self else { return }
+                await work(self)
+                self.state.withLock { _ = $0.later.removeValue(forKey: number) }
+            }
+        }
+    }
+
+    // MARK: The player's side
+
+    func subscribe(to topic: [UInt8]) {
+        self.state.withLock { _ = $0.topics.insert(topic) }
+        guard topic == NoticeFrame.syncTopic else { return }
+        self.tell(notice: self.gateway.tick())
+        self.later("scripted ticks") { connection in
+            // A player that misses the first tick gets another one, as of a real gateway.
+            while connection.state.withLock({ $0.topics.contains(topic) }) {
+                do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
+                connection.tell(notice: connection.gateway.tick())
+            }
+        }
+        self.later("scripted heads") { connection in
+            while true {
+                do { try await Task.sleep(for: connection.gateway.headInterval) } catch { return }
+                connection.tell(notice: connection.gateway.headFrame())
+            }
+        }
+    }
+
+    func unsubscribe(from topic: [UInt8]) {
+        self.state.withLock { _ = $0.topics.remove(topic) }
+    }
+
+    func send(_ request: [UInt8]) {
+        guard !self.state.withLock({ $0.isClosed }), let (reply, wait) = self.gateway.answer(request) else { return }
+        guard wait > .zero else { return self.tell(.reply(reply)) }
+        self.later("scripted reply") { connection in
+            do { try await Task.sleep(for: wait) } catch { return }
+            connection.tell(.reply(reply))
+        }
+    }
+
+    func close() { self.end(reason: "closed by the player") }
+}

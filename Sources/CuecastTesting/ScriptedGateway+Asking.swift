@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import Synchronization
+
+// What players told it.
+extension ScriptedGateway {
+    /// The outcome that stands for each advertisement and session, in the order in which they were told.
+    ///
+    /// The first one that is told stands.
+    public var outcomes: [ScriptedOutcome] { self.state.withLock { $0.script.outcomes } }
+
+    /// How often an outcome was told for an advertisement and a session that had one already.
+    public var repeatedOutcomes: Int { self.state.withLock { $0.script.repeatedOutcomes } }
+
+    /// Every request that could be read, in the order of arrival.
+    public var requests: [ScriptedRequest] { self.state.withLock { $0.script.requests } }
+
+    /// The sessions that joined, in the order of their first join: 32 hexadecimal digits each.
+    public var sessions: [String] { self.state.withLock { $0.script.sessions } }
+
+    /// How many players are connected.
+    public var openConnections: Int { self.state.withLock { $0.connections.count } }
+
+    /// What stands about an advertisement now.
+    ///
+    /// - Parameters:
+    ///   - adID: the advertisement's key.
+    ///   - breakID: its break.
+    ///   - session: whose outcome; `nil`: the first that was told.
+    /// - Returns: the outcome; `nil`: nothing was told.
+    public func outcomeSoFar(of adID: String, in breakID: String, session: String? = nil) -> ScriptedOutcome? {
+        self.outcomes.first { outcome in
+            outcome.adID == adID && outcome.breakID == breakID && (session ?? outcome.session) == outcome.session
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until an outcome of an advertisement is told.
+    ///
+    /// - Parameters:
+    ///   - adID: the advertisement's key.
+    ///   - breakID: its break.
+    ///   - session: whose outcome; `nil`: the first that is told.
+    ///   - limit: how long to wait.
+    /// - Returns: the outcome that stands.
+    /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
+    public func outcome(
+        of adID: String,
+        in breakID: String,
+        session: String? = nil,
+        within limit: Duration = .seconds(10)
+    ) async throws(ScriptedGatewayError) -> ScriptedOutcome {
+        try await self.wait(within: limit, for: "an outcome of \(breakID)/\(adID)") { gateway in
+            gateway.outcomeSoFar(of: adID, in: breakID, session: session)
+        }
+    }
+
+    /// Waits until so many outcomes stand.
+    ///
+    /// - Returns: all that stand, in the order in which they were told.
+    /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
+    public func outcomes(
+        _ count: Int,
+        within limit: Duration = .seconds(10)
+    ) async throws(ScriptedGatewayError) -> [ScriptedOutcome] {
+        try await self.wait(within: limit, for: "\(count) outcomes") { gateway in
+            let outcomes = gateway.outcomes
+            return outcomes.count >= count ? outcomes : nil
+        }
+    }
+
+    /// Waits for a request of this kind, also one that is here already.
+    ///
+    /// - Parameters:
+    ///   - kind: what is asked.
+    ///   - number: the how manieth of its kind: 1 is the first.
+    ///   - limit: how long to wait.
+    /// - Returns: the request.
+    /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
+    public func request(
+        _ kind: ScriptedRequest.Kind,
+        number: Int = 1,
+        within limit: Duration = .seconds(10)
+    ) async throws(ScriptedGatewayError) -> ScriptedRequest {
+        try await self.wait(within: limit, for: "request \(number) of the kind \(kind)") { gateway in
+            gateway.requests.lazy.filter { $0.kind == kind }.dropFirst(number - 1).first
+        }
+    }
+
+    /// Waits until something is so.
+    ///
+    /// - Parameters:
+    ///   - limit: how long to wait.
+    ///   - what: what is waited for, for the error's sentence.
+    ///   - find: gives what is waited for, or `nil` while it is not so; it is asked after each change.
+    /// - Returns: what `find` gave.
+    /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
+    public func wait<Value: Sendable>(
+        within limit: Duration = .seconds(10),
+        for what: String,
+        until find: @Sendable (ScriptedGateway) -> Value?
+    ) async throws(ScriptedGatewayError) -> Value {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let version = self.change.version
+            if let found = find(self) { return found }
+            guard !Task.isCancelled else { throw .cancelled }
+            guard ContinuousClock.now < deadline else {
+                throw .timedOut("Waited \(limit) for \(what); it did not come.")
+            }
+            await withTaskGroup { [change] group in
+                group.addTask { await change.changed(since: version) }
+                // Cancelled is what it is when the change comes first.
+                group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Cuecast
+import CuecastTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct FaultTests {
+    let gateway: ScriptedGateway
+
+    init() throws { self.gateway = try ScriptedGateway(headInterval: .milliseconds(50)) }
+
+    @Test func `a broken connection is made again, and what was missed is played`() async throws {
+        try await withPlayer(self.gateway) { client, _ in
+            _ = try await self.gateway.request(.join)
+            self.gateway.isReachable = false
+            self.gateway.breakConnections()
+            try self.gateway.publish(scripted("b1", [("a", 10)]))
+            #expect(self.gateway.openConnections == 0)
+            self.gateway.isReachable = true
+            #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
+            #expect(self.gateway.sessions.count == 1)
+        }
+    }
+
+    @Test func `a lost notice is found out about`() async throws {
+        try await withPlayer(self.gateway) { client, _ in
+            let events = client.events
+            self.gateway.loseNotices()
+            try self.gateway.publish(scripted("b1", [("a", 10)]))
+            #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
+            let loss = await events.first { if case .positionLost(let loss) = $0 { loss } else { nil } }
+            #expect(loss == .gap)
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a restart loses nothing that is open`(losesHistory: Bool) async throws {
+        try await withPlayer(self.gateway) { client, _ in
+            let events = client.events
+            try self.gateway.publish(scripted("b1", [("a", 10)]), in: .seconds(1_000))
+            _ = try await self.gateway.request(.batch)
+            self.gateway.restart(losesHistory: losesHistory)
+            let joined = await events.first { if case .joined(let result) = $0 { result } else { nil } }
+            #expect(joined == (losesHistory ? .snapshot(openBreaks: 1) : .current))
+            try self.gateway.update("b1", startIn: .zero)
+            #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
+            #expect(self.gateway.requests.filter { $0.kind == .batch }.count == 1)
+        }
+    }
+
+    @Test func `an outcome is told again to a gateway that did not answer, and stands once`() async throws {
+        try await withPlayer(self.gateway) {
+            $0.timings.requestTimeout = .milliseconds(50)
+        } _: { client, _ in
+            let events = client.events
+            try self.gateway.publish(scripted("b1", [("a", 10)]), in: .milliseconds(200))
+            _ = try await self.gateway.request(.batch)
+            self.gateway.answering = .never
+            let unanswered = try await self.gateway.request(.acknowledge)
+            #expect(unanswered.isRefused)
+            #expect(self.gateway.outcomes.isEmpty)
+            self.gateway.answering = .atOnce
+            #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
+            _ = await events.first { if case .acknowledged = $0 { () } else { nil } }
+            #expect(self.gateway.outcomes.count == 1)
+        }
+    }
+
+    @Test func `a slow gateway answers after its time`() async throws {
+        self.gateway.answering = .after(.milliseconds(60))
+        let began = ContinuousClock.now
+        try await withPlayer(self.gateway) { client, _ in
+            _ = try await self.gateway.request(.join)
+            _ = try await self.gateway.wait(for: "the player to listen") { _ in
+                client.connectionState == .listening ? true : nil
+            }
+            #expect(began.duration(to: .now) >= .milliseconds(60))
+        }
+    }
+
+    @Test func `what is refused for now is asked again`() async throws {
+        self.gateway.refuse([.batch], ScriptedRefusal(.unavailable), times: 2)
+        try await withPlayer(self.gateway) { _, _ in
+            try self.gateway.publish(scripted("b1", [("a", 10)]))
+            _ = try await self.gateway.outcome(of: "a", in: "b1")
+            let batches = self.gateway.requests.filter { $0.kind == .batch }
+            #expect(batches.map(\.isRefused) == [true, true, false])
+        }
+    }
+
+    @Test func `a player that is not allowed gives up`() async throws {
+        self.gateway.refuse([.join], ScriptedRefusal(.notAllowed, "Not with this token."))
+        try await withPlayer(self.gateway) { client, _ in
+            guard case .refused(let reason) = client.connectionState else {
+                Issue.record("it is \(client.connectionState)")
+                return
+            }
+            #expect(reason.contains("Not with this token."))
+        }
+        self.gateway.refuseNothing()
+        try await withPlayer(self.gateway) { client, _ in #expect(client.connectionState == .listening) }
+    }
+
+    @Test(arguments: ScriptedRefusal.Code.allCases)
+    func `every refusal reaches the player`(code: ScriptedRefusal.Code) async throws {
+        self.gateway.refuse([.batch], ScriptedRefusal(code), times: 1)
+        try await withPlayer(self.gateway) { client, _ in
+            let events = client.events
+            try self.gateway.publish(scripted("b1", [("a", 10)]))
+            switch code {
+            case .unavailable, .draining, .rateLimited, .limitReached:
+                #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
+            default:
+                let reason = await events.first { if case .missed(_, let reason) = $0 { reason } else { nil } }
+                #expect(reason?.contains("The script says so.") == true)
+            }
+        }
+    }
+
+    @Test func `waiting for what does not come ends with a sentence`() async throws {
+        let error = await #expect(throws: ScriptedGatewayError.self) {
+            try await self.gateway.outcome(of: "a", in: "b1", within: .milliseconds(10))
+        }
+        #expect(error == .timedOut("Waited 0.01 seconds for an outcome of b1/a; it did not come."))
+        #expect(error?.description == "Waited 0.01 seconds for an outcome of b1/a; it did not come.")
+    }
+
+    @Test func `waiting ends when its task is cancelled`() async throws {
+        let gateway = self.gateway
+        let waiting = Task { () throws(ScriptedGatewayError) in try await gateway.request(.leave, within: .seconds(600))
+        }
+        waiting.cancel()
+        let result = await waiting.result
+        #expect(throws: ScriptedGatewayError.cancelled) { try result.get() }
+    }
+}
