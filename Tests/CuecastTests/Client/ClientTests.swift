@@ -150,9 +150,10 @@ struct ClientTests {
         let client = try makeClient(self.transport)
         try await client.start()
         await #expect(throws: CuecastError.alreadyStarted) { try await client.start() }
+        try await until { client.connectionState == .listening }
         client.stop()
         try await client.start()
-        #expect(client.connectionState == .listening)
+        try await until { client.connectionState == .listening }
         client.stop()
         await client.stopped()
         let sessions = self.transport.state.withLock { Set($0.gateway.requests.map(\.session)) }
