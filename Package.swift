@@ -130,7 +130,7 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
         tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
-        tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastWire", logging, memoryLogging]),
+        tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastTesting", logging, memoryLogging]),
         tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire", "GatewayCore"]),
         tests("RadioPlayerTests", ["RadioPlayer"]),
         tests("ListenerSimulationTests", ["Cuecast", "CuecastWire", "GatewayCore", "GatewayTestKit", hashTrees]),

@@ -4,7 +4,7 @@
 // Views are placed exactly, and what becomes visible is told at once: that is so where no screen is involved.
 #if !canImport(UIKit) && !canImport(AppKit)
 import Cuecast
-import CuecastWire
+import CuecastTesting
 import Foundation
 import Synchronization
 import Testing
@@ -24,7 +24,7 @@ final class ManualClock: Sendable {
 @Suite(.timeLimit(.minutes(1)))
 @MainActor
 struct CuecastAdPluginTests {
-    let gateway = MemoryGateway()
+    let gateway: ScriptedGateway
     let clock = ManualClock()
     let server: LoopbackServer
     let client: CuecastClient
@@ -35,6 +35,7 @@ struct CuecastAdPluginTests {
     let window = HeadlessWindow(frame: CGRect(x: 0, y: 0, width: 400, height: 600))
 
     init() throws {
+        self.gateway = try ScriptedGateway()
         self.server = try LoopbackServer([
             "/square.png": { $0.answer(type: "image/png", Images.png(500, 500)) },
             "/tall.png": { $0.answer(type: "image/png", Images.png(10, 16_000)) },
@@ -42,7 +43,8 @@ struct CuecastAdPluginTests {
             "/page": { $0.answer(type: "text/html", [60]) },
             "/large.png": { $0.answer("200 OK", ["Content-Type: image/png", "Content-Length: 9999999"]) },
         ])
-        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"), handOut: .manual)
+        var configuration = self.gateway.configuration
+        configuration.handOut = .manual
         configuration.timings.preStreamWait = .zero
         self.client = try CuecastClient(configuration: configuration, transport: self.gateway)
         self.events = self.client.events
@@ -63,15 +65,12 @@ struct CuecastAdPluginTests {
         )
     }
 
-    private func content(_ id: String, image: String? = "/square.png") throws -> AdvertisementContent {
-        AdvertisementContent(
-            id: try AdvertisementID(id),
-            duration: .seconds(10),
-            media: [.init(url: "https://media.example/\(id).mp3", type: "audio/mpeg")],
-            banner: image.map {
-                .init(imageURL: self.server.url($0), targetURL: "https://shop.example/\(id)", alternativeText: "Buy")
-            }
-        )
+    private func content(_ id: String, image: String? = "/square.png") -> ScriptedAdvertisement {
+        var advertisement = ScriptedAdvertisement(id, duration: .seconds(10))
+        advertisement.banner = image.map {
+            .init(imageURL: self.server.url($0), targetURL: "https://shop.example/\(id)", alternativeText: "Buy")
+        }
+        return advertisement
     }
 
     /// Reads events until one matches.
@@ -83,10 +82,10 @@ struct CuecastAdPluginTests {
     }
 
     /// Starts listening, and returns when these advertisements are queued.
-    private func listen(_ contents: [AdvertisementContent]) async throws {
+    private func listen(_ contents: [ScriptedAdvertisement]) async throws {
         try await self.client.start()
         guard !contents.isEmpty else { return }
-        try self.gateway.publish("b1", contents)
+        try self.gateway.publish(ScriptedBreak("b1", contents))
         _ = await self.first { if case .available = $0 { true } else { nil } }
     }
 
@@ -113,7 +112,7 @@ struct CuecastAdPluginTests {
     private let banner = AdConfig(adUnitId: "radio1/sidebar", inlineBannerSize: "BOX_BANNER")
 
     @Test func `a banner is shown, started, clicked and completed, and the gateway records it`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
@@ -138,7 +137,7 @@ struct CuecastAdPluginTests {
         let completed = await self.first { if case .reported(.completed, let ad) = $0 { ad.adID } else { nil } }
         #expect(completed == "a")
         _ = await self.first { if case .acknowledged(_, ["a"]) = $0 { true } else { nil } }
-        #expect(self.gateway.outcomes(of: "a").map(\.kind) == [.played])
+        #expect(self.gateway.outcomes.map(\.result) == [.played])
         view.activate()
         #expect(session.state == .closed, "what is closed is not clicked")
         #expect(self.log.violations.isEmpty)
@@ -146,7 +145,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `an advertisement that is closed before its duration was skipped`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
@@ -158,7 +157,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a banner whose break is cancelled is closed, and what was seen of it counts`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
@@ -172,7 +171,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a banner that was never visible is not played`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         self.window.isHidden = true
         let session = self.session(self.banner)
         session.load()
@@ -184,7 +183,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a session that is dropped leaves no advertisement without an outcome`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         var session: AdPresentationSession? = self.session(self.banner)
         session?.load()
         await self.log.waitFor(.impressed)
@@ -203,7 +202,7 @@ struct CuecastAdPluginTests {
         code: Int
     ) async throws {
         self.manager.register { TestPlugin("next") }
-        try await self.listen([try self.content("a", image: image)])
+        try await self.listen([self.content("a", image: image)])
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
@@ -211,7 +210,7 @@ struct CuecastAdPluginTests {
         #expect(session.providerName == "next")
         #expect(await self.outcome() == .failed(vastError: code))
         _ = await self.first { if case .acknowledged(_, ["a"]) = $0 { true } else { nil } }
-        #expect(self.gateway.outcomes(of: "a").map(\.vastError) == [UInt32(code)])
+        #expect(self.gateway.outcomes.map(\.result) == [.failed(vastError: code)])
         await self.stop()
     }
 
@@ -229,7 +228,7 @@ struct CuecastAdPluginTests {
         session.load()
         #expect(self.log.states == [.loading, .failed])
         guard case .noAdvertisement? = self.log.errors.first as? AdContentError else { return #expect(Bool(false)) }
-        try self.gateway.publish("b1", [try self.content("a")])
+        try self.gateway.publish(ScriptedBreak("b1", [self.content("a")]))
         _ = await self.first { if case .available = $0 { true } else { nil } }
         for config in [
             AdConfig(adUnitId: "radio2", adType: .screenBanner), AdConfig(adUnitId: "", adType: .interstitial),
@@ -247,7 +246,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `an interstitial covers the screen, is impressed there and closed by the user`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let session = self.session(AdConfig(adUnitId: "radio1", adType: .interstitial))
         session.load()
         await self.log.waitFor(.loaded)
@@ -268,7 +267,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `an interstitial that was never shown is closed without a word to the view`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let session = self.session(AdConfig(adUnitId: "radio1", adType: .interstitial))
         session.load()
         await self.log.waitFor(.loaded)
@@ -279,7 +278,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `an interstitial whose parent is gone is not shown, and closed`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let probe = ConformanceProbe(.interstitial)
         var parent: HeadlessViewController? = HeadlessViewController()
         let presenter = parent.map { self.plugin().createAdPresenter(adView: probe, parentVC: $0) }
@@ -294,7 +293,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a screen banner is no higher than wide, whatever its image says`() async throws {
-        try await self.listen([try self.content("a", image: "/tall.png")])
+        try await self.listen([self.content("a", image: "/tall.png")])
         let session = self.session(AdConfig(adUnitId: "radio1", adType: .screenBanner))
         session.load()
         await self.log.waitFor(.loaded)
@@ -303,7 +302,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a presenter loads once`() async throws {
-        try await self.listen([try self.content("a"), try self.content("b")])
+        try await self.listen([self.content("a"), self.content("b")])
         let probe = ConformanceProbe(.screenBanner)
         let presenter = self.plugin().createAdPresenter(adView: probe, parentVC: self.parent)
         let config = AdConfig(adUnitId: "radio1", adType: .screenBanner)
@@ -316,7 +315,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `the provider keeps all rules`() async throws {
-        let contents = try (1...6).map { try self.content("ad\($0)") }
+        let contents = (1...6).map { self.content("ad\($0)") }
         try await self.listen(contents)
         var options = AdPluginConformance.Options(adUnitId: "radio1")
         options.failingAdUnitId = "radio2"
@@ -332,7 +331,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a view shows the banner of the gateway's advertisement`() async throws {
-        try await self.listen([try self.content("a")])
+        try await self.listen([self.content("a")])
         let source = GatewayBannerSource(self.client.advertisements, stream: LiveStream(id: "radio1"))
         let view = AdvertView(
             frame: CGRect(x: 0, y: 0, width: 200, height: 50),
