@@ -12,7 +12,8 @@ that takes a fixed time from 0 to 80 ms each way, up to 10 ms longer one way tha
 The players' wall clock is stepped by an hour and by seconds, forwards and backwards, before and between the breaks
 (stepped_clock.c: the monotonic clocks stay as they are); the gateway's is not. True is the start that the broadcaster asked
 for. Two errors are told: of `estimated`, the player's idea of when the break begins, and of `available`, when the app was
-told, to which the machine adds what it needs to wake so many players at once.
+told, to which the machine adds what it needs to wake so many players at once. The truth must lie within the bound that
+each player names for its estimate; where it does not, the measurement fails.
 
 Exits with 1 where players are further apart than --spread-max, with 69 where it could not be measured.
 """
@@ -26,6 +27,8 @@ from measuring import MeasurementError
 STEPS = (3_600, -3_600, 7, -2.5, 0.4)
 STEP_SECONDS = 1.9
 STREAM = "spread"
+#: How wrong the truth itself can be: this program reads two clocks one after the other.
+READING_ERROR_NS = 200_000
 
 
 def offset():
@@ -144,7 +147,14 @@ def evaluated(options, sightings, truths):
             raise MeasurementError(f"{len(seen)} of {options.players} players saw {name} begin")
         # By how much the players' wall clock was wrong then: proof that it was stepped.
         wrong = statistics.median((each["wall"] - each["available"] - gap) / 1e9 for each in seen)
-        breaks.append({"break": name, "wall_clock_wrong_by_seconds": round(wrong, 3),
+        outside = [each["player"] for each in seen
+                   if abs(each["clock"] - each["available"] - gap) > each["bound"] + READING_ERROR_NS]
+        if outside:
+            raise MeasurementError(f"{name}: the truth is outside the bound that players {outside} name")
+        bounds = sorted(each["bound"] / 1e6 for each in seen)
+        breaks.append({"break": name,
+                       "bound_ms": {"median": round(statistics.median(bounds), 3), "largest": round(bounds[-1], 3)},
+                       "wall_clock_wrong_by_seconds": round(wrong, 3),
                        "estimated": summary([(each["estimated"] - truth) / 1e6 for each in seen]),
                        "available": summary([(each["available"] - truth) / 1e6 for each in seen])})
     if all(abs(each["wall_clock_wrong_by_seconds"]) < 0.2 for each in breaks):
@@ -193,12 +203,13 @@ def main():
         print(measuring.machine())
         print(f"{options.players} players; milliseconds; seed {seed}; players and paths kept {load:.2f} cores busy\n")
         print(f"{'break':6} {'wall clock':>12}   {'the estimate: spread':>21} {'worst':>7} {'median':>7}   "
-              f"{'the app is told: spread':>23} {'worst':>7} {'median':>7}")
+              f"{'the app is told: spread':>23} {'worst':>7} {'median':>7}   {'bound: median':>13} {'largest':>7}")
         for each in breaks:
             estimated, available = each["estimated"], each["available"]
             print(f"{each['break']:6} {each['wall_clock_wrong_by_seconds']:+10.1f} s   {estimated['spread_ms']:21.1f} "
                   f"{estimated['worst_ms']:7.1f} {estimated['median_ms']:+7.1f}   {available['spread_ms']:23.1f} "
-                  f"{available['worst_ms']:7.1f} {available['median_ms']:+7.1f}")
+                  f"{available['worst_ms']:7.1f} {available['median_ms']:+7.1f}   "
+                  f"{each['bound_ms']['median']:13.1f} {each['bound_ms']['largest']:7.1f}")
     if worst > options.spread_max:
         print(f"clock_spread: players are {worst:.1f} ms apart; {options.spread_max:g} is allowed", file=sys.stderr)
         return 1

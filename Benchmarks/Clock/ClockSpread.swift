@@ -16,7 +16,8 @@ import Logging
 /// them listen it prints `ready`; when each has seen so many breaks, one JSON object a line for each player and break, with
 /// nanoseconds of `CLOCK_BOOTTIME`, which goes on evenly whatever happens to the wall clock:
 /// `available` when the app was told, `estimated` when the break begins by the player's estimate of the gateway's clock,
-/// and `wall`, what this process' wall clock showed with it.
+/// `clock` what the gateway's clock showed then by the player's estimate, `bound` by how much the player says that it may
+/// be wrong, and `wall`, what this process' wall clock showed with it.
 @main
 struct ClockSpread {
     struct Sighting: Sendable {
@@ -24,12 +25,16 @@ struct ClockSpread {
         let breakID: String
         let available: Int64
         let estimated: Int64?
+        let clock: Int64?
+        let bound: Int64?
         let wall: Int64
 
         var line: String {
             """
             {"player": \(self.player), "break": "\(self.breakID)", "available": \(self.available), \
-            "estimated": \(self.estimated.map(String.init) ?? "null"), "wall": \(self.wall)}
+            "estimated": \(self.estimated.map(String.init) ?? "null"), \
+            "clock": \(self.clock.map(String.init) ?? "null"), \
+            "bound": \(self.bound.map(String.init) ?? "null"), "wall": \(self.wall)}
             """
         }
     }
@@ -86,7 +91,7 @@ struct ClockSpread {
         for await event in events {
             switch event {
             case .available(let each, _):
-                sightings.append(Sighting(player: player, each))
+                sightings.append(Sighting(player: player, each, client.gatewayClock))
                 client.advertisements.ignoreReceivedAdvertisements()
                 count += 1
             case .missed(let each, let reason):
@@ -106,13 +111,18 @@ struct ClockSpread {
 
 extension ClockSpread.Sighting {
     /// A break that begins now.
-    init(player: Int, _ each: AdvertisementBreak) {
+    init(player: Int, _ each: AdvertisementBreak, _ clock: GatewayClockReading?) {
         self.player = player
         self.breakID = each.id
         let available = nanoseconds(CLOCK_BOOTTIME)
         let now = ContinuousClock.now
         self.available = available
         self.estimated = each.startsAt.map { available + now.duration(to: $0).nanoseconds }
+        self.clock = clock.map { reading in
+            let shown = Int64(reading.date.timeIntervalSince1970 * 1_000_000) * 1_000
+            return shown + reading.at.duration(to: now).nanoseconds
+        }
+        self.bound = clock.map { $0.errorMax.nanoseconds }
         self.wall = nanoseconds(CLOCK_REALTIME)
     }
 }

@@ -52,7 +52,7 @@ public struct AcknowledgementStatus: Hashable, Sendable {
             }
         self.evidence = outcome.evidence == .reported ? .reported : .inferred
         self.heard = outcome.heard
-        self.occurred = Date(timeIntervalSince1970: Double(outcome.occurred.microseconds) / 1_000_000)
+        self.occurred = Date(outcome.occurred)
         self.state = state
     }
 }

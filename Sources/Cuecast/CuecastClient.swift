@@ -79,6 +79,10 @@ public final class CuecastClient: Sendable {
         self.state.withLock { $0.engine }?.connectionState ?? .idle
     }
 
+    /// What the gateway's clock shows now, and how wrong that can be; `nil` before it answered for the first time in this
+    /// session.
+    public var gatewayClock: GatewayClockReading? { self.state.withLock { $0.engine }?.gatewayClock }
+
     /// How many outcomes the gateway has not confirmed yet.
     ///
     /// They are told again when the client is started again; with ``ListenerStorage/file(path:)`` also when the app is.

@@ -5,6 +5,12 @@ internal import CuecastWire
 internal import Logging
 internal import Synchronization
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// One listening session at work: gives the core its events and the time, and performs what the core decides.
 ///
 /// The core sits behind a lock, because apps ask for advertisements synchronously and transports call from their own
@@ -135,6 +141,17 @@ final class ListenerEngine: Sendable {
     var isWaitingForApp: Bool { self.state.withLock { $0.core.isWaitingForApp } }
 
     var connectionState: ConnectionState { self.state.withLock { $0.core.connectionState } }
+
+    var gatewayClock: GatewayClockReading? {
+        self.state.withLock { state in
+            let now = self.now
+            guard let time = state.core.clock.gatewayTime(at: now), let error = state.core.clock.errorBound(at: now)
+            else {
+                return nil
+            }
+            return GatewayClockReading(date: Date(time), errorMax: error, at: self.origin + now.sinceStart)
+        }
+    }
 
     var isStopped: Bool { self.state.withLock { $0.isStopped } }
 

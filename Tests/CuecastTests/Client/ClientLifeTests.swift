@@ -237,6 +237,24 @@ struct ClientLifeTests {
         await client.stopped()
     }
 
+    // MARK: The gateway's clock
+
+    @Test func `the app can ask what the gateway's clock shows, and how wrong that can be`() async throws {
+        let client = try makeClient(self.transport)
+        #expect(client.gatewayClock == nil)
+        try await client.start()
+        try await until { client.gatewayClock != nil }
+        let before = MemoryTransport.now
+        let reading = try #require(client.gatewayClock)
+        let after = MemoryTransport.now
+        let shown = Timestamp(microseconds: Int64((reading.date.timeIntervalSince1970 * 1_000_000).rounded()))
+        // A microsecond more, because a date is a number with a fraction.
+        #expect(shown >= before - reading.errorMax - .microseconds(1))
+        #expect(shown <= after + reading.errorMax + .microseconds(1))
+        client.stop()
+        await client.stopped()
+    }
+
     // MARK: Several addresses
 
     @Test func `where the first address does not answer, the next one does`() async throws {
