@@ -45,6 +45,8 @@ final class ListenerEngine: Sendable {
         var hasLoggedMainActor = false
         var isPreStreamSettled = false
         var isCoreStopped = false
+        /// Whether what belonged to the session is being freed.
+        var isFinishing = false
         var isStopped = false
         var preStreamWaiters: [CheckedContinuation<Void, Never>] = []
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -318,20 +320,25 @@ final class ListenerEngine: Sendable {
 
     /// The session is over when the core says so and every connection has said that it is closed.
     private func finishStopping() {
-        let waiters = self.state.withLock { state -> [CheckedContinuation<Void, Never>]? in
-            guard state.isCoreStopped, state.openConnections.isEmpty, !state.isStopped else { return nil }
-            state.isStopped = true
+        let isOurs = self.state.withLock { state in
+            guard state.isCoreStopped, state.openConnections.isEmpty, !state.isFinishing else { return false }
+            state.isFinishing = true
             state.timer?.cancel()
             state.tokenTask?.cancel()
             for task in state.policyTasks.values { task.cancel() }
-            defer { state.stopWaiters = [] }
-            return state.stopWaiters
+            return true
         }
-        guard let waiters else { return }
+        guard isOurs else { return }
         self.dispatcher?.stop()
         self.journal.close()
         self.center.detach(self)
         self.hub.finish()
+        // Only now: whoever waited may use the file and the observers again at once.
+        let waiters = self.state.withLock { state in
+            state.isStopped = true
+            defer { state.stopWaiters = [] }
+            return state.stopWaiters
+        }
         for waiter in waiters { waiter.resume() }
     }
 

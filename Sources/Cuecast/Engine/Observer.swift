@@ -22,7 +22,7 @@ final class Observer: Sendable {
     static let waitingCallsMax = 64
 
     /// The delegate as seen from nowhere in particular.
-    // Safety: seed delegates are not Sendable, as app code has them. `perform` is called on the delegate's actor only,
+    // Safety: delegates need not be Sendable, as app code has them. `perform` is called on the delegate's actor only,
     // which is the main actor unless the delegate is Sendable; `isHolding` compares identities and touches nothing else.
     private struct Delegate: @unchecked Sendable {
         /// Makes the call; `false` where the object is gone.

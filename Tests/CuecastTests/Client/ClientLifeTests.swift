@@ -107,6 +107,20 @@ struct ClientLifeTests {
         await second.stopped()
     }
 
+    @Test func `a client that has stopped has let go of its file and its observers`() async throws {
+        let advertisements = AdvertisementCenter()
+        for _ in 0..<200 {
+            let client = try makeClient(self.transport, advertisements: advertisements) {
+                $0.storage = .file(path: self.folder.path("session"))
+                $0.timings.preStreamWait = .zero
+            }
+            // Throws where the one before still has either.
+            try await client.start()
+            client.stop()
+            await client.stopped()
+        }
+    }
+
     @Test func `a damaged file is said to be so, and listening goes on`() async throws {
         let path = self.folder.path("session")
         try Data(JournalRecords.header + [1, 2, 3]).write(to: URL(fileURLWithPath: path))

@@ -159,7 +159,7 @@ struct DelegateKindTests {
         await client.stopped()
     }
 
-    @Test func `the seed's methods are synchronous in async code too`() async throws {
+    @Test func `the methods that older apps call are synchronous in async code too`() async throws {
         // With an async overload of the same name these lines would ask for `await`.
         let client = try makeClient(self.transport)
         let advertisements: any Advertisements = client.advertisements
