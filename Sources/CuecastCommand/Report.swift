@@ -109,7 +109,7 @@ struct Report: AsyncParsableCommand {
     static func csv(_ document: ReportDocument) -> String {
         var lines = [
             "stream,break,advertisement,title,start,end,delivered,played,ignored,failed,unknown,inferred,repeats,"
-                + "contradictions,heard_ms,settled"
+                + "contradictions,heard_ms,settled,clicked"
         ]
         for each in document.breaks {
             for advertisement in each.ads {
@@ -118,7 +118,7 @@ struct Report: AsyncParsableCommand {
                     [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]
                     + counts.columns
                     + [counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds].map { "\($0)" }
-                    + [each.settled ? "true" : "false"]
+                    + [each.settled ? "true" : "false", "\(counts.clicked)"]
                 lines.append(cells.map(Self.quoted).joined(separator: ","))
             }
         }

@@ -137,6 +137,9 @@ package struct ScannedRequest: Sendable {
                 details.vastError = UInt16(value)
             case .varint(9, let value):
                 details.occurred = Timestamp(microseconds: Int64(bitPattern: value))
+            case .varint(10, let value):
+                guard value <= 1 else { return nil }
+                details.clicked = value == 1
             default: return nil
             }
         }
@@ -158,6 +161,8 @@ package struct OutcomeDetails: Hashable, Sendable {
     /// How many quartiles were passed, 0 to 4.
     package var quartiles: UInt8 = 0
     package var muted = false
+    /// Whether the listener acted on the advertisement before this was concluded.
+    package var clicked = false
     /// VAST 4.3 section 2.3.6.3; 0: none.
     package var vastError: UInt16 = 0
     /// When it happened, by the gateway's clock.
@@ -174,6 +179,7 @@ package struct OutcomeDetails: Hashable, Sendable {
         self.heardMilliseconds = outcome.heard.inMilliseconds
         self.quartiles = UInt8(clamping: outcome.quartiles)
         self.muted = outcome.muted
+        self.clicked = outcome.clicked
         self.vastError = UInt16(clamping: outcome.vastError)
         self.occurred = outcome.occurred
     }
