@@ -14,7 +14,8 @@ struct Report: AsyncParsableCommand {
         abstract: "Print the books: what was delivered, played, ignored, failed, and what is not known.",
         discussion: """
             delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
-            the break is settled, ten minutes after its end.
+            the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind,
+            of which the listener acted on the ad first.
 
             Example: cuecast report --stream radio1 --format csv
             """

@@ -110,19 +110,15 @@ package struct ScannedRequest: Sendable {
 
     private static func scanOutcome(_ frame: Span<UInt8>, _ range: Range<Int>) -> Outcome? {
         var id: Range<Int> = 0..<0
-        var kind: CuecastWire.Outcome.Kind?
-        var evidence: CuecastWire.Outcome.Evidence?
-        var reason: CuecastWire.Outcome.Reason?
+        var (kind, evidence, reason): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var details = OutcomeDetails(kind: .played)
         var fields = FieldReader(range)
         while let field = fields.next(in: frame) {
             switch field {
             case .bytes(1, let range): id = range
-            case .varint(2, let value): kind = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-            case .varint(3, let value): evidence = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-            case .varint(4, let value):
-                reason = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-                guard (reason == nil) == (value == 0) else { return nil }
+            case .varint(2, let value): kind = value
+            case .varint(3, let value): evidence = value
+            case .varint(4, let value): reason = value
             case .varint(5, let value):
                 guard value <= UInt64(WireLimits.advertisementDurationMillisecondsMax) else { return nil }
                 details.heardMilliseconds = UInt32(value)
@@ -143,10 +139,16 @@ package struct ScannedRequest: Sendable {
             default: return nil
             }
         }
-        guard let kind, let evidence, (kind == .ignored) == (reason != nil), !id.isEmpty else { return nil }
-        details.kind = kind
-        details.evidence = evidence
-        details.reason = reason
+        guard let knownKind = CuecastWire.Outcome.Kind(rawValue: Int(clamping: kind)),
+            let knownEvidence = CuecastWire.Outcome.Evidence(rawValue: Int(clamping: evidence)), !id.isEmpty
+        else { return nil }
+        details.kind = knownKind
+        details.evidence = knownEvidence
+        if reason != 0 {
+            guard let known = CuecastWire.Outcome.Reason(rawValue: Int(clamping: reason)) else { return nil }
+            details.reason = known
+        }
+        guard (knownKind == .ignored) == (reason != 0) else { return nil }
         return Outcome(advertisementID: id, details: details)
     }
 }

@@ -122,6 +122,19 @@ struct ScannedRequestTests {
         #expect(acknowledge.outcomes.map(\.clicked) == [true])
     }
 
+    @Test(arguments: [[99, 1], [1, 99], [1, 2], [0, 3], [3, 0], [1, 1 << 32], [UInt64.max, 4]])
+    func `of a field that is there twice the last one stands, or the generated code decides`(reasons: [UInt64]) throws {
+        let outcome = Raw.outcome {
+            $0.varint(2, UInt64(Outcome.Kind.ignored.rawValue))
+            for reason in reasons { $0.varint(4, reason) }
+        }
+        let frame = Raw.acknowledge(outcomes: [outcome])
+        var scanned = ScannedRequest()
+        let found = scanned.scan(frame.span)
+        #expect(found == Outcome.Reason.allCases.contains { UInt64($0.rawValue) == reasons.last })
+        if found { #expect(Content(decoded: try ListenerRequest(decoding: frame)) == Content(scanned, in: frame)) }
+    }
+
     @Test func `random bytes and cut frames never trap`() {
         var generator = SeededGenerator(for: #function)
         var scanned = ScannedRequest()
