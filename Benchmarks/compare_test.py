@@ -256,10 +256,12 @@ class BaselineTests(unittest.TestCase):
     """What the bare programs copy from the gateway is still the same."""
 
     def statements(self, text):
-        """CREATE TABLE statements by the table's name, without differences of spacing."""
+        """CREATE TABLE statements, and what ALTER TABLE adds, by the table's name, without differences of spacing."""
         text = re.sub(r"--[^\n]*", "", text)
-        found = re.findall(r"CREATE TABLE (\w+) ?(.*?);", re.sub(r"\s+", " ", text))
-        return {name: re.sub(r"\s*([(),])\s*", r"\1", body).strip() for name, body in found}
+        statements = {}
+        for name, body in re.findall(r"(?:CREATE|ALTER) TABLE (\w+) ?(.*?);", re.sub(r"\s+", " ", text)):
+            statements.setdefault(name, []).append(re.sub(r"\s*([(),])\s*", r"\1", body).strip())
+        return statements
 
     def test_the_tables_are_those_of_the_store(self):
         source = (ROOT / "Benchmarks/baselines/rows.h").read_text()

@@ -48,7 +48,9 @@ static const char *const ledgerSchema =
     "CREATE TABLE reasons ("
     " break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, reason INTEGER NOT NULL,"
     " ignored INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal, reason)"
-    ") STRICT, WITHOUT ROWID;";
+    ") STRICT, WITHOUT ROWID;"
+    "ALTER TABLE outcomes ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;";
 
 // The numbers of the wire contract (proto/cuecast/v1/listener.proto).
 enum { kindPlayed = 1, kindIgnored = 2, kindFailed = 3, evidenceReported = 1, reasonUser = 1 };

@@ -54,11 +54,11 @@ static struct Ledger openLedger(sqlite3 *database) {
         .session = prepare(database, "INSERT INTO sessions (break_number, session, first, variant, at_us) "
                                      "VALUES (?, ?, 0, 0, ?) ON CONFLICT DO NOTHING"),
         .outcome = prepare(database, "INSERT INTO outcomes (break_number, session, ordinal, kind, evidence, reason, heard_ms, "
-                                     "quartiles, muted, vast_error, occurred_us, received_us) "
-                                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+                                     "quartiles, muted, vast_error, occurred_us, received_us, clicked) "
+                                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING"),
         .firsts = prepare(database, "INSERT INTO firsts (break_number, first, sessions) VALUES (?, 0, ?) ON CONFLICT "
                                     "(break_number, first) DO UPDATE SET sessions = sessions + excluded.sessions"),
-        .totals = prepare(database, "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?3 + ?4 + ?5, 0, 0, 0, ?6, 0, 0) "
+        .totals = prepare(database, "INSERT INTO totals VALUES (?1, ?2, ?3, ?4, ?5, ?3 + ?4 + ?5, 0, 0, 0, ?6, 0, 0, 0) "
                                     "ON CONFLICT (break_number, ordinal) DO UPDATE SET played = played + excluded.played, "
                                     "ignored = ignored + excluded.ignored, failed = failed + excluded.failed, "
                                     "covered = covered + excluded.covered, heard_ms = heard_ms + excluded.heard_ms"),

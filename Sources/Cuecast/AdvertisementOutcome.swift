@@ -36,6 +36,8 @@ public struct AdvertisementOutcome: Hashable, Sendable {
     public let quartiles: Int
     /// Whether it was muted at some time.
     public let muted: Bool
+    /// Whether the listener acted on it while it had no outcome yet: on its banner, or on itself.
+    public let clicked: Bool
 }
 
 /// Why an advertisement was not heard.
@@ -97,7 +99,8 @@ extension AdvertisementOutcome {
             evidence: reason == .user ? .reported : .inferred,
             heard: .zero,
             quartiles: 0,
-            muted: false
+            muted: false,
+            clicked: false
         )
     }
 
@@ -109,7 +112,8 @@ extension AdvertisementOutcome {
             heard: self.heard,
             quartiles: UInt32(clamping: self.quartiles),
             muted: self.muted,
-            occurred: occurred
+            occurred: occurred,
+            clicked: self.clicked
         )
         switch self.result {
         case .played: break

@@ -45,7 +45,11 @@ public protocol Advertisements: Sendable {
     /// The advertisement that plays is not affected, nor what is not queued yet.
     func ignoreReceivedAdvertisements()
 
-    /// The listener opened the banner of `advertisement` while hearing `stream`.
+    /// The listener opened the banner of `advertisement`, or acted on it in another way, while hearing `stream`.
+    ///
+    /// Call it before the advertisement's outcome is concluded, and the outcome says ``AdvertisementOutcome/clicked``: that is
+    /// how the gateway counts it, once however often it is called. A click that comes later, or of an advertisement whose
+    /// outcome stays unknown, is an event and a call of the tracking URL all the same, but not in the gateway's counts.
     func onAdBannerClicked(_ stream: LiveStream, advertisement: Advertisement)
 
     /// Tells what happens to an advertisement that was handed out.

@@ -14,7 +14,8 @@ struct Report: AsyncParsableCommand {
         abstract: "Print the books: what was delivered, played, ignored, failed, and what is not known.",
         discussion: """
             delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
-            the break is settled, ten minutes after its end.
+            the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind,
+            of which the listener acted on the ad first.
 
             Example: cuecast report --stream radio1 --format csv
             """
@@ -109,7 +110,7 @@ struct Report: AsyncParsableCommand {
     static func csv(_ document: ReportDocument) -> String {
         var lines = [
             "stream,break,advertisement,title,start,end,delivered,played,ignored,failed,unknown,inferred,repeats,"
-                + "contradictions,heard_ms,settled"
+                + "contradictions,heard_ms,settled,clicked"
         ]
         for each in document.breaks {
             for advertisement in each.ads {
@@ -118,7 +119,7 @@ struct Report: AsyncParsableCommand {
                     [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]
                     + counts.columns
                     + [counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds].map { "\($0)" }
-                    + [each.settled ? "true" : "false"]
+                    + [each.settled ? "true" : "false", "\(counts.clicked)"]
                 lines.append(cells.map(Self.quoted).joined(separator: ","))
             }
         }

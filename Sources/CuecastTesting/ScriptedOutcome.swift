@@ -22,6 +22,8 @@ public struct ScriptedOutcome: Hashable, Sendable {
     public let quartiles: Int
     /// Whether it was muted at some time.
     public let muted: Bool
+    /// Whether the listener acted on it, on its banner or on itself, before this was concluded.
+    public let clicked: Bool
     /// When it happened, as the player says.
     public let occurred: ContinuousClock.Instant
 }
@@ -41,6 +43,7 @@ extension ScriptedOutcome {
         self.heard = outcome.heard
         self.quartiles = Int(outcome.quartiles)
         self.muted = outcome.muted
+        self.clicked = outcome.clicked
         self.occurred = occurred
     }
 }

@@ -60,12 +60,20 @@ package struct JournalEntry: Hashable, Sendable {
         package var quartiles: Int
         package var muted: Bool
         package var heard: Duration
+        package var clicked: Bool
 
-        package init(started: Bool = false, quartiles: Int = 0, muted: Bool = false, heard: Duration = .zero) {
+        package init(
+            started: Bool = false,
+            quartiles: Int = 0,
+            muted: Bool = false,
+            heard: Duration = .zero,
+            clicked: Bool = false
+        ) {
             self.started = started
             self.quartiles = quartiles
             self.muted = muted
             self.heard = heard
+            self.clicked = clicked
         }
     }
 
@@ -134,7 +142,8 @@ extension JournalEntry.Kind {
                 started: each.started,
                 quartiles: Int(each.quartiles),
                 muted: each.muted,
-                heard: .milliseconds(each.heardMs)
+                heard: .milliseconds(each.heardMs),
+                clicked: each.clicked
             )
             self = .progress(try BreakID(each.breakID), try AdvertisementID(each.advertisementID), progress)
         case .breakClosed(let each):
@@ -197,6 +206,7 @@ extension JournalEntry.Kind {
                     $0.quartiles = UInt32(clamping: progress.quartiles)
                     $0.muted = progress.muted
                     $0.heardMs = progress.heard.inMilliseconds
+                    $0.clicked = progress.clicked
                 }
             )
         case .breakClosed(let id, let reason):

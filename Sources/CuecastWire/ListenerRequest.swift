@@ -141,6 +141,8 @@ package struct Outcome: Hashable, Sendable {
     package var vastError: UInt32
     /// When it happened, by the gateway's clock.
     package var occurred: Timestamp
+    /// Whether the listener acted on the advertisement, on its banner or on itself, before this was concluded.
+    package var clicked: Bool
 
     package init(
         advertisementID: AdvertisementID,
@@ -151,7 +153,8 @@ package struct Outcome: Hashable, Sendable {
         quartiles: UInt32 = 0,
         muted: Bool = false,
         vastError: UInt32 = 0,
-        occurred: Timestamp
+        occurred: Timestamp,
+        clicked: Bool = false
     ) {
         self.advertisementID = advertisementID
         self.kind = kind
@@ -162,6 +165,7 @@ package struct Outcome: Hashable, Sendable {
         self.muted = muted
         self.vastError = vastError
         self.occurred = occurred
+        self.clicked = clicked
     }
 }
 
@@ -319,6 +323,7 @@ extension Outcome {
         guard wire.vastError <= 999 else { throw .invalid(field: "vast_error", rule: "it is 0 to 999") }
         self.vastError = wire.vastError
         self.occurred = Timestamp(microseconds: wire.occurredUs)
+        self.clicked = wire.clicked
     }
 
     var wire: Cuecast_V1_Outcome {
@@ -332,6 +337,7 @@ extension Outcome {
             $0.muted = self.muted
             $0.vastError = self.vastError
             $0.occurredUs = self.occurred.microseconds
+            $0.clicked = self.clicked
         }
     }
 }

@@ -110,19 +110,15 @@ package struct ScannedRequest: Sendable {
 
     private static func scanOutcome(_ frame: Span<UInt8>, _ range: Range<Int>) -> Outcome? {
         var id: Range<Int> = 0..<0
-        var kind: CuecastWire.Outcome.Kind?
-        var evidence: CuecastWire.Outcome.Evidence?
-        var reason: CuecastWire.Outcome.Reason?
+        var (kind, evidence, reason): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var details = OutcomeDetails(kind: .played)
         var fields = FieldReader(range)
         while let field = fields.next(in: frame) {
             switch field {
             case .bytes(1, let range): id = range
-            case .varint(2, let value): kind = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-            case .varint(3, let value): evidence = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-            case .varint(4, let value):
-                reason = .init(rawValue: Int(truncatingIfNeeded: min(value, 1_000)))
-                guard (reason == nil) == (value == 0) else { return nil }
+            case .varint(2, let value): kind = value
+            case .varint(3, let value): evidence = value
+            case .varint(4, let value): reason = value
             case .varint(5, let value):
                 guard value <= UInt64(WireLimits.advertisementDurationMillisecondsMax) else { return nil }
                 details.heardMilliseconds = UInt32(value)
@@ -137,13 +133,22 @@ package struct ScannedRequest: Sendable {
                 details.vastError = UInt16(value)
             case .varint(9, let value):
                 details.occurred = Timestamp(microseconds: Int64(bitPattern: value))
+            case .varint(10, let value):
+                guard value <= 1 else { return nil }
+                details.clicked = value == 1
             default: return nil
             }
         }
-        guard let kind, let evidence, (kind == .ignored) == (reason != nil), !id.isEmpty else { return nil }
-        details.kind = kind
-        details.evidence = evidence
-        details.reason = reason
+        guard let knownKind = CuecastWire.Outcome.Kind(rawValue: Int(clamping: kind)),
+            let knownEvidence = CuecastWire.Outcome.Evidence(rawValue: Int(clamping: evidence)), !id.isEmpty
+        else { return nil }
+        details.kind = knownKind
+        details.evidence = knownEvidence
+        if reason != 0 {
+            guard let known = CuecastWire.Outcome.Reason(rawValue: Int(clamping: reason)) else { return nil }
+            details.reason = known
+        }
+        guard (knownKind == .ignored) == (reason != 0) else { return nil }
         return Outcome(advertisementID: id, details: details)
     }
 }
@@ -158,6 +163,8 @@ package struct OutcomeDetails: Hashable, Sendable {
     /// How many quartiles were passed, 0 to 4.
     package var quartiles: UInt8 = 0
     package var muted = false
+    /// Whether the listener acted on the advertisement before this was concluded.
+    package var clicked = false
     /// VAST 4.3 section 2.3.6.3; 0: none.
     package var vastError: UInt16 = 0
     /// When it happened, by the gateway's clock.
@@ -174,6 +181,7 @@ package struct OutcomeDetails: Hashable, Sendable {
         self.heardMilliseconds = outcome.heard.inMilliseconds
         self.quartiles = UInt8(clamping: outcome.quartiles)
         self.muted = outcome.muted
+        self.clicked = outcome.clicked
         self.vastError = UInt16(clamping: outcome.vastError)
         self.occurred = outcome.occurred
     }

@@ -24,6 +24,8 @@ package struct ReportDocument: Codable, Hashable, Sendable {
         package var heardMilliseconds: Int64
         /// Of `played`.
         package var muted: Int64
+        /// Of all outcomes: how many say that the listener acted on the ad.
+        package var clicked: Int64
         /// Of `ignored`, by reason; reasons that did not occur are absent.
         package var ignoredBy: [String: Int64]
         /// Whether `delivered = played + ignored + failed + unknown`.
@@ -144,6 +146,7 @@ extension ReportDocument.Counts {
         self.inferred = counts.inferred
         self.heardMilliseconds = counts.heardMilliseconds
         self.muted = counts.muted
+        self.clicked = counts.clicked
         self.ignoredBy = [:]
         for (reason, count) in counts.ignoredBy where count != 0 { self.ignoredBy["\(reason)"] = count }
         self.balanced = balanced

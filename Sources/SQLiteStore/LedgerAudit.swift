@@ -79,7 +79,7 @@ struct LedgerAudit {
             }
             let counts = self.totals.counts(of: ordinal)
             if counts.unknown < 0 || each.uncovered < 0 || counts.inferred > counts.played
-                || counts.muted > counts.played
+                || counts.muted > counts.played || counts.clicked < 0 || counts.clicked > outcomes
             {
                 self.differences.append("break \(self.number): advertisement \(ordinal) has impossible counts")
             }
@@ -121,7 +121,7 @@ struct LedgerAudit {
                     sum(kind = 3) AS failed, sum(ifnull(first <= outcomes.ordinal, 0)) AS covered,
                     sum(ifnull(first > outcomes.ordinal, 0)) AS uncovered, sum(kind = 1 AND evidence = 2) AS inferred,
                     sum(kind = 1 AND muted <> 0) AS muted, sum((kind = 1) * heard_ms) AS heard_ms,
-                    sum(first IS NULL) AS orphans
+                    sum(clicked <> 0) AS clicked, sum(first IS NULL) AS orphans
                 FROM outcomes LEFT JOIN sessions
                     ON sessions.break_number = outcomes.break_number AND sessions.session = outcomes.session
                 WHERE outcomes.break_number = ? GROUP BY outcomes.ordinal
@@ -135,7 +135,8 @@ struct LedgerAudit {
             for (column, value) in [
                 ("played", kept.counts.played), ("ignored", kept.counts.ignored), ("failed", kept.counts.failed),
                 ("covered", kept.covered), ("uncovered", kept.uncovered), ("inferred", kept.counts.inferred),
-                ("muted", kept.counts.muted), ("heard_ms", kept.counts.heardMilliseconds), ("orphans", 0),
+                ("muted", kept.counts.muted), ("heard_ms", kept.counts.heardMilliseconds),
+                ("clicked", kept.counts.clicked), ("orphans", 0),
             ] {
                 self.compare("\(column) of advertisement \(ordinal)", kept: value, counted: row[column])
             }

@@ -125,6 +125,7 @@ struct BreakTotals {
             advertisement.counts.heardMilliseconds = row["heard_ms"]
             advertisement.counts.repeats = row["repeats"]
             advertisement.counts.contradictions = row["contradictions"]
+            advertisement.counts.clicked = row["clicked"]
             self.advertisements[row["ordinal"]] = advertisement
         }
 

@@ -93,6 +93,15 @@ enum LedgerSchema {
                     """
             )
         }
+        // What was counted before had no clicks: nothing was told of them.
+        migrator.registerMigration("ledger 2: clicks") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE outcomes ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;
+                    """
+            )
+        }
         return migrator
     }
 

@@ -18,6 +18,7 @@ struct BreakChanges {
         var heardMilliseconds: Int64 = 0
         var repeats: Int64 = 0
         var contradictions: Int64 = 0
+        var clicked: Int64 = 0
         /// Of `ignored`, by the number of the reason; empty where nothing was ignored.
         var reasons: [Int64] = []
     }
@@ -67,6 +68,7 @@ struct BreakChanges {
 extension BreakChanges.Advertisement {
     fileprivate mutating func add(_ outcome: OutcomeDetails, isCovered: Bool) {
         if isCovered { self.covered += 1 } else { self.uncovered += 1 }
+        if outcome.clicked { self.clicked += 1 }
         switch outcome.kind {
         case .played:
             self.played += 1
@@ -98,14 +100,15 @@ final class LedgerTotals {
         self.addTotals = try PreparedStatement(
             """
             INSERT INTO totals (break_number, ordinal, played, ignored, failed, covered, uncovered, inferred, muted,
-                heard_ms, repeats, contradictions)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                heard_ms, repeats, contradictions, clicked)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (break_number, ordinal) DO UPDATE SET
                 played = played + excluded.played, ignored = ignored + excluded.ignored,
                 failed = failed + excluded.failed, covered = covered + excluded.covered,
                 uncovered = uncovered + excluded.uncovered, inferred = inferred + excluded.inferred,
                 muted = muted + excluded.muted, heard_ms = heard_ms + excluded.heard_ms,
-                repeats = repeats + excluded.repeats, contradictions = contradictions + excluded.contradictions
+                repeats = repeats + excluded.repeats, contradictions = contradictions + excluded.contradictions,
+                clicked = clicked + excluded.clicked
             """,
             in: database
         )
@@ -144,6 +147,7 @@ final class LedgerTotals {
         self.addTotals.bind(10, change.heardMilliseconds)
         self.addTotals.bind(11, change.repeats)
         self.addTotals.bind(12, change.contradictions)
+        self.addTotals.bind(13, change.clicked)
         try self.addTotals.run()
         for (reason, count) in change.reasons.enumerated() where count > 0 {
             self.addReason.bind(1, number.stored)

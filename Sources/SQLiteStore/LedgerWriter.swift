@@ -51,8 +51,8 @@ final class LedgerWriter {
         self.insertOutcome = try PreparedStatement(
             """
             INSERT INTO outcomes (break_number, session, ordinal, kind, evidence, reason, heard_ms, quartiles, muted,
-                vast_error, occurred_us, received_us)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+                vast_error, occurred_us, received_us, clicked)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
             in: database
         )
@@ -189,6 +189,7 @@ final class LedgerWriter {
         self.insertOutcome.bind(10, Int64(row.outcome.vastError))
         self.insertOutcome.bind(11, row.outcome.occurred.microseconds)
         self.insertOutcome.bind(12, row.received.microseconds)
+        self.insertOutcome.bind(13, row.outcome.clicked ? 1 : 0)
         if try self.insertOutcome.runInserts() {
             self.changes.add(row.outcome, ordinal: row.ordinal, isCovered: first <= ordinal)
             return

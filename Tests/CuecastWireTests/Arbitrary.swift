@@ -136,7 +136,8 @@ extension SeededGenerator {
             quartiles: self.number(0...4),
             muted: self.bool(),
             vastError: self.number(0...999),
-            occurred: self.timestamp()
+            occurred: self.timestamp(),
+            clicked: self.bool()
         )
     }
 

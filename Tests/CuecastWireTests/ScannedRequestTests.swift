@@ -97,6 +97,44 @@ struct ScannedRequestTests {
         #expect(both > 0, self.said)
     }
 
+    @Test(arguments: [nil, 0, 1] as [UInt64?])
+    func `a click is read in place, and where nothing is said of it there was none`(clicked: UInt64?) throws {
+        let outcome = Raw.outcome("ad") { if let clicked { $0.varint(10, clicked) } }
+        let frame = Raw.acknowledge(outcomes: [outcome, Raw.outcome("other")])
+        var scanned = ScannedRequest()
+        // What was read before must not shine through.
+        let before = scanned.scan(Raw.acknowledge(outcomes: [Raw.outcome("ad") { $0.varint(10, 1) }]).span)
+        let found = scanned.scan(frame.span)
+        try #require(before && found)
+        #expect(scanned.outcomes.map(\.details.clicked) == [clicked == 1, false])
+        #expect(Content(decoded: try ListenerRequest(decoding: frame)) == Content(scanned, in: frame))
+    }
+
+    @Test func `a click that is no yes or no is left to the generated code`() throws {
+        let frame = Raw.acknowledge(outcomes: [Raw.outcome("ad") { $0.varint(10, 2) }])
+        var scanned = ScannedRequest()
+        let found = scanned.scan(frame.span)
+        #expect(!found)
+        guard case .acknowledge(let acknowledge) = try ListenerRequest(decoding: frame).kind else {
+            Issue.record("this is an acknowledgement")
+            return
+        }
+        #expect(acknowledge.outcomes.map(\.clicked) == [true])
+    }
+
+    @Test(arguments: [[99, 1], [1, 99], [1, 2], [0, 3], [3, 0], [1, 1 << 32], [UInt64.max, 4]])
+    func `of a field that is there twice the last one stands, or the generated code decides`(reasons: [UInt64]) throws {
+        let outcome = Raw.outcome {
+            $0.varint(2, UInt64(Outcome.Kind.ignored.rawValue))
+            for reason in reasons { $0.varint(4, reason) }
+        }
+        let frame = Raw.acknowledge(outcomes: [outcome])
+        var scanned = ScannedRequest()
+        let found = scanned.scan(frame.span)
+        #expect(found == Outcome.Reason.allCases.contains { UInt64($0.rawValue) == reasons.last })
+        if found { #expect(Content(decoded: try ListenerRequest(decoding: frame)) == Content(scanned, in: frame)) }
+    }
+
     @Test func `random bytes and cut frames never trap`() {
         var generator = SeededGenerator(for: #function)
         var scanned = ScannedRequest()

@@ -137,6 +137,7 @@ class RadioPlayer(unittest.TestCase):
         self.assertEqual({ad: (each["played"], each["ignored"], each["unknown"]) for ad, each in counts.items()},
                          {"one": (1, 0, 0), "two": (1, 0, 0), "three": (0, 1, 0)})
         self.assertEqual(counts["three"]["ignoredBy"], {"user": 1})
+        self.assertEqual({ad: each["clicked"] for ad, each in counts.items()}, {"one": 1, "two": 0, "three": 0})
 
     def test_the_terminal_is_given_back_however_the_player_ends(self):
         for way in ("q", "\x03", signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -225,6 +225,7 @@ struct ReportTests {
         counts.contradictions = 1
         counts.heardMilliseconds = played * 1_000
         counts.muted = 1
+        counts.clicked = 2
         counts.ignoredBy = [.user: ignored - 1, .expired: 1]
         return counts
     }
@@ -242,6 +243,7 @@ struct ReportTests {
         #expect(total.contradictions == 2)
         #expect(total.heardMilliseconds == 54_000)
         #expect(total.muted == 2)
+        #expect(total.clicked == 4)
         #expect(total.ignoredBy == [.user: 21, .expired: 2])
         #expect(total.balances)
         #expect(OutcomeCounts().balances)

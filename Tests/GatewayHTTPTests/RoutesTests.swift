@@ -25,6 +25,7 @@ struct RoutesTests {
         counts.contradictions = 6
         counts.heardMilliseconds = 49_000
         counts.muted = 1
+        counts.clicked = 7
         counts.ignoredBy = [.user: 2, .endedEarly: 1, .muted: 0]
         let ad = BreakSummary.Advertisement(id: try AdvertisementID("spot"), title: "Spot", duration: .seconds(10))
         let summary = BreakSummary(
@@ -130,6 +131,7 @@ struct RoutesTests {
             #expect(counts.delivered == counts.played + counts.ignored + counts.failed + counts.unknown)
             #expect(counts.balanced)
             #expect([counts.inferred, counts.repeats, counts.contradictions, counts.muted] == [2, 4, 6, 1])
+            #expect(counts.clicked == 7 && report.total.clicked == 14)
         }
     }
 

@@ -14,7 +14,7 @@ private struct NeverAsked: TrackingSender {
 
 /// Notices lost, repeated and reordered; requests and replies lost, late and repeated; connections that break or hang;
 /// gateways that restart with and without their history, and in the middle of a request; apps that are killed and started
-/// again, go to the background, report, forget or ignore; listeners who pause and move in time.
+/// again, go to the background, report, forget or ignore; listeners who click, pause and move in time.
 ///
 /// Whatever happens: no advertisement is handed out twice in a session, none is lost without an event, and the gateway
 /// counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
@@ -35,6 +35,7 @@ struct RandomScheduleTests {
     @Test func `whatever happens, each advertisement is heard once at most and counted once`() async throws {
         var handedOut = 0
         var outcomes = 0
+        var clicks = 0
         var kills = 0
         var resumptions = 0
         var trackingAttempts = 0
@@ -42,15 +43,16 @@ struct RandomScheduleTests {
             let witness = try await self.run(seed: seed)
             handedOut += witness.handedOut.count
             outcomes += witness.outcomes.count
+            clicks += witness.outcomes.values.count(where: \.clicked)
             kills += witness.kills
             resumptions += witness.resumptions
             trackingAttempts += witness.trackingAttempts
         }
         print(
-            "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, "
+            "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
                 + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls"
         )
-        #expect(handedOut > 0 && outcomes > 0)
+        #expect(handedOut > 0 && outcomes > 0 && clicks > 0)
     }
 
     private func run(seed: UInt64) async throws -> Witness {

@@ -23,6 +23,8 @@ struct Witness {
     private(set) var outcomes: [Hearing: Outcome] = [:]
     /// By the journal: said to be unknown.
     private(set) var unknown: Set<Hearing> = []
+    /// Clicked by the listener while neither an outcome was known nor that there is none.
+    private(set) var clicked: Set<Hearing> = []
     private(set) var confirmed: Set<UInt64> = []
     private(set) var givenUp: [String] = []
     private(set) var kills = 0
@@ -180,6 +182,13 @@ struct Witness {
         }
     }
 
+    /// The listener acts on an advertisement that was handed out.
+    mutating func clicked(_ advertisement: Advertisement, session: SessionID) {
+        let hearing = Hearing(session: session, key: advertisement.key)
+        guard self.outcomes[hearing] == nil, !self.unknown.contains(hearing) else { return }
+        self.clicked.insert(hearing)
+    }
+
     /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
     mutating func compare(_ core: ListenerCore, with gateway: CoreGateway, at now: Timestamp) {
         guard case .joined = core.connection.state, core.follower.last == gateway.head else { return }
@@ -211,6 +220,9 @@ struct Witness {
             case (true, true): faults.append("\(each.key) is known and unknown")
             default: break
             }
+        }
+        for (hearing, outcome) in self.outcomes where outcome.clicked != self.clicked.contains(hearing) {
+            faults.append("\(hearing.key) was \(outcome.clicked ? "not clicked" : "clicked"), and its outcome differs")
         }
         for number in self.records.keys where !self.confirmed.contains(number) {
             faults.append("outcome \(number) was not confirmed")
@@ -246,6 +258,8 @@ struct Witness {
                 {
                     faults.append("\(key) is counted as \(counts), and was \(mine.map(\.kind))")
                 }
+                let clicks = self.outcomes.keys.count { $0.key == key && self.clicked.contains($0) }
+                if counts.clicked != clicks { faults.append("\(key) is counted as clicked \(counts.clicked) times") }
                 if counts.contradictions > 0 { faults.append("\(key) was told in two ways") }
                 // A delivery that was not durable is known by its acknowledgement only.
                 let received = Int64(self.received.count { $0.key == key })

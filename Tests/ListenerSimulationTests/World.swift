@@ -345,6 +345,7 @@ struct World {
         self.playing = advertisement
         if self.chance(0.3) { self.report(.started, advertisement) }
         if self.chance(0.1) { self.report(.quartile(1), advertisement) }
+        if self.chance(0.15) { self.click(advertisement) }
         guard self.isAppAlive, self.chance(0.97) else { return }
         self.schedule(
             .appFinishes(advertisement, run: self.run),
@@ -358,13 +359,23 @@ struct World {
         self.performActions()
     }
 
+    private mutating func click(_ advertisement: Advertisement) {
+        guard self.isAppAlive else { return }
+        self.witness.clicked(advertisement, session: self.core.session)
+        self.core.bannerClicked(advertisement, now: self.appNow)
+        self.performActions()
+    }
+
     private mutating func appFinishes(_ advertisement: Advertisement) {
-        guard self.playing == advertisement else { return }
+        // The banner stays a while: some click before its outcome, some after, some twice.
+        if self.chance(0.15) { self.click(advertisement) }
+        guard self.isAppAlive, self.playing == advertisement else { return }
         self.playing = nil
         if self.chance(0.4) {
             let report = [AdvertisementReport.completed, .skipped, .failed(vastError: 405)]
                 .randomElement(using: &self.random)
             self.report(report ?? .completed, advertisement)
+            if self.chance(0.15) { self.click(advertisement) }
         }
         if self.isAppAlive { self.appAsks() }
     }

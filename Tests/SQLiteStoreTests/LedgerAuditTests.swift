@@ -47,6 +47,8 @@ struct LedgerAuditTests {
         "UPDATE totals SET inferred = inferred + 1 WHERE ordinal = 0",
         "UPDATE totals SET muted = muted + 1 WHERE ordinal = 0",
         "UPDATE totals SET heard_ms = heard_ms + 1",
+        "UPDATE totals SET clicked = clicked + 1 WHERE ordinal = 2",
+        "UPDATE outcomes SET clicked = 1 WHERE kind = 3",
         "UPDATE firsts SET sessions = sessions + 1 WHERE break_number = 1 AND first = 0",
         "UPDATE firsts SET first = first + 1 WHERE first = 1",
         "UPDATE reasons SET reason = reason + 1",
@@ -92,6 +94,7 @@ struct LedgerAuditTests {
     @Test(arguments: [
         "UPDATE totals SET played = played + 1 WHERE break_number = 1 AND ordinal = 0",
         "UPDATE totals SET ignored = ignored + 1, covered = covered + 1 WHERE break_number = 1 AND ordinal = 1",
+        "UPDATE totals SET clicked = 9 WHERE break_number = 1 AND ordinal = 0",
         "UPDATE firsts SET sessions = 0 WHERE break_number = 1 AND first = 0",
         """
         INSERT INTO sessions (break_number, session, first, variant, at_us)

@@ -99,6 +99,29 @@ struct LedgerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `clicks are counted once, whatever the outcome, and are never a contradiction`(_ kind: StoreKind) async throws
+    {
+        try await self.withLedger(kind) { ledger in
+            try await ledger.record([try Books.summary()], through: 1)
+            try await ledger.post(
+                [Books.delivery(5)],
+                [
+                    try Books.outcome(1, 0, clicked: true), try Books.outcome(2, 0, .ignored, clicked: true),
+                    try Books.outcome(3, 0, .failed, clicked: true), try Books.outcome(4, 0),
+                    try Books.outcome(1, 1, .failed),
+                ]
+            )
+            #expect(try await ledger.counts().map(\.clicked) == [3, 0, 0])
+            #expect(try await ledger.everything().total.clicked == 3)
+            // The first one stands, with or without a click.
+            try await ledger.post([], [try Books.outcome(1, 0), try Books.outcome(4, 0, clicked: true)])
+            let counts = try await ledger.counts()
+            #expect(counts.map(\.clicked) == [3, 0, 0])
+            #expect(counts[0].repeats == 2 && counts[0].contradictions == 0)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a break may become known after what happened in it`(_ kind: StoreKind) async throws {
         try await self.withLedger(kind) { ledger in
             try await ledger.post([Books.delivery(1), Books.delivery(2, first: 1)], [try Books.outcome(3, 2)])

@@ -36,6 +36,7 @@ extension ListenerCore {
     }
 
     mutating func bannerClicked(_ advertisement: Advertisement, now: LocalInstant) {
+        if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
         self.emit(.bannerClicked(advertisement))
         self.track(at: now) { $0.clicked(advertisement, at: $1, jitter: &$2) }
         self.settleTime(now: now)
@@ -120,9 +121,7 @@ extension ListenerCore {
                 self.tracking?.abandoned(advertisement)
             case .handOutRefused(let current): self.emit(.handOutRefused(current: current))
             case .reported(let report, let advertisement):
-                if let progress = self.queue.progress(of: advertisement.key, now: now) {
-                    self.keep(.progress(advertisement.key.breakID, advertisement.key.id, progress))
-                }
+                self.keepProgress(of: advertisement.key, now: now)
                 self.emit(.reported(report, advertisement))
                 self.track(at: now) { $0.reported(report, advertisement, at: $1, jitter: &$2) }
             case .reportRefused(let report, let advertisement, let refusal):
@@ -140,6 +139,12 @@ extension ListenerCore {
                 self.act(.tellWithdrawn(withdrawal))
             }
         }
+    }
+
+    /// Keeps what is known of an advertisement that has no outcome yet.
+    private mutating func keepProgress(of key: AdvertisementKey, now: LocalInstant) {
+        guard let progress = self.queue.progress(of: key, now: now) else { return }
+        self.keep(.progress(key.breakID, key.id, progress))
     }
 
     private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {

@@ -57,7 +57,7 @@ extension ListenerCore {
     }
 
     /// Says what became of the advertisements that had no outcome when the app was ended, as far as it is known: what was
-    /// reported as started was played, what was not handed out was not, and the rest is unknown.
+    /// reported as started or clicked was played, what was not handed out was not, and the rest is unknown.
     mutating func settleLeftovers(at moment: Moment) {
         guard !self.leftovers.isEmpty else { return }
         var interrupted: [Advertisement] = []
@@ -68,7 +68,7 @@ extension ListenerCore {
                 self.record(.ignored(advertisement, .expired), of: leftover.session, occurred: occurred)
                 continue
             }
-            guard progress.started else {
+            guard progress.started || progress.clicked else {
                 self.keep(.forgotten(leftover.session.id, advertisement.key.breakID, advertisement.key.id))
                 interrupted.append(advertisement)
                 continue
@@ -82,7 +82,8 @@ extension ListenerCore {
                     advertisement.exactDuration
                 ),
                 quartiles: progress.quartiles,
-                muted: progress.muted
+                muted: progress.muted,
+                clicked: progress.clicked
             )
             self.record(outcome, of: leftover.session, occurred: occurred)
         }

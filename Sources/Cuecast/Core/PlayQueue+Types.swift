@@ -29,6 +29,7 @@ extension PlayQueue {
         var isStarted = false
         var isMuted = false
         var wasMuted = false
+        var wasClicked = false
         var quartiles = 0
         /// When it must stop, because its break ends there.
         var stopAt: LocalInstant?
@@ -111,7 +112,8 @@ extension PlayQueue.Open {
             started: self.isStarted,
             quartiles: self.quartiles,
             muted: self.wasMuted,
-            heard: self.heard(at: now)
+            heard: self.heard(at: now),
+            clicked: self.wasClicked
         )
     }
 }

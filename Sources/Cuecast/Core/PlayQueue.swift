@@ -197,7 +197,8 @@ struct PlayQueue: Sendable {
     mutating func settle(now: LocalInstant) -> [Effect] {
         var effects: [Effect] = []
         for open in self.open {
-            if open.isStarted {
+            // Who acts on an advertisement has it before them, also where the app did not say that it started.
+            if open.isStarted || open.wasClicked {
                 effects.append(self.close(open, .played, .inferred, heard: open.heard(at: now)))
             } else {
                 effects.append(.unknown(self.forget(open)))
@@ -255,6 +256,16 @@ struct PlayQueue: Sendable {
             self.open[index] = open
             return [taken]
         }
+    }
+
+    /// The listener acted on an advertisement: its outcome will say so, if it has none yet.
+    ///
+    /// - Returns: whether that is new.
+    mutating func clicked(_ key: AdvertisementKey) -> Bool {
+        guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }), !self.open[index].wasClicked
+        else { return false }
+        self.open[index].wasClicked = true
+        return true
     }
 
     // MARK: Pieces
@@ -323,7 +334,8 @@ struct PlayQueue: Sendable {
                 evidence: evidence,
                 heard: heard,
                 quartiles: open.quartiles,
-                muted: open.wasMuted
+                muted: open.wasMuted,
+                clicked: open.wasClicked
             )
         )
     }

@@ -246,6 +246,9 @@ nonisolated struct Cuecast_V1_JournalProgress: Sendable {
 
   var heardMs: UInt32 = 0
 
+  /// Whether the listener acted on it.
+  var clicked: Bool = false
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -734,7 +737,7 @@ nonisolated extension Cuecast_V1_JournalHandedOut: SwiftProtobuf.Message, SwiftP
 
 nonisolated extension Cuecast_V1_JournalProgress: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".JournalProgress"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_id\0\u{3}advertisement_id\0\u{1}started\0\u{1}quartiles\0\u{1}muted\0\u{3}heard_ms\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_id\0\u{3}advertisement_id\0\u{1}started\0\u{1}quartiles\0\u{1}muted\0\u{3}heard_ms\0\u{1}clicked\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -748,6 +751,7 @@ nonisolated extension Cuecast_V1_JournalProgress: SwiftProtobuf.Message, SwiftPr
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.quartiles) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.muted) }()
       case 6: try { try decoder.decodeSingularUInt32Field(value: &self.heardMs) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.clicked) }()
       default: break
       }
     }
@@ -772,6 +776,9 @@ nonisolated extension Cuecast_V1_JournalProgress: SwiftProtobuf.Message, SwiftPr
     if self.heardMs != 0 {
       try visitor.visitSingularUInt32Field(value: self.heardMs, fieldNumber: 6)
     }
+    if self.clicked != false {
+      try visitor.visitSingularBoolField(value: self.clicked, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -782,6 +789,7 @@ nonisolated extension Cuecast_V1_JournalProgress: SwiftProtobuf.Message, SwiftPr
     if lhs.quartiles != rhs.quartiles {return false}
     if lhs.muted != rhs.muted {return false}
     if lhs.heardMs != rhs.heardMs {return false}
+    if lhs.clicked != rhs.clicked {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -396,6 +396,9 @@ nonisolated struct Cuecast_V1_Outcome: Sendable {
   /// When it happened, by the gateway's clock.
   var occurredUs: Int64 = 0
 
+  /// Whether the listener acted on the advertisement, on its banner or on itself, before this outcome was concluded.
+  var clicked: Bool = false
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -902,7 +905,7 @@ nonisolated extension Cuecast_V1_Acknowledge: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_Outcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Outcome"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}advertisement_id\0\u{1}kind\0\u{1}evidence\0\u{1}reason\0\u{3}heard_ms\0\u{1}quartiles\0\u{1}muted\0\u{3}vast_error\0\u{3}occurred_us\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}advertisement_id\0\u{1}kind\0\u{1}evidence\0\u{1}reason\0\u{3}heard_ms\0\u{1}quartiles\0\u{1}muted\0\u{3}vast_error\0\u{3}occurred_us\0\u{1}clicked\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -919,6 +922,7 @@ nonisolated extension Cuecast_V1_Outcome: SwiftProtobuf.Message, SwiftProtobuf._
       case 7: try { try decoder.decodeSingularBoolField(value: &self.muted) }()
       case 8: try { try decoder.decodeSingularUInt32Field(value: &self.vastError) }()
       case 9: try { try decoder.decodeSingularInt64Field(value: &self.occurredUs) }()
+      case 10: try { try decoder.decodeSingularBoolField(value: &self.clicked) }()
       default: break
       }
     }
@@ -952,6 +956,9 @@ nonisolated extension Cuecast_V1_Outcome: SwiftProtobuf.Message, SwiftProtobuf._
     if self.occurredUs != 0 {
       try visitor.visitSingularInt64Field(value: self.occurredUs, fieldNumber: 9)
     }
+    if self.clicked != false {
+      try visitor.visitSingularBoolField(value: self.clicked, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -965,6 +972,7 @@ nonisolated extension Cuecast_V1_Outcome: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.muted != rhs.muted {return false}
     if lhs.vastError != rhs.vastError {return false}
     if lhs.occurredUs != rhs.occurredUs {return false}
+    if lhs.clicked != rhs.clicked {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

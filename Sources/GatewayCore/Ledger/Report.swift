@@ -51,6 +51,10 @@ package struct OutcomeCounts: Hashable, Sendable {
     package var heardMilliseconds: Int64 = 0
     /// Of `played`: how many were muted.
     package var muted: Int64 = 0
+    /// Of `played`, `ignored` and `failed` together: how many outcomes say that the listener acted on the advertisement.
+    ///
+    /// Of all of them, because what was skipped or broke off can have been clicked too.
+    package var clicked: Int64 = 0
     /// Of `ignored`: how many for each reason.
     package var ignoredBy: [Outcome.Reason: Int64] = [:]
 
@@ -72,6 +76,7 @@ package struct OutcomeCounts: Hashable, Sendable {
         left.contradictions += right.contradictions
         left.heardMilliseconds += right.heardMilliseconds
         left.muted += right.muted
+        left.clicked += right.clicked
         left.ignoredBy.merge(right.ignoredBy, uniquingKeysWith: +)
     }
 }

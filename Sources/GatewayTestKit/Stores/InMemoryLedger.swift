@@ -212,6 +212,7 @@ extension InMemoryLedger.Book {
         counts.delivered = Int64(delivered.count)
         counts.unknown = Int64(delivered.subtracting(outcomes.keys.map(\.session)).count)
         for outcome in outcomes.values {
+            counts.clicked += outcome.clicked ? 1 : 0
             switch outcome.kind {
             case .played:
                 counts.played += 1

@@ -138,6 +138,7 @@ struct CuecastAdPluginTests {
         #expect(completed == "a")
         _ = await self.first { if case .acknowledged(_, ["a"]) = $0 { true } else { nil } }
         #expect(self.gateway.outcomes.map(\.result) == [.played])
+        #expect(self.gateway.outcomes.map(\.clicked) == [true])
         view.activate()
         #expect(session.state == .closed, "what is closed is not clicked")
         #expect(self.log.violations.isEmpty)

@@ -54,7 +54,8 @@ struct PlayQueueTests {
                 evidence: evidence,
                 heard: .seconds(heard),
                 quartiles: quartiles,
-                muted: muted
+                muted: muted,
+                clicked: false
             )
         )
     }

@@ -143,6 +143,26 @@ struct RestartTests {
         #expect(told.quartiles == 2 && told.muted && told.heard == .seconds(7))
     }
 
+    @Test(arguments: [true, false])
+    func `a click counts across the restart, and shows that the advertisement was on`(started: Bool) throws {
+        var device = try self.device()
+        self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        device.bench.now = local(6)
+        if started { device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) } }
+        device.bench.step { core, now in core.bannerClicked(advertisement("a"), now: now) }
+        try device.killAndStart(after: 60)
+        device.bench.listen()
+        let told = try #require(self.outcomes(device.bench)["a"])
+        #expect(told.clicked && told.result == .played && told.evidence == .inferred && told.heard == .seconds(4))
+        let acknowledged = device.bench.sent.flatMap { request -> [Outcome] in
+            guard case .acknowledge(let acknowledge) = request.kind else { return [] }
+            return acknowledge.outcomes
+        }
+        #expect(acknowledged.filter(\.clicked).map(\.advertisementID) == [adID("a")])
+    }
+
     @Test func `what was fetched and is over by the next start is told as expired`() throws {
         var device = try self.device()
         self.publish(&device, in: 5)

@@ -16,7 +16,7 @@ struct JournalRecordsTests {
         .progress(
             breakID("b1"),
             adID("a"),
-            .init(started: true, quartiles: 2, muted: true, heard: .milliseconds(5_250))
+            .init(started: true, quartiles: 2, muted: true, heard: .milliseconds(5_250), clicked: true)
         ),
         .breakClosed(breakID("b0"), .cancelled),
         .outcome(
@@ -28,7 +28,9 @@ struct JournalRecordsTests {
                     .init(
                         key: BreakKey(stream: stream(), id: breakID("b1")),
                         delivery: [4],
-                        outcomes: [Outcome(advertisementID: adID("b"), kind: .played, occurred: gateway(3))]
+                        outcomes: [
+                            Outcome(advertisementID: adID("b"), kind: .played, occurred: gateway(3), clicked: true)
+                        ]
                     )
                 )
             )

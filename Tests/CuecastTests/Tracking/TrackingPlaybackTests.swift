@@ -142,7 +142,8 @@ struct TrackingPlaybackTests {
                 evidence: .inferred,
                 heard: .seconds(heard),
                 quartiles: 0,
-                muted: false
+                muted: false,
+                clicked: false
             )
             configuration.countsInferred = true
             var counting = TrackingBench(configuration)

@@ -31,7 +31,8 @@ enum Books {
         reason: Outcome.Reason = .user,
         heard: Duration = .seconds(3),
         evidence: Outcome.Evidence = .reported,
-        muted: Bool = false
+        muted: Bool = false,
+        clicked: Bool = false
     ) throws -> LedgerPosting.OutcomeRow {
         LedgerPosting.OutcomeRow(
             breakNumber: BreakNumber(rawValue: number),
@@ -47,7 +48,8 @@ enum Books {
                     quartiles: 4,
                     muted: muted,
                     vastError: kind == .failed ? 400 : 0,
-                    occurred: Self.start
+                    occurred: Self.start,
+                    clicked: clicked
                 )
             ),
             received: Self.start + .seconds(1)

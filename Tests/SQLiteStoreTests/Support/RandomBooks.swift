@@ -54,7 +54,8 @@ struct RandomBooks {
             reason: Outcome.Reason.allCases.randomElement(using: &self.random) ?? .user,
             heard: .milliseconds(self.number(in: 0...30_000)),
             evidence: self.happens(oneIn: 3) ? .inferred : .reported,
-            muted: self.happens(oneIn: 4)
+            muted: self.happens(oneIn: 4),
+            clicked: self.happens(oneIn: 4)
         )
     }
 
