@@ -133,6 +133,8 @@ public final class URLSessionTrackingSender: TrackingSender {
         request.httpShouldHandleCookies = false
         request.setValue(userAgent, forHTTPHeaderField: "User-Agent")
         let task = self.session.dataTask(with: request)
+        // Before anything can end it.
+        self.exchanges.begin(task)
         // One deadline for all of it, by a timer of our own: the session's own begins anew with each byte.
         let timer = Task(name: "Cuecast tracking timeout") { [exchanges] in
             do {
@@ -140,12 +142,12 @@ public final class URLSessionTrackingSender: TrackingSender {
             } catch {
                 return
             }
-            exchanges.giveUp(task)
+            exchanges.end(task, isGivenUp: true)
         }
         let ended = await withTaskCancellationHandler {
             await self.exchanges.run(task)
         } onCancel: {
-            task.cancel()
+            self.exchanges.end(task, isGivenUp: false)
         }
         timer.cancel()
         await timer.value
@@ -224,23 +226,63 @@ private final class TrackingExchanges: NSObject, URLSessionDataDelegate {
     private struct Exchange {
         var ended = Ended()
         var bodyBytes = 0
+        /// Whether it was ended before anybody waited for it.
+        var isOver = false
+        /// Whether a redirect waits for our word.
+        var isRedirecting = false
         var continuation: CheckedContinuation<Ended, Never>?
     }
 
     private let exchanges = Mutex<[Int: Exchange]>([:])
 
+    /// From here on `run` returns, whatever ends the task, and whenever.
+    func begin(_ task: URLSessionDataTask) {
+        self.exchanges.withLock { $0[task.taskIdentifier] = Exchange() }
+    }
+
     /// Runs a task until it is over.
     func run(_ task: URLSessionDataTask) async -> Ended {
         await withCheckedContinuation { continuation in
-            self.exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
-            task.resume()
+            let over = self.exchanges.withLock { exchanges -> Ended? in
+                guard exchanges[task.taskIdentifier]?.isOver == true else {
+                    exchanges[task.taskIdentifier]?.continuation = continuation
+                    return nil
+                }
+                return exchanges.removeValue(forKey: task.taskIdentifier)?.ended
+            }
+            if let over { continuation.resume(returning: over) } else { task.resume() }
         }
     }
 
-    /// The task took too long.
-    func giveUp(_ task: URLSessionDataTask) {
-        self.exchanges.withLock { $0[task.taskIdentifier]?.ended.isGivenUp = true }
-        task.cancel()
+    /// Ends a task that took too long, or that nobody wants any more.
+    ///
+    /// It is over at once: what the session says of it afterwards does not count, and need not come.
+    func end(_ task: URLSessionDataTask, isGivenUp: Bool) {
+        let isRedirecting = self.finish(task) { ended in
+            ended.isGivenUp = isGivenUp
+            ended.error = URLError(.cancelled)
+        }
+        // On Linux a task that is cancelled while a redirect waits for our word traps when the word comes: then whoever
+        // gives it cancels the task afterwards.
+        if !isRedirecting { task.cancel() }
+    }
+
+    /// Ends a task for whoever waits for it; the first end counts.
+    ///
+    /// - Returns: Whether a redirect waits for our word.
+    @discardableResult
+    private func finish(_ task: URLSessionTask, _ change: @Sendable (inout Ended) -> Void) -> Bool {
+        let id = task.taskIdentifier
+        let (waiting, isRedirecting) = self.exchanges.withLock {
+            exchanges -> ((CheckedContinuation<Ended, Never>, Ended)?, Bool) in
+            guard var exchange = exchanges[id], !exchange.isOver else { return (nil, false) }
+            change(&exchange.ended)
+            exchange.isOver = true
+            exchanges[id] = exchange.continuation == nil ? exchange : nil
+            return (exchange.continuation.map { ($0, exchange.ended) }, exchange.isRedirecting)
+        }
+        if let (continuation, ended) = waiting { continuation.resume(returning: ended) }
+        return isRedirecting
     }
 
     func urlSession(
@@ -250,12 +292,22 @@ private final class TrackingExchanges: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        self.exchanges.withLock { exchanges in
-            exchanges[task.taskIdentifier]?.ended.response = response
-            exchanges[task.taskIdentifier]?.ended.location = request.url
+        let id = task.taskIdentifier
+        let isWanted = self.exchanges.withLock { exchanges in
+            guard exchanges[id]?.isOver == false else { return false }
+            exchanges[id]?.ended.response = response
+            exchanges[id]?.ended.location = request.url
+            exchanges[id]?.isRedirecting = true
+            return true
         }
+        guard isWanted else { return }
         // Each hop is a request of its own, so that it is known how far the call got.
         completionHandler(nil)
+        let isOver = self.exchanges.withLock { exchanges in
+            exchanges[id]?.isRedirecting = false
+            return exchanges[id]?.isOver ?? true
+        }
+        if isOver { task.cancel() }
     }
 
     func urlSession(
@@ -279,11 +331,10 @@ private final class TrackingExchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let exchange = self.exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        guard let exchange else { return }
-        var ended = exchange.ended
-        ended.error = error
-        ended.response = ended.response ?? task.response as? HTTPURLResponse
-        exchange.continuation?.resume(returning: ended)
+        let response = task.response as? HTTPURLResponse
+        self.finish(task) { ended in
+            ended.error = error
+            ended.response = ended.response ?? response
+        }
     }
 }

@@ -194,6 +194,23 @@ struct URLSessionTrackingSenderTests {
         }
     }
 
+    @Test func `an attempt that is cancelled at any moment ends, also before it begins`() async throws {
+        let server = try LocalHTTPServer { path in
+            path == "/one" ? response("302 Found", "Location: /two") : .silence
+        }
+        defer { server.stop() }
+        for round in 0..<300 {
+            let url = server.url(round % 2 == 0 ? "/one" : "/silent")
+            let attempt = Task { await self.sender.send(request(url)) }
+            for _ in 0..<(round % 50) { await Task.yield() }
+            attempt.cancel()
+            guard case .uncertain = await attempt.value else {
+                Issue.record("a cancelled attempt proves nothing")
+                return
+            }
+        }
+    }
+
     @Test func `the dispatcher tells how each attempt ended, and nothing once it is stopped`() async throws {
         let server = try LocalHTTPServer { $0 == "/silent" ? .silence : response("204 No Content") }
         defer { server.stop() }
