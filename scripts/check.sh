@@ -63,7 +63,8 @@ step "client library without libzmq" scripts/check-without-zeromq.sh
 step "documentation" scripts/docs.sh
 step "tests" run_all_tests
 step "sanitizers find mistakes" scripts/sanitize.sh --self-test
-step "thread sanitizer" scripts/sanitize.sh thread
+step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS="CuecastTests CuecastZeroMQTests" \
+    scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests'
 step "property tests with new seeds" scripts/fuzz.sh --seconds 20
 step "instructions of the hot paths" scripts/instructions.sh
 step "end to end" scripts/end-to-end.sh
