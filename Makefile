@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release test demo lint format check-imports generate docs api-diff test-tsan test-asan \
-	crash schedules fuzz soak bench bench-peers clean
+	crash schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -18,9 +18,10 @@ help: ## lists the targets
 setup: ## installs the Debian packages that are missing; does nothing when everything is there
 	@scripts/setup.sh
 
-build: ## builds the command `cuecast` for development, as .build/debug/cuecast
+build: ## builds `cuecast` and the example `radio-player` for development, into .build/debug
 	@scripts/setup.sh build
-	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast
+	@$(with_flags) for product in cuecast radio-player; do \
+	    swift build "$${swift_flags[@]}" --product "$$product"; done
 
 release: ## builds `cuecast` and `cuecast-load` optimised, into .build/release
 	@scripts/setup.sh build
@@ -85,6 +86,12 @@ soak: ## repeats tests, fuzz and crash tests for an hour, until one fails
 bench: ## measures the gateway against bare libzmq and SQLite, for about two hours; gates nothing
 	@scripts/setup.sh
 	@scripts/bench.sh
+
+bench-clock: release ## measures how far apart 100 players begin the same break, for about two minutes
+	@scripts/setup.sh
+	@. scripts/lib.sh; swift build --scratch-path "$$scratch" -c release --product ClockSpread; \
+	    bin="$$(swift build --scratch-path "$$scratch" -c release --show-bin-path)"; \
+	    /usr/bin/python3 Benchmarks/clock_spread.py --binary "$$bin/cuecast"
 
 bench-peers: ## measures other servers at the same work; installs them; gates nothing
 	@scripts/setup.sh build test bench-peers

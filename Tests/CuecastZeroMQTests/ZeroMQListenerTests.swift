@@ -130,6 +130,28 @@ struct ZeroMQListenerTests {
         await runtime.shutDown()
     }
 
+    @Test func `a gateway that dies is left for another address, and the break comes from there`() async throws {
+        let first = try await RawGateway(ads: [try spot()])
+        let second = try await RawGateway(ads: [try spot()])
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(first, runtime) {
+            $0.alternativeGateways = [GatewayAddress(notices: second.notices, requests: second.requests)]
+        }
+        let events = client.events
+        try await client.start()
+        await events.untilListening()
+        await first.die()
+        #expect(await events.untilWaiting() != nil)
+        await events.untilListening()
+        await second.publish(try breakNotice(1, in: .zero))
+        let available = await events.first { if case .available(_, let ads) = $0 { ads } else { nil } }
+        #expect(available?.count == 1)
+        client.stop()
+        await client.stopped()
+        await second.die()
+        await runtime.shutDown()
+    }
+
     @Test func `a gateway that is not there is said to be unreachable`() async throws {
         let gone = try await RawGateway()
         await gone.die()
