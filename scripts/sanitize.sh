@@ -94,8 +94,6 @@ CUECAST_SAMPLES="${CUECAST_SAMPLES:-$PWD/../shared/samples}"
 export CUECAST_SAMPLES
 # One test at a time: what computes without a pause is ten times slower here, and would keep those that wait from going on.
 how=(--no-parallel)
-# Foundation's URLSession, which is not built with the sanitizer, sometimes never answers under it.
-if [ "$kind" = thread ]; then how+=(--skip URLSessionTrackingSenderTests); fi
 if [ $# -gt 1 ]; then
     run_tests "${how[@]}" --filter "$2"
 else
