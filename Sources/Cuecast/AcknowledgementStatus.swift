@@ -44,13 +44,8 @@ public struct AcknowledgementStatus: Hashable, Sendable {
         self.stream = LiveStream(id: record.key.stream.description)
         self.breakID = record.key.id.description
         self.adID = outcome.advertisementID.description
-        self.result =
-            switch outcome.kind {
-            case .played: .played
-            case .ignored: .ignored(outcome.reason.map(IgnoreReason.init(wire:)) ?? .expired)
-            case .failed: .failed(vastError: Int(outcome.vastError))
-            }
-        self.evidence = outcome.evidence == .reported ? .reported : .inferred
+        self.result = AdvertisementOutcome.Result(wire: outcome)
+        self.evidence = AdvertisementOutcome.Evidence(wire: outcome.evidence)
         self.heard = outcome.heard
         self.occurred = Date(outcome.occurred)
         self.state = state

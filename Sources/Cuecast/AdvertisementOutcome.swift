@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CuecastWire
+package import CuecastWire
 
 /// What became of one advertisement: the one thing that is told to the gateway about it.
 public struct AdvertisementOutcome: Hashable, Sendable {
@@ -87,6 +87,25 @@ extension IgnoreReason {
         case .skippedOver: .skippedOver
         case .notStarted: .notStarted
         }
+    }
+}
+
+extension AdvertisementOutcome.Result {
+    /// As a request tells it; what was ignored without a reason, which the wire refuses, counts as expired.
+    package init(wire outcome: Outcome) {
+        self =
+            switch outcome.kind {
+            case .played: .played
+            case .ignored: .ignored(outcome.reason.map(IgnoreReason.init(wire:)) ?? .expired)
+            case .failed: .failed(vastError: Int(outcome.vastError))
+            }
+    }
+}
+
+extension AdvertisementOutcome.Evidence {
+    /// As a request tells it.
+    package init(wire evidence: Outcome.Evidence) {
+        self = evidence == .reported ? .reported : .inferred
     }
 }
 

@@ -33,34 +33,12 @@ extension ScriptedOutcome {
         self.session = session.description
         self.breakID = breakID.description
         self.adID = outcome.advertisementID.description
-        self.result =
-            switch outcome.kind {
-            case .played: .played
-            case .failed: .failed(vastError: Int(outcome.vastError))
-            case .ignored: .ignored(IgnoreReason(outcome.reason))
-            }
-        self.evidence = outcome.evidence == .reported ? .reported : .inferred
+        self.result = AdvertisementOutcome.Result(wire: outcome)
+        self.evidence = AdvertisementOutcome.Evidence(wire: outcome.evidence)
         self.heard = outcome.heard
         self.quartiles = Int(outcome.quartiles)
         self.muted = outcome.muted
         self.clicked = outcome.clicked
         self.occurred = occurred
-    }
-}
-
-extension IgnoreReason {
-    /// The wire refuses an ignored advertisement without a reason.
-    fileprivate init(_ reason: Outcome.Reason?) {
-        self =
-            switch reason {
-            case .user, nil: .user
-            case .expired: .expired
-            case .overlap: .overlap
-            case .muted: .muted
-            case .cancelled: .cancelled
-            case .endedEarly: .endedEarly
-            case .skippedOver: .skippedOver
-            case .notStarted: .notStarted
-            }
     }
 }

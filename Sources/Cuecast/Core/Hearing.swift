@@ -21,17 +21,14 @@ struct Hearing: Hashable, Sendable {
     var isPaused: Bool { self.pausedSince != nil }
 
     /// How far the listener is behind the gateway's clock, which shows `gateway` at `now`; never less than zero.
-    func delay(at now: LocalInstant, gateway: Timestamp) -> Duration {
+    ///
+    /// Where that clock is not known yet, neither is the delay of a programme's own time: it counts as zero.
+    func delay(at now: LocalInstant, gateway: Timestamp?) -> Duration {
         switch self.base {
         case .delay(let delay): max(delay + (self.pausedSince.map { now - $0 } ?? .zero), .zero)
-        case .programme(let time, let at): max(gateway - (time + ((self.pausedSince ?? now) - at)), .zero)
+        case .programme(let time, let at):
+            gateway.map { max($0 - (time + ((self.pausedSince ?? now) - at)), .zero) } ?? .zero
         }
-    }
-
-    /// The delay, as far as it can be known before the gateway's clock is.
-    func delay(at now: LocalInstant) -> Duration {
-        guard case .delay(let delay) = self.base else { return .zero }
-        return max(delay + (self.pausedSince.map { now - $0 } ?? .zero), .zero)
     }
 
     mutating func set(delay: Duration, now: LocalInstant) {

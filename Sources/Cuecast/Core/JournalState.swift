@@ -32,11 +32,6 @@ struct JournalState: Hashable, Sendable {
         var isOver: Bool { self.batch.advertisements.allSatisfy { self.stages[$0.id] == .over } }
     }
 
-    struct ClosedBreak: Hashable, Sendable {
-        let id: BreakID
-        let reason: Outcome.Reason
-    }
-
     struct StoredSession: Hashable, Sendable {
         var header: JournalEntry.Session
         /// The device's clock at its last entry.
@@ -44,7 +39,7 @@ struct JournalState: Hashable, Sendable {
         var isOver = false
         var breaks: [BreakID: StoredBreak] = [:]
         /// Oldest first.
-        var closed: [ClosedBreak] = []
+        var closed: [BreakBook.Closed] = []
     }
 
     /// An outcome that was confirmed or given up.
@@ -88,7 +83,7 @@ struct JournalState: Hashable, Sendable {
                 guard case .handedOut = session.breaks[id]?.stages[ad] else { return }
                 session.breaks[id]?.stages[ad] = .handedOut(progress)
             }
-        case .breakClosed(let id, let reason): self.changeLast { $0.close(id, reason) }
+        case .breakClosed(let id, let reason): self.changeLast { $0.close(id, IgnoreReason(wire: reason)) }
         case .outcome(let request):
             guard let record = OutboxRecord(request) else { break }
             self.outbox[record.number] = record
@@ -187,7 +182,7 @@ struct JournalState: Hashable, Sendable {
                     }
                 }
             }
-            for each in session.closed { add(.breakClosed(each.id, each.reason), at: session.lastWritten) }
+            for each in session.closed { add(.breakClosed(each.id, each.reason.wire), at: session.lastWritten) }
             if session.isOver { add(.sessionOver, at: session.lastWritten) }
         }
         for each in self.settled {
@@ -201,9 +196,9 @@ struct JournalState: Hashable, Sendable {
 }
 
 extension JournalState.StoredSession {
-    fileprivate mutating func close(_ id: BreakID, _ reason: Outcome.Reason) {
+    fileprivate mutating func close(_ id: BreakID, _ reason: IgnoreReason) {
         guard !self.closed.contains(where: { $0.id == id }) else { return }
-        self.closed.append(JournalState.ClosedBreak(id: id, reason: reason))
+        self.closed.append(BreakBook.Closed(id: id, reason: reason))
         if self.closed.count > JournalState.closedBreaksMax { self.closed.removeFirst() }
         self.dropClosed(id)
     }

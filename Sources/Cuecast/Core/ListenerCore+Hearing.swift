@@ -8,7 +8,7 @@ extension ListenerCore {
     /// The delay as requests carry it: the gateway takes an hour at most.
     func wireDelay(now: LocalInstant) -> ListenerDelay {
         let longest = Duration.milliseconds(WireLimits.delayMillisecondsMax)
-        let delay = self.moment(at: now)?.delay ?? self.hearing.delay(at: now)
+        let delay = self.hearing.delay(at: now, gateway: self.clock.gatewayTime(at: now))
         return ListenerDelay(now: min(delay, longest), max: self.settings.delay.max)
     }
 

@@ -148,8 +148,7 @@ extension ListenerCore {
     }
 
     private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {
-        let header = JournalEntry.Session(id: self.session, stream: self.settings.stream, ticket: self.ticket)
-        self.record(outcome, of: header, occurred: moment.gateway)
+        self.record(outcome, of: self.sessionHeader, occurred: moment.gateway)
     }
 
     /// Records an outcome of this session or an earlier one.

@@ -19,11 +19,7 @@ extension ListenerCore {
         for session in state.sessions {
             let isResumed = session.header.id == resumed?.header.id
             let age = max(wallTime - session.lastWritten, .zero)
-            if isResumed {
-                self.book.restore(
-                    closed: session.closed.map { .init(id: $0.id, reason: IgnoreReason(wire: $0.reason)) }
-                )
-            }
+            if isResumed { self.book.restore(closed: session.closed) }
             for (id, stored) in session.breaks.sorted(by: { $0.key < $1.key }) {
                 let all = Advertisement.list(stored.batch, of: id)
                 var held: [Advertisement] = []
@@ -93,15 +89,15 @@ extension ListenerCore {
 
     /// Keeps what the next run of the app needs to go on with this session.
     mutating func keepSession() {
-        self.keep(
-            .session(
-                JournalEntry.Session(
-                    id: self.session,
-                    stream: self.settings.stream,
-                    ticket: self.ticket,
-                    streamBegun: !self.takesPreStream
-                )
-            )
+        self.keep(.session(self.sessionHeader))
+    }
+
+    var sessionHeader: JournalEntry.Session {
+        JournalEntry.Session(
+            id: self.session,
+            stream: self.settings.stream,
+            ticket: self.ticket,
+            streamBegun: !self.takesPreStream
         )
     }
 

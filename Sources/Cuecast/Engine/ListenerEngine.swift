@@ -196,7 +196,12 @@ final class ListenerEngine: Sendable {
             // Before anything that follows from it is seen: an advertisement that the app gets is known to be handed out.
             let failure = self.journal.write(state.core.takeJournal())
             state.actions += state.core.takeActions()
-            if let failure { state.actions.append(.event(.storageFailed(failure))) }
+            if let failure {
+                let line = "The session's file cannot be written: \(failure)"
+                state.actions += [
+                    .log(ListenerCore.LogLine(level: .error, message: line)), .event(.storageFailed(failure)),
+                ]
+            }
             self.setTimer(&state)
             defer { state.isPerforming = true }
             return (result, !state.isPerforming)
@@ -231,11 +236,7 @@ final class ListenerEngine: Sendable {
         case .askForToken(let attempt): self.askForToken(attempt: attempt)
         case .askApp(let id, let each): self.askApp(id, each)
         case .track(let request): self.track(request)
-        case .event(let event):
-            if case .storageFailed(let reason) = event {
-                self.logger.error("The session's file cannot be written", metadata: ["reason": "\(reason)"])
-            }
-            self.hub.send(event)
+        case .event(let event): self.hub.send(event)
         case .tellAvailable: self.tell(.available)
         case .tellStillAvailable: self.tell(.stillAvailable)
         case .tellWithdrawn(let withdrawal): self.tell(.withdrawn(withdrawal))
