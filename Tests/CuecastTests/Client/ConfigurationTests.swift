@@ -56,6 +56,32 @@ struct ConfigurationTests {
         #expect(!self.isValid { $0.outcomesKeptMax = 0 })
     }
 
+    @Test func `sixteen alternative gateways are taken and one more is not`() {
+        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
+        configuration.alternativeGateways = (1...16).map { GatewayAddress(host: "10.0.0.\($0)") }
+        #expect(throws: Never.self) { try ListenerSettings(configuration) }
+        configuration.alternativeGateways.append(GatewayAddress(host: "10.0.0.17"))
+        #expect(throws: CuecastError.self) { try ListenerSettings(configuration) }
+    }
+
+    @Test(arguments: [(4_095, false), (4_096, true), (1 << 30, true), ((1 << 30) + 1, false)])
+    func `the outbox has from 4,096 bytes to a gibibyte`(bytes: Int, isTaken: Bool) {
+        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
+        configuration.outboxBytesMax = bytes
+        #expect(((try? ListenerSettings(configuration)) != nil) == isTaken)
+    }
+
+    @Test func `so many tracking calls count as the journal has room for, and no more`() {
+        var limits = TrackingLimits()
+        limits.pendingMax = TrackingLimits.callsMax
+        limits.rememberedMax = TrackingLimits.callsMax
+        #expect(limits.checked == limits)
+        limits.pendingMax += 1
+        limits.rememberedMax += 1
+        #expect(limits.checked.pendingMax == TrackingLimits.callsMax)
+        #expect(limits.checked.rememberedMax == TrackingLimits.callsMax)
+    }
+
     @Test func `timings are within reason`() {
         #expect(!self.isValid { $0.timings.requestTimeout = .zero })
         #expect(self.isValid { $0.timings.stopWait = .milliseconds(900) })
