@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 import figures as arithmetic
 import measuring
 import rows
+import growth  # noqa: F401  registers its rows
 import simulations  # noqa: F401  registers its rows
 from load_tool import LoadTool
 from servers import LOAD, Servers, build_baselines, pinned
@@ -36,6 +37,7 @@ def parse(words):
     parser.add_argument("--silence", type=float, help="seconds before a single notice; 30 unless told")
     parser.add_argument("--seconds", type=float, help="how long rates are measured; 10 unless told")
     parser.add_argument("--soak", type=float, help="how many seconds the soak lasts; 600 unless told")
+    parser.add_argument("--breaks", type=int, help="the breaks that are kept where growth is measured; 100,000 unless told")
     parser.add_argument("--listeners-max", type=int, help="never more connections than this")
     parser.add_argument("--quick", action="store_true", help="two pairs of short measurements")
     parser.add_argument("--smoke", action="store_true",
@@ -56,7 +58,7 @@ def parse(words):
 def scale_of(options):
     scale = rows.SMOKE if options.smoke else rows.QUICK if options.quick else rows.FULL
     changes = {"pairs": options.pairs, "silence": options.silence, "seconds": options.seconds, "soak": options.soak,
-               "connections_max": options.listeners_max}
+               "connections_max": options.listeners_max, "breaks": options.breaks}
     return rows.dataclasses.replace(scale, **{name: value for name, value in changes.items() if value is not None})
 
 

@@ -36,6 +36,14 @@ class Scale:
     ahead: float = 8
     soak: float = 600
     churn: float = 100
+    # The breaks that are kept where growth is measured, and the requests whose time is taken.
+    breaks: int = 100_000
+    samples: int = 60
+    # The advertisements on a large board, and the publications while its snapshots are kept.
+    board_mib: int = 175
+    publications: int = 1_500
+    # How long memory is given to go, in seconds.
+    housekeeping: float = 400
 
     def connections(self, count):
         return min(count, self.connections_max)
@@ -43,13 +51,14 @@ class Scale:
 
 FULL = Scale()
 QUICK = Scale(pairs=2, seconds=3, warmup=1, silence=3, bursts=3, hold=5, sustained=10, acknowledged=300_000, existing=300_000,
-              groups=50, soak=60)
+              groups=50, soak=60, breaks=10_000, samples=30, board_mib=64, publications=600, housekeeping=60)
 # So little that the machinery is shown to work and nothing else.
 SMOKE = Scale(pairs=1, connections_max=50, seconds=0.5, warmup=0.2, silence=0.2, burst=20, bursts=1, hold=0.3, sustained=2,
-              acknowledged=300, existing=3_000, groups=2, group_requests=100, soak=3, churn=5)
+              acknowledged=300, existing=3_000, groups=2, group_requests=100, soak=3, churn=5, breaks=40, samples=3, board_mib=1,
+              publications=5, housekeeping=0.5)
 
 # Of the rows those that show the machinery: pairs, a bare program on either side, memory, a line in the table each.
-SMOKE_ROWS = ("burst-1000", "batch-100", "memory")
+SMOKE_ROWS = ("burst-1000", "batch-100", "memory", "growth-waiting", "growth-readers", "growth-connections")
 
 ROWS = {}
 
