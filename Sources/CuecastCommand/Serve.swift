@@ -68,6 +68,7 @@ extension Serve {
                     log: log,
                     metrics: gateway.metrics,
                     missing: { gateway.readiness.missing.map(\.rawValue) },
+                    alarms: { gateway.readiness.alarms },
                     board: { gateway.board.board },
                     now: { clock.now() },
                     logger: logger,

@@ -66,7 +66,7 @@ package struct Gateway: Sendable {
         let board = try await BreakBoardService.load(from: log)
         let holder = BoardHolder(board)
         let instance = UInt64.random(in: 1 ... .max)
-        let readiness = ReadinessBoard()
+        let readiness = ReadinessBoard(metrics: metrics)
         readiness.set(.log, isReady: true)
         readiness.set(.board, isReady: true)
         metrics.set(.streams, to: board.streams.count)

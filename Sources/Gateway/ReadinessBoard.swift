@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import GatewayCore
 import Synchronization
 
-/// What has to work before a gateway takes requests.
+/// What has to work before a gateway takes requests, and what an operator should look at although it does.
 ///
-/// The ledger is not among it: it only reads, and may be behind.
+/// The ledger is not among what has to work: it only reads, and may be behind.
+///
+/// ```swift
+/// readiness.set(.log, isReady: false)  // requests are refused: /readyz answers 503
+/// readiness.raise(.clock, "The wall clock is 1 h ahead of the gateway's clock.")  // /readyz still answers 200
+/// ```
 package final class ReadinessBoard: Sendable {
     package enum Part: String, CaseIterable, Sendable {
         case log
@@ -13,18 +19,61 @@ package final class ReadinessBoard: Sendable {
         case sockets
     }
 
-    private let ready: Mutex<Set<Part>> = Mutex([])
+    private struct State {
+        var ready: Set<Part> = []
+        var alarms: [Alarm: String] = [:]
+    }
 
-    package init() {}
+    private let state: Mutex<State> = Mutex(State())
+    private let metrics: MetricRegistry
+
+    /// - Parameter metrics: shows each alarm as 0 or 1.
+    package init(metrics: MetricRegistry = MetricRegistry()) {
+        self.metrics = metrics
+        for alarm in Alarm.allCases { metrics.set(.alarm, .alarm(alarm), to: 0) }
+    }
 
     package func set(_ part: Part, isReady: Bool) {
-        self.ready.withLock { ready in
-            if isReady { ready.insert(part) } else { ready.remove(part) }
+        self.state.withLock { state in
+            if isReady { state.ready.insert(part) } else { state.ready.remove(part) }
         }
     }
 
     /// What does not work; empty when the gateway is ready.
     package var missing: [Part] {
-        self.ready.withLock { ready in Part.allCases.filter { !ready.contains($0) } }
+        self.state.withLock { state in Part.allCases.filter { !state.ready.contains($0) } }
+    }
+
+    /// Raises an alarm, or gives a raised one another sentence.
+    ///
+    /// - Parameters:
+    ///   - alarm: which one.
+    ///   - sentence: for people: what is wrong, and what to do.
+    /// - Returns: whether it was not raised before, for those who log a change once.
+    @discardableResult
+    package func raise(_ alarm: Alarm, _ sentence: String) -> Bool {
+        self.state.withLock { state in
+            // Inside the lock, so that the metric never says the opposite of the document for long.
+            self.metrics.set(.alarm, .alarm(alarm), to: 1)
+            return state.alarms.updateValue(sentence, forKey: alarm) == nil
+        }
+    }
+
+    /// Ends an alarm.
+    ///
+    /// - Returns: whether it was raised.
+    @discardableResult
+    package func clear(_ alarm: Alarm) -> Bool {
+        self.state.withLock { state in
+            self.metrics.set(.alarm, .alarm(alarm), to: 0)
+            return state.alarms.removeValue(forKey: alarm) != nil
+        }
+    }
+
+    /// The alarms that are raised, always in the same order.
+    package var alarms: [RaisedAlarm] {
+        self.state.withLock { state in
+            Alarm.allCases.compactMap { alarm in state.alarms[alarm].map { RaisedAlarm(alarm, $0) } }
+        }
     }
 }

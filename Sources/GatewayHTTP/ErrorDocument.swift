@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import GatewayCore
+
 /// What every answer but a success says, as JSON.
 package struct ErrorDocument: Codable, Hashable, Sendable {
     /// A word for programs, for instance `notFound`.
@@ -19,10 +21,13 @@ package struct ReadinessDocument: Codable, Hashable, Sendable {
     package var ready: Bool
     /// The parts that do not work at present.
     package var missing: [String]
+    /// What an operator should look at although requests are taken.
+    package var alarms: [RaisedAlarm]
 
-    package init(missing: [String]) {
+    package init(missing: [String], alarms: [RaisedAlarm] = []) {
         self.ready = missing.isEmpty
         self.missing = missing
+        self.alarms = alarms
     }
 }
 

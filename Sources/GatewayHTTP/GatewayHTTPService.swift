@@ -17,7 +17,7 @@ import ServiceLifecycle
 /// ```swift
 /// let http = GatewayHTTPService(
 ///     configuration: GatewayHTTPConfiguration(), ledger: ledger, log: log, metrics: gateway.metrics,
-///     missing: { gateway.readiness.missing.map(\.rawValue) }, board: { gateway.board.board },
+///     missing: { gateway.readiness.missing.map(\.rawValue) }, alarms: { gateway.readiness.alarms }, board: { gateway.board.board },
 ///     now: { clock.now() }, logger: logger)
 /// ```
 package struct GatewayHTTPService: Service {
@@ -34,6 +34,7 @@ package struct GatewayHTTPService: Service {
     ///   - log: tells how far the ledger is behind.
     ///   - metrics: what `/metrics` shows.
     ///   - missing: the parts of the gateway that do not work at present; empty when it is ready.
+    ///   - alarms: what an operator should look at although it is ready.
     ///   - board: the newest board.
     ///   - now: the gateway's clock.
     ///   - logger: for people.
@@ -44,6 +45,7 @@ package struct GatewayHTTPService: Service {
         log: any EventLog,
         metrics: MetricRegistry,
         missing: @escaping @Sendable () -> [String],
+        alarms: @escaping @Sendable () -> [RaisedAlarm] = { [] },
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
         logger: Logger,
@@ -56,6 +58,7 @@ package struct GatewayHTTPService: Service {
             log: log,
             metrics: metrics,
             missing: missing,
+            alarms: alarms,
             board: board,
             now: now,
             logger: logger

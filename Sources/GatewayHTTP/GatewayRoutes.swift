@@ -14,6 +14,7 @@ struct GatewayRoutes: Sendable {
     let log: any EventLog
     let metrics: MetricRegistry
     let missing: @Sendable () -> [String]
+    let alarms: @Sendable () -> [RaisedAlarm]
     let board: @Sendable () -> Board
     let now: @Sendable () -> Timestamp
     let logger: Logger
@@ -23,7 +24,7 @@ struct GatewayRoutes: Sendable {
         paths: [
             "/": "this list",
             "/healthz": "200 while the process lives",
-            "/readyz": "200 when requests are taken, otherwise 503 with what is missing",
+            "/readyz": "200 when requests are taken, otherwise 503 with what is missing; alarms beside either",
             "/metrics": "metrics in the text format of Prometheus",
             "/v1/reports": "who did what; ?stream= ?break= ?before=NUMBER ?limit=1…500",
             "/v1/reports/STREAM/BREAK": "who did what in one break",
@@ -71,7 +72,7 @@ struct GatewayRoutes: Sendable {
         case .index: return .json(.ok, Self.index)
         case .health: return .json(.ok, ["status": "alive"])
         case .readiness:
-            let document = ReadinessDocument(missing: self.missing())
+            let document = ReadinessDocument(missing: self.missing(), alarms: self.alarms())
             return .json(document.ready ? .ok : .serviceUnavailable, document)
         case .metrics: return .text(self.metrics.exposition(), type: "text/plain; version=0.0.4; charset=utf-8")
         case .reports:

@@ -82,6 +82,27 @@ struct RoutesTests {
         }
     }
 
+    @Test func `readiness shows alarms and stays 200 while nothing is missing`() async throws {
+        var parts = Parts()
+        parts.alarms = [RaisedAlarm(.clock, "The wall clock is 1 h ahead.")]
+        try await parts.serve { peer in
+            let answer = try await peer.get("/readyz")
+            #expect(answer.status == 200)
+            #expect(
+                answer.body
+                    == #"{"alarms":[{"alarm":"clock","sentence":"The wall clock is 1 h ahead."}],"missing":[],"ready":true}"#
+            )
+        }
+        parts.missing = ["log"]
+        try await parts.serve { peer in
+            let answer = try await peer.get("/readyz")
+            #expect(answer.status == 503)
+            let document: ReadinessDocument = try answer.decoded()
+            #expect(document.missing == ["log"])
+            #expect(document.alarms.map(\.alarm) == ["clock"])
+        }
+    }
+
     @Test func `metrics are the text format of Prometheus`() async throws {
         let parts = Parts()
         parts.metrics.count(.noticesSent, by: 3)

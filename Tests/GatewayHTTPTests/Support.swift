@@ -74,6 +74,7 @@ struct Parts: Sendable {
     var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
     var metrics = MetricRegistry()
     var missing: [String] = []
+    var alarms: [RaisedAlarm] = []
     var board = Board(epoch: 7)
 
     static let now = Timestamp(microseconds: 1_700_000_000_000_000)
@@ -86,6 +87,7 @@ struct Parts: Sendable {
             log: LogHeads(heads: self.heads),
             metrics: self.metrics,
             missing: { parts.missing },
+            alarms: { parts.alarms },
             board: { parts.board },
             now: { Self.now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

@@ -33,6 +33,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case ledgerOffset = "cuecast_ledger_offset"
     case ledgerLag = "cuecast_ledger_lag_records"
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
+    case alarm = "cuecast_alarm"
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
@@ -48,7 +49,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds: .histogram
         case .listeners, .connections, .subscribedStreams, .streams, .logOffset, .ledgerOffset, .ledgerLag,
-            .acknowledgementsWaiting:
+            .acknowledgementsWaiting, .alarm:
             .gauge
         default: .counter
         }
@@ -81,6 +82,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .ledgerOffset: "The offset up to which the ledger counts, by lane."
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
+        case .alarm: "1 while an alarm is raised, by alarm."
         case .appendSeconds: "From handing a group to the event log until it is durable, in seconds."
         case .noticeSeconds: "From receiving a publication until its notice is sent, in seconds."
         case .scheduleLateSeconds: "How late an announcement was recorded after it fell due, in seconds."
@@ -97,6 +99,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .limitsHit: "limit"
         case .connections, .connectionsEnded: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
+        case .alarm: "alarm"
         default: nil
         }
     }
@@ -136,6 +139,7 @@ package struct MetricLabel: Hashable, Sendable {
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }
+    package static func alarm(_ alarm: Alarm) -> MetricLabel { MetricLabel(text: alarm.rawValue) }
     /// A limit by its name in code.
     package static func limit(_ name: StaticString) -> MetricLabel { MetricLabel(text: "\(name)") }
 }
