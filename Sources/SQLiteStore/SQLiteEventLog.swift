@@ -233,6 +233,20 @@ package final class SQLiteEventLog: EventLog {
         }
     }
 
+    /// Copies the log while it is written to; see `StoreConnection.copy(to:pagesPerStep:progress:)`.
+    ///
+    /// - Parameters:
+    ///   - path: where; a file of that name is replaced.
+    ///   - pagesPerStep: how many pages are copied between two transactions; `nil`: about a megabyte.
+    ///   - progress: called after each step, by one caller at a time.
+    package func copy(
+        to path: String,
+        pagesPerStep: Int? = nil,
+        progress: @escaping @Sendable (StoreCopyProgress) -> Void = { _ in }
+    ) async throws(StoreCopyError) -> StoreCopy {
+        try await self.connection.copy(to: path, pagesPerStep: pagesPerStep, progress: progress)
+    }
+
     package func close() async {
         self.state.withLock { $0.beginClosing() }
         await self.connection.close { database, writer in

@@ -108,6 +108,20 @@ package final class SQLiteLedger: Ledger {
         return numbers
     }
 
+    /// Copies the ledger while it is written to; see `StoreConnection.copy(to:pagesPerStep:progress:)`.
+    ///
+    /// - Parameters:
+    ///   - path: where; a file of that name is replaced.
+    ///   - pagesPerStep: how many pages are copied between two transactions; `nil`: about a megabyte.
+    ///   - progress: called after each step, by one caller at a time.
+    package func copy(
+        to path: String,
+        pagesPerStep: Int? = nil,
+        progress: @escaping @Sendable (StoreCopyProgress) -> Void = { _ in }
+    ) async throws(StoreCopyError) -> StoreCopy {
+        try await self.connection.copy(to: path, pagesPerStep: pagesPerStep, progress: progress)
+    }
+
     package func close() async {
         await self.connection.close { database, _ in
             // Where this fails, everything is in the write-ahead log.

@@ -11,11 +11,13 @@ struct StoreClosed: Error {}
 ///
 /// Nothing here stops when the task that asks is cancelled: what was begun is finished, and the caller learns the result.
 ///
-/// Safety: `state` is touched only in closures that run on the pool's writing queue, which is serial; what they capture
-/// is `Sendable`. The other members are constants.
+/// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial; what
+/// they capture is `Sendable`. The other members are constants.
 final class StoreConnection<State>: @unchecked Sendable {
     private let pool: DatabasePool
     private var state: State?
+    /// Copies under way: a connection does not close before they end.
+    private var backups: [StoreBackup] = []
 
     /// Takes over a pool.
     ///
@@ -61,6 +63,32 @@ final class StoreConnection<State>: @unchecked Sendable {
         }
     }
 
+    /// Begins a copy of the file; `endBackup` or `abandonBackup` ends it, or closing does.
+    func beginBackup(to path: String) async throws -> StoreBackup {
+        try await self.write { database, _ in
+            let backup = try StoreBackup(from: database, to: path)
+            self.backups.append(backup)
+            return backup
+        }
+    }
+
+    /// Ends a copy that is whole.
+    func endBackup(_ backup: StoreBackup) async throws {
+        try await self.write { _, _ in
+            self.backups.removeAll { $0 === backup }
+            try backup.finish()
+        }
+    }
+
+    /// Ends a copy that is of no use.
+    func abandonBackup(_ backup: StoreBackup) async {
+        // Where the connection is closed already, closing has ended it.
+        try? await self.write { _, _ in
+            self.backups.removeAll { $0 === backup }
+            backup.abandon()
+        }
+    }
+
     /// Closes, after everything that was asked before; reads under way fail.
     ///
     /// - Parameter last: the last thing done with the writing connection; not called when it was closed before.
@@ -69,6 +97,8 @@ final class StoreConnection<State>: @unchecked Sendable {
             self.pool.asyncWriteWithoutTransaction { database in
                 if let state = self.state { last(database, state) }
                 self.state = nil
+                for backup in self.backups { backup.abandon() }
+                self.backups = []
                 // Closing waits for the queue that we are on, and for readers.
                 DispatchQueue.global()
                     .async {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Dispatch
+import Foundation
+import GRDB
+import GRDBSQLite
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// What is done with the files of stores while nobody has them open.
+///
+/// Everything here blocks; `settle` and `onAnotherThread` are for callers that must not.
+enum StoreFiles {
+    private static let queue = DispatchQueue(label: "cuecast.files", qos: .utility, attributes: .concurrent)
+
+    /// Does something that takes long, where it keeps nobody from running.
+    static func onAnotherThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Self.queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// Makes a copy that was written under another name survive a loss of power, checks it, and gives it its name.
+    static func settle(_ partial: String, as path: String) async throws -> StoreCopy {
+        try await Self.onAnotherThread {
+            try Self.endWriteAheadLogging(partial)
+            try Self.synchronize(partial)
+        }
+        let problems = try await Self.problems(of: partial)
+        guard problems.isEmpty else { throw StoreCopyError.damaged(path: path, problems: problems) }
+        try Task.checkCancellation()
+        return try await Self.onAnotherThread {
+            let (digest, bytes) = try FileDigest.of(partial)
+            try Self.rename(partial, to: path)
+            return StoreCopy(path: path, bytes: bytes, digest: digest)
+        }
+    }
+
+    /// What SQLite finds wrong with a file that nobody writes to; empty: nothing.
+    ///
+    /// It reads the whole file. Cancelling the task ends it.
+    static func problems(of path: String) async throws -> [String] {
+        let queue: DatabaseQueue
+        do {
+            queue = try Self.reader(of: path)
+        } catch {
+            return [StoreFile.sentence(error)]
+        }
+        let problems = try await withTaskCancellationHandler {
+            try await Self.onAnotherThread { try Self.problems(of: queue) }
+        } onCancel: {
+            queue.interrupt()
+        }
+        try Task.checkCancellation()
+        return problems
+    }
+
+    /// What SQLite finds wrong with a file that is open.
+    static func problems(of reader: some DatabaseReader) throws -> [String] {
+        do {
+            return try reader.read { database in
+                let found = try String.fetchAll(
+                    database,
+                    sql: "PRAGMA integrity_check(\(StoreCopyLimits.problemsMax))"
+                )
+                return found == ["ok"] ? [] : found
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+            throw CancellationError()
+        } catch {
+            return [StoreFile.sentence(error)]
+        }
+    }
+
+    /// A connection that only reads; nothing is written beside the file.
+    static func reader(of path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Turns a copy of a file that has a write-ahead log into one that can be read alone.
+    private static func endWriteAheadLogging(_ path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        defer { try? queue.close() }
+        let mode = try queue.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA synchronous = OFF")
+            return try String.fetchOne(database, sql: "PRAGMA journal_mode = DELETE")
+        }
+        guard mode == "delete" else {
+            throw StoreCopyError.failed("the journal mode of \(path) is \(mode ?? "unknown")")
+        }
+    }
+
+    /// Removes a file and what belongs to it.
+    static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
+    }
+
+    /// Gives a file its name, for good.
+    static func rename(_ old: String, to new: String) throws {
+        guard unsafe Foundation.rename(old, new) == 0 else { throw Self.failure("rename", old) }
+        try Self.synchronizeFolder(of: new)
+    }
+
+    /// Writes what the system still holds of a file to the disk.
+    static func synchronize(_ path: String) throws {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("open", path) }
+        defer { close(descriptor) }
+        #if canImport(Darwin)
+        guard fcntl(descriptor, F_FULLFSYNC) != -1 else { throw Self.failure("fsync", path) }
+        #else
+        guard fsync(descriptor) == 0 else { throw Self.failure("fsync", path) }
+        #endif
+    }
+
+    /// Makes the names in a file's folder survive a loss of power.
+    static func synchronizeFolder(of path: String) throws {
+        let folder = (path as NSString).deletingLastPathComponent
+        try Self.synchronize(folder.isEmpty ? "." : folder)
+    }
+
+    /// How much may still be written to the disk of a folder; `nil`: nobody knows.
+    static func bytesFree(at folder: String) -> Int? {
+        var status = statvfs()
+        guard unsafe statvfs(folder.isEmpty ? "." : folder, &status) == 0 else { return nil }
+        return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+
+    private static func failure(_ call: String, _ path: String) -> StoreCopyError {
+        .failed("\(call) of \(path): \(unsafe String(cString: strerror(errno)))")
+    }
+}
+
+/// What the bytes of a file come to, so that a changed one is known by it.
+///
+/// Each word goes through a step that can be undone, so that no change of a single word is lost; it is no protection against
+/// somebody who wants to deceive.
+enum FileDigest {
+    private static let chunkBytes = 1_048_576
+
+    /// Reads a file.
+    static func of(_ path: String) throws -> (digest: UInt64, bytes: Int) {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        var bytes = 0
+        while let chunk = try file.read(upToCount: Self.chunkBytes), !chunk.isEmpty {
+            bytes += chunk.count
+            digest = Self.add(Array(chunk), to: digest)
+        }
+        return (Self.mix(digest, UInt64(bytes)), bytes)
+    }
+
+    private static func add(_ bytes: [UInt8], to digest: UInt64) -> UInt64 {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var digest = digest
+            var index = 0
+            while index + 8 <= buffer.count {
+                digest = Self.mix(digest, unsafe buffer.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+                index += 8
+            }
+            while index < buffer.count {
+                digest = Self.mix(digest, UInt64(unsafe buffer[index]))
+                index += 1
+            }
+            return digest
+        }
+    }
+
+    @inline(__always)
+    private static func mix(_ digest: UInt64, _ word: UInt64) -> UInt64 {
+        let mixed = (digest ^ word.littleEndian) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ (mixed >> 29)
+    }
+}
