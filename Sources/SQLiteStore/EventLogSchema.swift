@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import GRDB
 import GatewayCore
 
 /// The tables of the event log, and what is read from them.
 enum EventLogSchema {
     /// A record's key is its lane's number times this plus its offset, so that one integer orders the records of a lane.
-    static let offsetsPerLaneMax: Int64 = 1 << 48
+    static let offsetsPerLaneMax = Int64(EventLogLimits.offsetsPerLaneMax)
     /// The most lanes; their keys fit into 64 bits.
     static let lanesMax = 1_024
 
@@ -29,17 +30,23 @@ enum EventLogSchema {
             let epoch = Int64(bitPattern: UInt64.random(in: 1 ... .max))
             try database.execute(sql: "INSERT INTO history (epoch) VALUES (?)", arguments: [epoch])
         }
+        migrator.registerMigration("log 2: identity") { database in
+            let epoch = try Int64.fetchOne(database, sql: "SELECT epoch FROM history") ?? 0
+            guard epoch != 0 else {
+                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the epoch is missing")
+            }
+            try StoreIdentity.createTables(database)
+            let isUsed = try Bool.fetchOne(database, sql: "SELECT 1 FROM lanes") ?? false
+            // The id of a log of the version before follows from its epoch: all copies of it come to the same.
+            let number = UInt64(bitPattern: epoch)
+            let logID = isUsed ? LogID(high: number, low: StableHash.mixed(number)) : LogID.random()
+            try StoreIdentity.write(LogIdentity(logID: logID, epoch: number), database)
+            try database.execute(sql: "DROP TABLE history")
+        }
         return migrator
     }
 
     static func key(_ lane: Int64, _ offset: UInt64) -> Int64 { lane * Self.offsetsPerLaneMax + Int64(offset) }
-
-    static func epoch(_ database: Database) throws -> UInt64 {
-        guard let epoch = try Int64.fetchOne(database, sql: "SELECT epoch FROM history"), epoch != 0 else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the epoch is missing")
-        }
-        return UInt64(bitPattern: epoch)
-    }
 
     /// Where each lane stands.
     ///
@@ -71,7 +78,8 @@ enum EventLogSchema {
     /// Records of a lane after an offset, as far as they follow each other.
     static func records(
         _ database: Database,
-        lane: Int64,
+        lane: (number: Int64, name: Lane),
+        of identity: LogIdentity,
         after offset: UInt64,
         recordsMax: Int,
         bytesMax: Int
@@ -84,16 +92,19 @@ enum EventLogSchema {
                 SELECT record_key, bytes FROM records WHERE record_key > ? AND record_key < ?
                 ORDER BY record_key LIMIT ?
                 """,
-            arguments: [Self.key(lane, offset), Self.key(lane + 1, 0), recordsMax]
+            arguments: [Self.key(lane.number, offset), Self.key(lane.number + 1, 0), recordsMax]
         )
+        var next = identity.following(offset, in: lane.name)
         while let row = try rows.next() {
             let key: Int64 = row[0]
-            guard key == Self.key(lane, offset) + 1 + Int64(records.count) else { break }
+            guard key == Self.key(lane.number, next) else { break }
             let record = LoggedRecord(
-                offset: offset + 1 + UInt64(records.count),
+                offset: next,
+                previous: identity.preceding(next, in: lane.name),
                 bytes: try row.withUnsafeData(atIndex: 1) { $0.map { Array($0) } ?? [] }
             )
             records.append(record)
+            next = identity.following(next, in: lane.name)
             bytes += record.bytes.count
             if bytes >= bytesMax { break }
         }

@@ -9,6 +9,8 @@ struct WaitingAppend: Sendable {
     /// The number of its lane.
     let lane: Int
     let offset: UInt64
+    /// The offset of the record before it.
+    let previous: UInt64
     let record: [UInt8]
     let done: @Sendable (Result<UInt64, EventLogError>) -> Void
 }
@@ -22,7 +24,7 @@ struct EventLogState {
         var head: UInt64 = 0
         /// The newest offset that was given out.
         var last: UInt64
-        /// The newest durable records, without gaps up to `head`; pruned ones may be among them.
+        /// The newest durable records, none left out up to `head`; pruned ones may be among them.
         var tail: Deque<LoggedRecord> = []
 
         init(lane: Lane, firstKept: UInt64 = 1, head: UInt64 = 0) {
@@ -60,6 +62,7 @@ struct EventLogState {
     private static let recordOverheadBytes = 64
 
     private let limits: SQLiteEventLog.Limits
+    private let identity: LogIdentity
     private(set) var failure: String?
     private var phase = Phase.open
     private var lanes: [LaneState]
@@ -70,6 +73,9 @@ struct EventLogState {
     /// Whether the writer will look at the queue.
     private var writerComes = false
 
+    /// Offsets of this epoch are above it.
+    private let base: UInt64
+
     /// The lanes of the records in the tails, oldest first.
     private var tailOrder: Deque<Int> = []
     private var tailBytes = 0
@@ -77,8 +83,10 @@ struct EventLogState {
     private var readers: [UInt64: Reader] = [:]
     private var readerCounter: UInt64 = 0
 
-    init(lanes: [LaneState], limits: SQLiteEventLog.Limits) {
+    init(_ identity: LogIdentity, lanes: [LaneState], limits: SQLiteEventLog.Limits) {
         self.limits = limits
+        self.identity = identity
+        self.base = identity.current.base
         self.lanes = lanes
         self.numbers = Dictionary(
             lanes.enumerated().map { ($0.element.lane, $0.offset) },
@@ -115,9 +123,14 @@ extension EventLogState {
             throw .failed("the limit appendQueueBytesMax (\(self.limits.appendQueueBytesMax)) is passed")
         }
         let number = try self.number(of: lane)
-        self.lanes[number].last += 1
+        let previous = self.lanes[number].last
+        let offset = max(previous, self.base) + 1
+        guard offset < EventLogLimits.offsetsPerLaneMax else {
+            throw .failed("the limit offsetsPerLaneMax (\(EventLogLimits.offsetsPerLaneMax)) is reached")
+        }
+        self.lanes[number].last = offset
         self.queue.append(
-            WaitingAppend(lane: number, offset: self.lanes[number].last, record: record, done: done)
+            WaitingAppend(lane: number, offset: offset, previous: previous, record: record, done: done)
         )
         self.queueBytes += record.count
         defer { self.writerComes = true }
@@ -161,7 +174,8 @@ extension EventLogState {
     mutating func committed(_ batch: [WaitingAppend]) -> [CheckedContinuation<Void, Never>] {
         for each in batch {
             self.lanes[each.lane].head = each.offset
-            self.lanes[each.lane].tail.append(LoggedRecord(offset: each.offset, bytes: each.record))
+            self.lanes[each.lane].tail
+                .append(LoggedRecord(offset: each.offset, previous: each.previous, bytes: each.record))
             self.tailOrder.append(each.lane)
             self.tailBytes += each.record.count + Self.recordOverheadBytes
         }
@@ -214,12 +228,14 @@ extension EventLogState {
             return .failed(.pruned(lane: lane, firstKept: state.firstKept))
         }
         guard offset < state.head else { return self.isClosed ? .nothingMore : .nothingYet }
-        guard let oldest = state.tail.first, oldest.offset <= offset + 1 else {
+        // What is in the tail came since the log was opened: there is no jump in it.
+        let next = self.identity.following(offset, in: lane)
+        guard let oldest = state.tail.first, oldest.offset <= next else {
             return self.isClosed ? .failed(.closed) : .inFile(lane: number)
         }
         var records: [LoggedRecord] = []
         var bytes = 0
-        for record in state.tail.dropFirst(Int(offset + 1 - oldest.offset)).prefix(recordsMax) {
+        for record in state.tail.dropFirst(Int(next - oldest.offset)).prefix(recordsMax) {
             records.append(record)
             bytes += record.bytes.count
             if bytes >= bytesMax { break }

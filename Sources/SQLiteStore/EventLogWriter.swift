@@ -99,7 +99,7 @@ final class EventLogWriter {
         self.bytesSinceCheckpoint += snapshot.bytes.count + self.pageBytes
     }
 
-    /// Deletes records of a lane.
+    /// Deletes records of a lane: at most `recordsPerPruneMax` have these offsets.
     func delete(_ offsets: ClosedRange<UInt64>, of lane: Int, _ database: Database) throws {
         try database.inTransaction(.immediate) {
             self.deleteRecords.bind(1, EventLogSchema.key(Int64(lane), offsets.lowerBound))
@@ -110,7 +110,8 @@ final class EventLogWriter {
             try self.setFirstKept.run()
             return .commit
         }
-        self.bytesSinceCheckpoint += (offsets.count / 8 + 4) * self.pageBytes
+        let records = min(offsets.count, Int(clamping: SQLiteEventLog.recordsPerPruneMax))
+        self.bytesSinceCheckpoint += (records / 8 + 4) * self.pageBytes
     }
 
     /// Moves the write-ahead log into the file when enough was written.

@@ -34,9 +34,9 @@ package final class SQLiteEventLog: EventLog {
     }
 
     /// How many records are deleted in one transaction when a lane is pruned; appends need not wait for more.
-    private static let recordsPerPruneMax: UInt64 = 64
+    static let recordsPerPruneMax: UInt64 = 64
 
-    package let epoch: UInt64
+    package let identity: LogIdentity
     private let directory: Mutex<StoreDirectory?>
     private let connection: StoreConnection<EventLogWriter>
     private let state: Mutex<EventLogState>
@@ -60,7 +60,7 @@ package final class SQLiteEventLog: EventLog {
         )
         let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
         do {
-            let (epoch, lanes) = try pool.writeWithoutTransaction { database in
+            let (identity, lanes) = try pool.writeWithoutTransaction { database in
                 try StoreFile.makeDurable(database, file: file)
                 if let fileBytesMax = limits.fileBytesMax {
                     let pageBytes = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4_096
@@ -68,10 +68,10 @@ package final class SQLiteEventLog: EventLog {
                 }
                 // Nobody reads yet: what a crash left in the write-ahead log moves into the file.
                 _ = try database.checkpoint(.truncate)
-                return (try EventLogSchema.epoch(database), try EventLogSchema.lanes(database))
+                return (try StoreIdentity.log(database), try EventLogSchema.lanes(database))
             }
-            self.epoch = epoch
-            self.state = Mutex(EventLogState(lanes: lanes, limits: limits))
+            self.identity = identity
+            self.state = Mutex(EventLogState(identity, lanes: lanes, limits: limits))
             self.connection = try StoreConnection(pool) {
                 try EventLogWriter($0, lanesStored: lanes.count, limits: limits)
             }
@@ -167,10 +167,12 @@ package final class SQLiteEventLog: EventLog {
             case .failed(let error): throw error
             case .nothingMore: return []
             case .inFile(let number):
+                let identity = self.identity
                 let records = try await self.fromFile {
                     try EventLogSchema.records(
                         $0,
-                        lane: Int64(number),
+                        lane: (Int64(number), lane),
+                        of: identity,
                         after: offset,
                         recordsMax: recordsMax,
                         bytesMax: bytesMax
@@ -179,7 +181,7 @@ package final class SQLiteEventLog: EventLog {
                 if !records.isEmpty { return records }
                 guard case .inFile = self.state.withLock({ $0.look(lane, after: offset, recordsMax: 1, bytesMax: 1) })
                 else { continue }  // It was pruned meanwhile, or the log was closed.
-                throw .failed("the record \(offset + 1) of the lane \(lane) is missing")
+                throw .failed("the record \(self.identity.following(offset, in: lane)) of the lane \(lane) is missing")
             case .nothingYet:
                 if Task.isCancelled { return [] }
                 await self.waitForRecord(in: lane, after: offset)
@@ -227,7 +229,9 @@ package final class SQLiteEventLog: EventLog {
         guard let (number, offsets) = self.state.withLock({ $0.prune(lane, through: offset) }) else { return }
         var first = offsets.lowerBound
         while first <= offsets.upperBound {
-            let portion = first...min(first + Self.recordsPerPruneMax - 1, offsets.upperBound)
+            // A portion that reaches a jump of the offsets ends behind it.
+            let next = self.identity.following(first + Self.recordsPerPruneMax - 1, in: lane)
+            let portion = first...min(next - 1, offsets.upperBound)
             try await self.onWriter { database, writer in try writer.delete(portion, of: number, database) }
             first = portion.upperBound + 1
         }

@@ -160,22 +160,3 @@ package final class SQLiteLedger: Ledger {
         }
     }
 }
-
-extension LedgerPosting {
-    /// The postings that follow what is applied; those before are passed over.
-    static func following(
-        _ applied: UInt64,
-        in postings: [LedgerPosting],
-        of lane: Lane
-    ) throws(LedgerError) -> ArraySlice<LedgerPosting> {
-        let new = postings.drop { $0.offset <= applied }
-        var last = applied
-        for posting in new {
-            guard posting.offset == last + 1 else {
-                throw .outOfOrder(lane: lane, applied: last, found: posting.offset)
-            }
-            last = posting.offset
-        }
-        return new
-    }
-}

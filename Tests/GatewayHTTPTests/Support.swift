@@ -43,7 +43,7 @@ struct WrittenBooks: Ledger {
 
 /// A log of which only the heads are asked.
 struct LogHeads: EventLog {
-    let epoch: UInt64 = 7
+    let identity = LogIdentity(epoch: 7)
     var heads: [Lane: UInt64]
 
     func append(

@@ -240,6 +240,53 @@ struct EventLogContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a new epoch begins far above, and readers cross the jump`(_ kind: StoreKind) async throws {
+        var harness = try LogHarness(kind)
+        var log = try await harness.open()
+        let lane = self.lane
+        for number in 1...70 { _ = try await log.append([UInt8(number)], to: lane) }
+        let identity = log.identity
+        try await harness.beginEpoch()
+        log = try await harness.open()
+        #expect(log.identity.logID == identity.logID && log.epoch != identity.epoch)
+        #expect(log.identity.epochs.first == identity.current && log.identity.epochs.count == 2)
+        let base = log.identity.current.base
+        #expect(base == 70 + EventLogLimits.epochOffsetStep)
+        // Nothing is in the new epoch yet.
+        #expect(try await log.head(of: lane) == 70)
+        #expect(try await log.append([71], to: lane) == base + 1)
+        #expect(try await log.append([72], to: lane) == base + 2)
+        #expect(try await log.append([1], to: .breaks) == base + 1)
+        for _ in 0..<2 {
+            #expect(try await log.head(of: lane) == base + 2)
+            let records = try await log.everything(in: lane, recordsMax: 9)
+            #expect(records.map(\.bytes) == (1...72).map { [UInt8($0)] })
+            #expect(records.map(\.previous) == [0] + records.dropLast().map(\.offset))
+            #expect(try await log.everything(in: lane, after: 70).map(\.offset) == [base + 1, base + 2])
+            // A reader that has what the log lost finds out.
+            let lost = try await log.read(lane, after: 75, recordsMax: 1, bytesMax: 1)
+            #expect(lost.map(\.previous) == [70])
+            let first = try await log.everything(in: .breaks)
+            #expect(first == [LoggedRecord(offset: base + 1, previous: 0, bytes: [1])])
+            // From the file, too.
+            log = try await harness.open()
+        }
+        try await log.save(LaneSnapshot(offset: base + 1, bytes: [7]), of: lane)
+        #expect(try await log.snapshot(of: lane)?.offset == base + 1)
+        // Pruning goes over the jump, and not through the offsets that were left out.
+        try await log.prune(lane, through: 69)
+        #expect(try await log.everything(in: lane, after: 69).map(\.bytes) == [[70], [71], [72]])
+        try await log.prune(lane, through: base + 1)
+        log = try await harness.open()
+        #expect(try await log.everything(in: lane, after: base + 1).map(\.bytes) == [[72]])
+        await #expect(throws: EventLogError.pruned(lane: lane, firstKept: base + 2)) {
+            try await log.read(lane, after: 70, recordsMax: 1, bytesMax: 1)
+        }
+        #expect(try await log.append([73], to: lane) == base + 3)
+        await harness.close()
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `two logs have two epochs`(_ kind: StoreKind) async throws {
         var one = try LogHarness(kind)
         var other = try LogHarness(kind)

@@ -73,7 +73,7 @@ package struct BreakBoardService: Service {
             )
             guard !records.isEmpty else { throw EventLogError.closed }
             for record in records {
-                _ = board.apply(try BreakGroup(decoding: record.bytes), offset: record.offset)
+                _ = board.apply(try BreakGroup(decoding: record.bytes), offset: record.offset, after: record.previous)
             }
         }
         return board
@@ -101,7 +101,7 @@ package struct BreakBoardService: Service {
             var entryCount = 0
             for record in records {
                 let group = try BreakGroup(decoding: record.bytes)
-                let results = board.apply(group, offset: record.offset)
+                let results = board.apply(group, offset: record.offset, after: record.previous)
                 notices += self.tell(results, of: group, board: board)
                 entryCount += group.entries.count
             }

@@ -126,7 +126,7 @@ package struct LedgerService: Service, BoardObserver {
                 bytesMax: Self.bytesPerTransactionMax
             )
             guard let last = records.last else { return }
-            let postings = try records.map { (record) throws(WireError) in try LedgerPosting(record) }
+            let postings = try LedgerPosting.postings(of: records)
             try await self.ledger.apply(postings, of: lane)
             applied = last.offset
             let behind = try await self.tell(applied, of: lane)
@@ -149,7 +149,8 @@ package struct LedgerService: Service, BoardObserver {
     @discardableResult
     private func tell(_ applied: UInt64, of lane: Lane) async throws -> UInt64 {
         self.metrics.set(.ledgerOffset, .lane(lane), to: Int(clamping: applied))
-        let behind = try await self.log.head(of: lane) - applied
+        let head = try await self.log.head(of: lane)
+        let behind = self.log.identity.count(after: applied, through: head, in: lane)
         self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
         return behind
     }
@@ -185,11 +186,15 @@ package struct LedgerService: Service, BoardObserver {
         }
         // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
         let offsets = try await self.ledger.checkpoint()
-        for (lane, offset) in offsets where lane != .breaks && offset > self.keepRecords {
-            try await self.log.prune(lane, through: offset - self.keepRecords)
+        for (lane, offset) in offsets where lane != .breaks { try await self.prune(lane, before: offset) }
+        if let snapshot = try await self.log.snapshot(of: .breaks) {
+            try await self.prune(.breaks, before: snapshot.offset)
         }
-        if let snapshot = try await self.log.snapshot(of: .breaks), snapshot.offset > self.keepRecords {
-            try await self.log.prune(.breaks, through: snapshot.offset - self.keepRecords)
-        }
+    }
+
+    /// Lets the log forget what is old, but for the records that it keeps before an offset.
+    private func prune(_ lane: Lane, before offset: UInt64) async throws {
+        let last = self.log.identity.offset(self.keepRecords, before: offset, in: lane)
+        if last > 0 { try await self.log.prune(lane, through: last) }
     }
 }

@@ -84,9 +84,14 @@ package struct Board: Hashable, Sendable {
     /// - Parameters:
     ///   - group: the next of the lane.
     ///   - offset: its offset.
+    ///   - previous: the offset of the group before it in the log; `nil`: one less, as within an epoch.
     /// - Returns: what became of each entry, in order.
-    package mutating func apply(_ group: BreakGroup, offset: UInt64) -> [EntryResult] {
-        precondition(offset == self.offset + 1, "the board is at \(self.offset) and was given \(offset)")
+    package mutating func apply(_ group: BreakGroup, offset: UInt64, after previous: UInt64? = nil) -> [EntryResult] {
+        let previous = previous ?? offset - 1
+        precondition(
+            previous == self.offset && offset > previous,
+            "the board is at \(self.offset) and was given \(offset), which follows \(previous)"
+        )
         self.offset = offset
         return group.entries.enumerated()
             .map { index, entry in

@@ -43,12 +43,22 @@ package struct LedgerPosting: Hashable, Sendable {
 
     /// The group's offset in its lane.
     package var offset: UInt64
+    /// The offset of the group before it.
+    package var previous: UInt64
+    /// The digest of its record, where it is known: only that of the last one applied is kept.
+    package var digest: UInt64?
     /// Applied before the outcomes of the same group.
     package var deliveries: [Delivery]
     package var outcomes: [OutcomeRow]
 
-    package init(offset: UInt64, deliveries: [Delivery], outcomes: [OutcomeRow]) {
+    /// - Parameters:
+    ///   - offset: the group's.
+    ///   - previous: that of the group before; `nil`: one less, as within an epoch.
+    ///   - deliveries: who was handed what.
+    ///   - outcomes: what became of it.
+    package init(offset: UInt64, previous: UInt64? = nil, deliveries: [Delivery], outcomes: [OutcomeRow]) {
         self.offset = offset
+        self.previous = previous ?? offset - 1
         self.deliveries = deliveries
         self.outcomes = outcomes
     }
@@ -60,6 +70,37 @@ package struct LedgerPosting: Hashable, Sendable {
     package init(_ record: LoggedRecord) throws(WireError) {
         var reader = GroupReader()
         try reader.read(record.bytes)
-        self.init(offset: record.offset, deliveries: reader.deliveries, outcomes: reader.outcomes)
+        self.init(
+            offset: record.offset,
+            previous: record.previous,
+            deliveries: reader.deliveries,
+            outcomes: reader.outcomes
+        )
+    }
+
+    /// Reads records that are applied together.
+    package static func postings(of records: [LoggedRecord]) throws(WireError) -> [LedgerPosting] {
+        var postings = try records.map { (record) throws(WireError) in try LedgerPosting(record) }
+        if let last = records.last { postings[postings.count - 1].digest = last.digest }
+        return postings
+    }
+
+    /// The postings that follow what is applied; those before are passed over.
+    ///
+    /// - Throws: `outOfOrder` where one is missing.
+    package static func following(
+        _ applied: UInt64,
+        in postings: [LedgerPosting],
+        of lane: Lane
+    ) throws(LedgerError) -> ArraySlice<LedgerPosting> {
+        let new = postings.drop { $0.offset <= applied }
+        var last = applied
+        for posting in new {
+            guard posting.previous == last, posting.offset > last else {
+                throw .outOfOrder(lane: lane, applied: last, found: posting.offset)
+            }
+            last = posting.offset
+        }
+        return new
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
+
 /// One ordered sequence of records in the event log.
 ///
 /// No order is promised across lanes.
@@ -27,14 +29,38 @@ package struct Lane: Hashable, Sendable, CustomStringConvertible {
 
 /// A record as the log holds it.
 package struct LoggedRecord: Hashable, Sendable {
-    /// 1 for the first record of a lane, one more for each that follows; never used again, not even after pruning.
+    /// 1 for the first record of a lane, one more for each that follows in the same epoch, and far more for the first of a
+    /// new epoch; never used again, not even after pruning.
     package let offset: UInt64
+    /// The offset of the record before it in its lane; 0 for the first.
+    ///
+    /// Whoever applies records compares it with the last one applied: that finds what is missing, and crosses jumps.
+    package let previous: UInt64
     package let bytes: [UInt8]
 
-    package init(offset: UInt64, bytes: [UInt8]) {
+    /// - Parameters:
+    ///   - offset: its own.
+    ///   - previous: that of the record before; `nil`: one less, as within an epoch.
+    ///   - bytes: what was appended.
+    package init(offset: UInt64, previous: UInt64? = nil, bytes: [UInt8]) {
         self.offset = offset
+        self.previous = previous ?? offset - 1
         self.bytes = bytes
     }
+
+    /// Tells this record from another one at the same offset of another history.
+    ///
+    /// It looks at the length, the beginning and the end only: records hold instants and sessions there.
+    package var digest: UInt64 {
+        var hash = StableHash()
+        hash.add("\(self.bytes.count)".utf8)
+        hash.add(self.bytes.prefix(Self.digestBytesMax))
+        hash.add(self.bytes.dropFirst(Self.digestBytesMax).suffix(Self.digestBytesMax))
+        return hash.value
+    }
+
+    /// How many bytes of each end a digest looks at.
+    private static let digestBytesMax = 512
 }
 
 /// What a lane looked like after its records up to `offset`, so that a reader need not start at the beginning.
@@ -72,8 +98,8 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// It may be local or far away and shared by several gateways; an append may take long. Records are opaque bytes here.
 package protocol EventLog: Sendable {
-    /// Which history this is: chosen at random when the log was made, and anew after a restore that lost records.
-    var epoch: UInt64 { get }
+    /// Which history this is, as long as the log is open.
+    var identity: LogIdentity { get }
 
     /// Appends a record and returns its offset once it is durable.
     ///
@@ -87,7 +113,9 @@ package protocol EventLog: Sendable {
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     )
 
-    /// Records after an offset, in order, without gaps: at least one, waiting for it if necessary.
+    /// Records after an offset, in order, none left out: at least one, waiting for it if necessary.
+    ///
+    /// Offsets jump where an epoch begins (`LoggedRecord.previous`).
     ///
     /// - Parameters:
     ///   - lane: the lane to read.
@@ -123,6 +151,9 @@ package protocol EventLog: Sendable {
 }
 
 extension EventLog {
+    /// The newest epoch: what positions of streams carry.
+    package var epoch: UInt64 { self.identity.epoch }
+
     /// Appends a record and returns its offset once it is durable.
     package func append(_ record: [UInt8], to lane: Lane) async throws(EventLogError) -> UInt64 {
         let result = await withCheckedContinuation { continuation in

@@ -45,7 +45,7 @@ package final class FailingEventLog: EventLog {
         self.base = base
     }
 
-    package var epoch: UInt64 { self.base.epoch }
+    package var identity: LogIdentity { self.base.identity }
 
     /// Makes one call fail.
     ///

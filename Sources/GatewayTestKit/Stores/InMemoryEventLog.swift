@@ -12,11 +12,18 @@ package final class InMemoryEventLog: EventLog {
     fileprivate struct LaneState {
         /// The newest offset.
         var head: UInt64 = 0
+        /// Records before it were pruned.
+        var firstKept: UInt64 = 1
         /// The records that are kept: those at the end, up to `head`.
         var records: [LoggedRecord] = []
         var snapshot: LaneSnapshot?
 
-        var firstKept: UInt64 { self.head + 1 - UInt64(self.records.count) }
+        /// Loses the records after an offset, and the snapshot where it holds some of them.
+        mutating func lose(after offset: UInt64) {
+            self.records.removeAll { $0.offset > offset }
+            self.head = min(self.head, max(offset, self.firstKept - 1))
+            if let snapshot = self.snapshot, snapshot.offset > self.head { self.snapshot = nil }
+        }
     }
 
     fileprivate struct State {
@@ -33,24 +40,40 @@ package final class InMemoryEventLog: EventLog {
         case nothingMore
     }
 
-    package let epoch: UInt64
+    package let identity: LogIdentity
     private let state: Mutex<State>
     private let answers = DispatchQueue(label: "in-memory-log")
 
     /// An empty log.
     package init() {
-        self.epoch = .random(in: 1 ... .max)
+        self.identity = LogIdentity()
         self.state = Mutex(State())
     }
 
-    private init(epoch: UInt64, lanes: [Lane: LaneState]) {
-        self.epoch = epoch
+    private init(_ identity: LogIdentity, lanes: [Lane: LaneState]) {
+        self.identity = identity
         self.state = Mutex(State(lanes: lanes))
     }
 
     /// The same history in a log that is open, as after a restart.
     package func reopened() -> InMemoryEventLog {
-        InMemoryEventLog(epoch: self.epoch, lanes: self.state.withLock(\.lanes))
+        InMemoryEventLog(self.identity, lanes: self.state.withLock(\.lanes))
+    }
+
+    /// The same history in a new epoch, as after a restore.
+    ///
+    /// - Parameter offsets: the last records that are still there, by lane; those of other lanes all are.
+    /// - Returns: a log whose offsets go on above everything that this one gave out.
+    package func restored(keepingThrough offsets: [Lane: UInt64] = [:]) -> InMemoryEventLog {
+        var lanes = self.state.withLock(\.lanes)
+        let known = lanes.values.map(\.head).max() ?? 0
+        for (lane, offset) in offsets { lanes[lane]?.lose(after: offset) }
+        let identity = self.identity.continued(
+            epoch: .random(in: 1 ... .max),
+            base: max(known, self.identity.current.base) + EventLogLimits.epochOffsetStep,
+            last: lanes.mapValues(\.head)
+        )
+        return InMemoryEventLog(identity, lanes: lanes)
     }
 
     package func append(
@@ -60,8 +83,10 @@ package final class InMemoryEventLog: EventLog {
     ) {
         let (result, waiting) = self.state.withLock { state -> (Result<UInt64, EventLogError>, [Waiter]) in
             guard !state.isClosed else { return (.failure(.closed), []) }
-            let offset = state.lanes[lane, default: LaneState()].head + 1
-            state.lanes[lane, default: LaneState()].records.append(LoggedRecord(offset: offset, bytes: record))
+            let previous = state.lanes[lane]?.head ?? 0
+            let offset = max(previous, self.identity.current.base) + 1
+            state.lanes[lane, default: LaneState()].records
+                .append(LoggedRecord(offset: offset, previous: previous, bytes: record))
             state.lanes[lane, default: LaneState()].head = offset
             // In the lock, so that answers come in the order of the offsets.
             self.answers.async { done(.success(offset)) }
@@ -133,7 +158,12 @@ package final class InMemoryEventLog: EventLog {
     }
 
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
-        try self.open { state in state.lanes[lane]?.records.removeAll { $0.offset <= offset } }
+        try self.open { state in
+            guard var each = state.lanes[lane] else { return }
+            each.records.removeAll { $0.offset <= offset }
+            each.firstKept = max(each.firstKept, min(offset, each.head) + 1)
+            state.lanes[lane] = each
+        }
     }
 
     package func close() async {

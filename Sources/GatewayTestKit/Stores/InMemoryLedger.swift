@@ -60,19 +60,12 @@ package final class InMemoryLedger: Ledger {
 
     package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
         try self.open { state throws(LedgerError) in
-            let new = postings.drop { $0.offset <= state.applied[lane] ?? 0 }
-            var applied = state.applied[lane] ?? 0
-            for posting in new {
-                guard posting.offset == applied + 1 else {
-                    throw .outOfOrder(lane: lane, applied: applied, found: posting.offset)
-                }
-                applied = posting.offset
-            }
+            let new = try LedgerPosting.following(state.applied[lane] ?? 0, in: postings, of: lane)
             for posting in new {
                 for delivery in posting.deliveries { state.post(delivery) }
                 for outcome in posting.outcomes { state.post(outcome) }
             }
-            if !new.isEmpty { state.applied[lane] = applied }
+            if let last = new.last { state.applied[lane] = last.offset }
         }
     }
 

@@ -25,14 +25,14 @@ final class ControlledLog: EventLog {
         var readsFail = false
     }
 
-    let epoch: UInt64
+    let identity: LogIdentity
     private let base: any EventLog
     private let state = Mutex(State())
 
     /// Controls a log; under another epoch where a test wants the same history twice.
     init(_ base: any EventLog, epoch: UInt64? = nil) {
         self.base = base
-        self.epoch = epoch ?? base.epoch
+        self.identity = epoch.map { LogIdentity(epoch: $0) } ?? base.identity
     }
 
     /// Sets what happens to appends from now on; those that were held go on when the lane passes.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GRDB
 import GatewayCore
 import GatewayTestKit
-import SQLiteStore
+
+@testable import SQLiteStore
 
 /// The stores that keep one contract.
 enum StoreKind: String, CaseIterable, Sendable {
@@ -43,7 +45,36 @@ struct LogHarness: ~Copyable {
         return log
     }
 
+    /// Closes the log, and lets its history go on in a new epoch.
+    mutating func beginEpoch() async throws {
+        await self.current?.close()
+        self.current = nil
+        if let log = self.inMemory {
+            self.inMemory = log.restored()
+        } else {
+            try await beginEpochOfLog(in: self.directory.path)
+        }
+    }
+
     consuming func close() async { await self.current?.close() }
+}
+
+/// Lets the history in a closed log's file go on in a new epoch.
+func beginEpochOfLog(in directory: String) async throws {
+    let queue = try DatabaseQueue(path: directory + "/events.sqlite")
+    try await queue.write { database in
+        let identity = try StoreIdentity.log(database)
+        let lanes = try EventLogSchema.lanes(database)
+        let heads = Dictionary(uniqueKeysWithValues: lanes.map { ($0.lane, $0.head) })
+        let known = max(identity.current.base, heads.values.max() ?? 0)
+        let next = identity.continued(
+            epoch: .random(in: 1 ... .max),
+            base: known + EventLogLimits.epochOffsetStep,
+            last: heads
+        )
+        try StoreIdentity.write(next, database)
+    }
+    try queue.close()
 }
 
 /// Opens a ledger, closes it, and opens it again.
