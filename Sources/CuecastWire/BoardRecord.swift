@@ -59,6 +59,11 @@ package struct BreakRecord: Hashable, Sendable {
         self.endMode = publish.request.endMode
         self.condensed = false
     }
+
+    /// The newest instant at which something is known to have happened to it.
+    package var newest: Timestamp {
+        max(self.published, self.closed ?? self.published, self.lastNotice?.sent ?? self.published)
+    }
 }
 
 /// What is known of one stream.
@@ -87,10 +92,21 @@ package struct StreamRecord: Hashable, Sendable {
 /// The whole board, as its snapshot in the event log holds it.
 package struct BoardRecord: Hashable, Sendable {
     package var offset: UInt64
+    /// The log's own time; `nil` before the first entry, and in snapshots from before it was kept.
+    package var retention: Timestamp?
+    /// The newest instant that an entry carried.
+    package var newest: Timestamp?
     package var streams: [StreamRecord]
 
-    package init(offset: UInt64, streams: [StreamRecord]) {
+    package init(
+        offset: UInt64,
+        retention: Timestamp? = nil,
+        newest: Timestamp? = nil,
+        streams: [StreamRecord]
+    ) {
         self.offset = offset
+        self.retention = retention
+        self.newest = newest
         self.streams = streams
     }
 
@@ -107,6 +123,8 @@ package struct BoardRecord: Hashable, Sendable {
             throw .invalid(field: "offset", rule: "no log has so many groups")
         }
         self.offset = wire.offset
+        self.retention = wire.hasRetentionUs ? Timestamp(microseconds: wire.retentionUs) : nil
+        self.newest = wire.hasNewestUs ? Timestamp(microseconds: wire.newestUs) : nil
         self.streams = try wire.streams.map { (stream) throws(WireError) in try StreamRecord(wire: stream) }
         guard Set(self.streams.map(\.stream)).count == self.streams.count else {
             throw .invalid(field: "streams", rule: "one stands there twice")
@@ -117,7 +135,13 @@ package struct BoardRecord: Hashable, Sendable {
     ///
     /// Stream by stream: one message of them all could pass the 2 GiB that a protobuf library encodes.
     package func encoded() -> [UInt8] {
-        var bytes = encode(Cuecast_V1_BoardState.with { $0.offset = self.offset })
+        var bytes = encode(
+            Cuecast_V1_BoardState.with {
+                $0.offset = self.offset
+                if let retention = self.retention { $0.retentionUs = retention.microseconds }
+                if let newest = self.newest { $0.newestUs = newest.microseconds }
+            }
+        )
         for stream in self.streams {
             bytes += encode(Cuecast_V1_BoardState.with { $0.streams = [stream.wire] })
         }

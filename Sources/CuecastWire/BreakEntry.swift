@@ -17,6 +17,8 @@ package struct BreakEntry: Hashable, Sendable {
         case announce(BreakKey, BreakNumber, window: RequestWindow)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
         case expire(BreakKey, BreakNumber)
+        /// Lets the log's own time go on to this instant at most: what is too old by it is let go of.
+        case housekeeping(Timestamp)
     }
 
     package struct Publish: Hashable, Sendable {
@@ -81,14 +83,15 @@ package struct BreakEntry: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// The break that it is about.
-    package var key: BreakKey {
+    /// The break that it is about; `nil`: it is about the board as a whole.
+    package var key: BreakKey? {
         switch self.kind {
         case .publish(let publish): publish.request.key
         case .punch(let punch, _): punch.key
         case .cancel(let key), .announce(let key, _, _), .expire(let key, _): key
         case .update(let update): update.request.key
         case .end(let end): end.key
+        case .housekeeping: nil
         }
     }
 }
@@ -169,6 +172,7 @@ extension BreakEntry {
                 try BreakKey(entry.stream, entry.breakID),
                 BreakNumber(rawValue: entry.breakNumber)
             )
+        case .housekeeping(let entry): self.kind = .housekeeping(Timestamp(microseconds: entry.timeUs))
         case nil: throw .malformed(what: "a break entry that this version knows")
         }
     }
@@ -206,6 +210,7 @@ extension BreakEntry {
                     $0.breakID = key.id.description
                     $0.breakNumber = number.rawValue
                 }
+            case .housekeeping(let time): $0.housekeeping = .with { $0.timeUs = time.microseconds }
             }
         }
     }

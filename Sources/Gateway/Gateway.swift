@@ -52,6 +52,7 @@ package struct Gateway: Sendable {
     ///   - log: open; the last of `services` to end closes it.
     ///   - ledger: open; closed with the log.
     ///   - clock: the truth about when breaks start.
+    ///   - retention: whether the log's own time may go on.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
     /// - Throws: what stands in the way of starting, for instance an address that is in use.
@@ -60,6 +61,7 @@ package struct Gateway: Sendable {
         log: any EventLog,
         ledger: any Ledger,
         clock: any GatewayClock = SystemClock(),
+        retention: RetentionGate = RetentionGate(),
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
     ) async throws {
@@ -122,6 +124,7 @@ package struct Gateway: Sendable {
             clock: clock,
             metrics: metrics,
             readiness: readiness,
+            retention: retention,
             logger: logger
         )
         let ledgerService = LedgerService(

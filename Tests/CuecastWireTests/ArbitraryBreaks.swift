@@ -117,7 +117,7 @@ extension SeededGenerator {
 
     mutating func breakEntry() -> BreakEntry {
         let kind: BreakEntry.Kind =
-            switch self.number(0...6) {
+            switch self.number(0...7) {
             case 0: .publish(self.publishEntry())
             case 1: .punch(self.punch(), start: self.timestamp())
             case 2:
@@ -132,6 +132,7 @@ extension SeededGenerator {
             case 3: .end(self.end())
             case 4: .cancel(self.key())
             case 5: .announce(self.key(), BreakNumber(rawValue: self.next()), window: self.window())
+            case 6: .housekeeping(self.timestamp())
             default: .expire(self.key(), BreakNumber(rawValue: self.number(0...UInt64.max)))
             }
         return BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
@@ -187,6 +188,8 @@ extension SeededGenerator {
         let streams = Set(self.list(0...3) { $0.streamID() }).sorted()
         return BoardRecord(
             offset: self.number(0...UInt64(1) << 50),
+            retention: self.maybe { $0.timestamp() },
+            newest: self.maybe { $0.timestamp() },
             streams: streams.map { stream in
                 let ids = Set(self.list(0...5) { $0.breakID() }).sorted()
                 let sequence = self.number(4...UInt64(1) << 60)

@@ -83,7 +83,7 @@ struct LogDamageTests {
     }
 
     @Test func `an entry of a later version is refused, not passed over`() {
-        let entry = ProtoWriter { $0.message(1) { $0.message(17) { _ in } } }.bytes
+        let entry = ProtoWriter { $0.message(1) { $0.message(31) { _ in } } }.bytes
         #expect(throws: WireError.self) { try BreakGroup(decoding: entry) }
     }
 

@@ -135,8 +135,8 @@ struct BoardFoldTests {
                 // A timer's entry names the break by number, and numbers follow from the groups.
                 let group = entries[start..<min(start + size, entries.count)].enumerated()
                     .map { index, entry in
-                        if case .publish = entry.kind {
-                            numbers[entry.key] = BreakGroup.breakNumber(offset: board.offset + 1, index: index)
+                        if case .publish(let publish) = entry.kind {
+                            numbers[publish.request.key] = BreakGroup.breakNumber(offset: board.offset + 1, index: index)
                         }
                         return Self.renumber(entry, as: numbers)
                     }
@@ -152,7 +152,7 @@ struct BoardFoldTests {
     }
 
     private static func renumber(_ entry: BreakEntry, as numbers: [BreakKey: BreakNumber]) -> BreakEntry {
-        guard let number = numbers[entry.key] else { return entry }
+        guard let number = entry.key.flatMap({ numbers[$0] }) else { return entry }
         var entry = entry
         switch entry.kind {
         case .announce(let key, _, let window): entry.kind = .announce(key, number, window: window)

@@ -71,6 +71,18 @@ struct Desk {
     @discardableResult
     mutating func tick(at seconds: Double) -> [EntryResult] { self.tick(at: Sample.at(seconds)) }
 
+    /// Lets the log's own time go on to an instant, and lets go of all that is too old by it.
+    mutating func keepHouse(at seconds: Double) {
+        let time = Sample.at(seconds)
+        var hasMore = true
+        while hasMore || self.board.retentionTime < time {
+            guard case .housekept(let done) = self.append([BreakEntry(at: time, kind: .housekeeping(time))])[0] else {
+                preconditionFailure("housekeeping was refused")
+            }
+            hasMore = done.hasMore
+        }
+    }
+
     /// Appends one group, as the log would hand it back: through its bytes.
     @discardableResult
     mutating func append(_ entries: [BreakEntry]) -> [EntryResult] {
@@ -95,6 +107,7 @@ extension EntryResult {
         case .changed(_, nil): "silently"
         case .unchanged: "unchanged"
         case .refused(let refusal): refusal.status.name
+        case .housekept: "housekept"
         }
     }
 }

@@ -167,6 +167,14 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     set {_uniqueStorage()._kind = .expire(newValue)}
   }
 
+  var housekeeping: Cuecast_V1_HousekeepingEntry {
+    get {
+      if case .housekeeping(let v)? = _storage._kind {return v}
+      return Cuecast_V1_HousekeepingEntry()
+    }
+    set {_uniqueStorage()._kind = .housekeeping(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -177,6 +185,7 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     case cancel(Cuecast_V1_Cancel)
     case announce(Cuecast_V1_AnnounceEntry)
     case expire(Cuecast_V1_ExpireEntry)
+    case housekeeping(Cuecast_V1_HousekeepingEntry)
 
   }
 
@@ -364,6 +373,20 @@ nonisolated struct Cuecast_V1_ExpireEntry: Sendable {
   init() {}
 }
 
+/// Lets the log's own time go on, by which everything that is too old is let go of.
+nonisolated struct Cuecast_V1_HousekeepingEntry: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// How far it may go on; one entry takes it on by a bounded step.
+  var timeUs: Int64 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 /// One record of a lane "acknowledgements/p".
 nonisolated struct Cuecast_V1_AcknowledgementGroup: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -423,6 +446,7 @@ nonisolated struct Cuecast_V1_DeliveryEntry: Sendable {
 }
 
 /// What the board knows after the records of the lane "breaks" up to some offset, so that a start need not read them all.
+/// A snapshot is kept in parts: each is one such message with some of it.
 nonisolated struct Cuecast_V1_BoardState: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -432,9 +456,40 @@ nonisolated struct Cuecast_V1_BoardState: Sendable {
 
   var streams: [Cuecast_V1_StreamState] = []
 
+  /// The log's own time, and the newest instant that an entry carried; absent before the first entry.
+  var retentionUs: Int64 {
+    get {_retentionUs ?? 0}
+    set {_retentionUs = newValue}
+  }
+  /// Returns true if `retentionUs` has been explicitly set.
+  var hasRetentionUs: Bool {self._retentionUs != nil}
+  /// Clears the value of `retentionUs`. Subsequent reads from it will return its default value.
+  mutating func clearRetentionUs() {self._retentionUs = nil}
+
+  var newestUs: Int64 {
+    get {_newestUs ?? 0}
+    set {_newestUs = newValue}
+  }
+  /// Returns true if `newestUs` has been explicitly set.
+  var hasNewestUs: Bool {self._newestUs != nil}
+  /// Clears the value of `newestUs`. Subsequent reads from it will return its default value.
+  mutating func clearNewestUs() {self._newestUs = nil}
+
+  /// The highest sequence of a stream that is no longer kept: streams that come later begin above it.
+  var retiredSequence: UInt64 = 0
+
+  /// The keyed hashes of the names of breaks that are no longer kept, in the order in which they were let go of.
+  var retiredHashes: [UInt64] = []
+
+  /// Breaks of any stream; a snapshot in parts has them here, one from before has them in their streams.
+  var breaks: [Cuecast_V1_BreakRecord] = []
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
+
+  fileprivate var _retentionUs: Int64? = nil
+  fileprivate var _newestUs: Int64? = nil
 }
 
 nonisolated struct Cuecast_V1_StreamState: Sendable {
@@ -450,7 +505,7 @@ nonisolated struct Cuecast_V1_StreamState: Sendable {
 
   var breaks: [Cuecast_V1_BreakRecord] = []
 
-  /// The ids of breaks that are no longer kept: they stay reserved.
+  /// The ids of breaks that are no longer kept, from before they were kept as hashes.
   var retiredBreakIds: [String] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -577,6 +632,12 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     set {_uniqueStorage()._condensed = newValue}
   }
 
+  /// They are the ones that were published: `advertisements` is empty.
+  var advertisementsAsPublished: Bool {
+    get {_storage._advertisementsAsPublished}
+    set {_uniqueStorage()._advertisementsAsPublished = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -624,7 +685,7 @@ nonisolated extension Cuecast_V1_BreakGroup: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0")
 
   fileprivate class _StorageClass {
     var _atUs: Int64 = 0
@@ -754,6 +815,19 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
             _storage._kind = .expire(v)
           }
         }()
+        case 17: try {
+          var v: Cuecast_V1_HousekeepingEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .housekeeping(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .housekeeping(v)
+          }
+        }()
         default: break
         }
       }
@@ -800,6 +874,10 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
       case .expire?: try {
         guard case .expire(let v)? = _storage._kind else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+      }()
+      case .housekeeping?: try {
+        guard case .housekeeping(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
       }()
       case nil: break
       }
@@ -1060,6 +1138,36 @@ nonisolated extension Cuecast_V1_ExpireEntry: SwiftProtobuf.Message, SwiftProtob
   }
 }
 
+nonisolated extension Cuecast_V1_HousekeepingEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".HousekeepingEntry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}time_us\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.timeUs) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.timeUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.timeUs, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_HousekeepingEntry, rhs: Cuecast_V1_HousekeepingEntry) -> Bool {
+    if lhs.timeUs != rhs.timeUs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Cuecast_V1_AcknowledgementGroup: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".AcknowledgementGroup"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}requests\0\u{1}deliveries\0")
@@ -1192,7 +1300,7 @@ nonisolated extension Cuecast_V1_DeliveryEntry: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BoardState"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}offset\0\u{1}streams\0\u{3}retention_us\0\u{3}newest_us\0\u{3}retired_sequence\0\u{3}retired_hashes\0\u{1}breaks\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1202,17 +1310,41 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.streams) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._retentionUs) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._newestUs) }()
+      case 5: try { try decoder.decodeSingularUInt64Field(value: &self.retiredSequence) }()
+      case 6: try { try decoder.decodeRepeatedFixed64Field(value: &self.retiredHashes) }()
+      case 7: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
       default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if self.offset != 0 {
       try visitor.visitSingularUInt64Field(value: self.offset, fieldNumber: 1)
     }
     if !self.streams.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.streams, fieldNumber: 2)
+    }
+    try { if let v = self._retentionUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._newestUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    if self.retiredSequence != 0 {
+      try visitor.visitSingularUInt64Field(value: self.retiredSequence, fieldNumber: 5)
+    }
+    if !self.retiredHashes.isEmpty {
+      try visitor.visitPackedFixed64Field(value: self.retiredHashes, fieldNumber: 6)
+    }
+    if !self.breaks.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.breaks, fieldNumber: 7)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1220,6 +1352,11 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
   static func ==(lhs: Cuecast_V1_BoardState, rhs: Cuecast_V1_BoardState) -> Bool {
     if lhs.offset != rhs.offset {return false}
     if lhs.streams != rhs.streams {return false}
+    if lhs._retentionUs != rhs._retentionUs {return false}
+    if lhs._newestUs != rhs._newestUs {return false}
+    if lhs.retiredSequence != rhs.retiredSequence {return false}
+    if lhs.retiredHashes != rhs.retiredHashes {return false}
+    if lhs.breaks != rhs.breaks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1277,7 +1414,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1296,6 +1433,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _punchedAs: Cuecast_V1_Start? = nil
     var _lastNotice: Cuecast_V1_Notice? = nil
     var _condensed: Bool = false
+    var _advertisementsAsPublished: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1322,6 +1460,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _punchedAs = source._punchedAs
       _lastNotice = source._lastNotice
       _condensed = source._condensed
+      _advertisementsAsPublished = source._advertisementsAsPublished
     }
   }
 
@@ -1356,6 +1495,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 14: try { try decoder.decodeSingularMessageField(value: &_storage._punchedAs) }()
         case 15: try { try decoder.decodeSingularMessageField(value: &_storage._lastNotice) }()
         case 16: try { try decoder.decodeSingularBoolField(value: &_storage._condensed) }()
+        case 17: try { try decoder.decodeSingularBoolField(value: &_storage._advertisementsAsPublished) }()
         default: break
         }
       }
@@ -1416,6 +1556,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       if _storage._condensed != false {
         try visitor.visitSingularBoolField(value: _storage._condensed, fieldNumber: 16)
       }
+      if _storage._advertisementsAsPublished != false {
+        try visitor.visitSingularBoolField(value: _storage._advertisementsAsPublished, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1441,6 +1584,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._punchedAs != rhs_storage._punchedAs {return false}
         if _storage._lastNotice != rhs_storage._lastNotice {return false}
         if _storage._condensed != rhs_storage._condensed {return false}
+        if _storage._advertisementsAsPublished != rhs_storage._advertisementsAsPublished {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -133,11 +133,12 @@ package struct BreakBoardService: Service {
                 if let notice { notices.append(StreamNotice(stream: each.key.stream, notice: notice)) }
                 self.metrics.count(.breakEntries, .changed)
             case .unchanged: self.metrics.count(.breakEntries, .unchanged)
+            case .housekept: self.metrics.count(.breakEntries, .changed)
             case .refused(let refusal):
                 self.metrics.count(.breakEntries, .refused)
                 self.logger.debug(
                     "entry without effect",
-                    metadata: ["break": "\(entry.key)", "status": "\(refusal.status.name)"]
+                    metadata: ["break": "\(entry.key?.description ?? "")", "status": "\(refusal.status.name)"]
                 )
             }
         }

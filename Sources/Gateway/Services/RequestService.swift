@@ -47,6 +47,8 @@ package actor RequestService: Service, BoardObserver {
     private var breaks: BreakLane
     private var timer: PollingThread.Timer?
     private var timersInFlight = false
+    private let retention: RetentionGate
+    private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
 
     private let events: AsyncStream<Event>
     private let eventSink: AsyncStream<Event>.Continuation
@@ -69,8 +71,10 @@ package actor RequestService: Service, BoardObserver {
         clock: any GatewayClock,
         metrics: MetricRegistry,
         readiness: ReadinessBoard,
+        retention: RetentionGate,
         logger: Logger
     ) {
+        self.retention = retention
         self.thread = thread
         self.sockets = RequestSockets(
             listeners: listeners,
@@ -262,6 +266,7 @@ extension RequestService {
             _ = self.note(result, of: .breaks)
             self.timersInFlight = false
             for member in self.breaks.failed(id) {
+                if case .housekeeping = member.entry.kind { self.housekeeping.answered(nil) }
                 if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
             }
         }
@@ -269,6 +274,7 @@ extension RequestService {
 
     private func answer(_ member: BreakLane.Member, _ result: EntryResult) {
         guard let waiting = member.waiting else {
+            if case .housekept(let done) = result { self.housekept(done) }
             if case .announce = member.entry.kind, case .changed(let each, _) = result {
                 self.metrics.observe(.scheduleLateSeconds, member.entry.at - each.record.announce)
             }
@@ -278,6 +284,7 @@ extension RequestService {
         case .changed(let each, _), .unchanged(let each):
             self.reply(.break(each.info(at: self.clock.now())), to: waiting)
         case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
+        case .housekept: break  // Nobody asks for it.
         }
     }
 
@@ -331,7 +338,42 @@ extension RequestService {
         self.timer = self.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
     }
 
+    /// Monotonic time.
+    private static var elapsed: Timestamp {
+        Timestamp(microseconds: (ContinuousClock.now - Self.begun).inMicroseconds)
+    }
+    private static let begun = ContinuousClock.now
+
+    /// Appends a record that lets the log's own time go on, where it is time for one.
+    private func letTimePass() {
+        guard !self.handler.isDraining,
+            let entry = self.housekeeping.entry(
+                on: self.handler.board,
+                at: self.clock.now(),
+                elapsed: Self.elapsed,
+                mayAdvance: self.retention.isOpen
+            )
+        else { return }
+        if self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil {
+            self.housekeeping.answered(nil)
+        }
+    }
+
+    private func housekept(_ done: Housekeeping) {
+        self.housekeeping.answered(done)
+        if done.condensed + done.retired + done.streams > 0 {
+            self.logger.info(
+                "let go of what is too old",
+                metadata: [
+                    "condensed": "\(done.condensed)", "breaks": "\(done.retired)", "streams": "\(done.streams)",
+                ]
+            )
+        }
+        if done.hasMore { self.letTimePass() }
+    }
+
     private func keepHouse() {
+        self.letTimePass()
         self.handler.expireLeases(at: self.clock.now())
         self.metrics.set(.listeners, to: self.handler.leases.count)
         self.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)

@@ -12,6 +12,24 @@ package enum EntryResult: Hashable, Sendable {
     case unchanged(Break)
     /// The rules did not allow it. The record has no effect, at any gateway.
     case refused(Refusal)
+    /// The log's own time went on, and this was let go of by it.
+    case housekept(Housekeeping)
+}
+
+/// What one record of housekeeping did.
+package struct Housekeeping: Hashable, Sendable {
+    /// How many breaks keep only the essentials of their advertisements from now on.
+    package var condensed = 0
+    /// How many breaks are kept no more.
+    package var retired = 0
+    /// How many streams are kept no more.
+    package var streams = 0
+    /// Whether more is due than one record may do.
+    package var hasMore = false
+
+    package init(hasMore: Bool = false) {
+        self.hasMore = hasMore
+    }
 }
 
 /// All streams and their breaks: a fold over the lane `breaks` of the event log.
@@ -26,6 +44,13 @@ package struct Board: Hashable, Sendable {
     package private(set) var streams: TreeDictionary<StreamID, StreamBoard> = [:]
     /// The streams with breaks that need a timer's record; follows from `streams`.
     package private(set) var waiting: TreeSet<StreamID> = []
+    /// The log's own time: everything that is "too old" is so by it, never by a gateway's clock.
+    ///
+    /// It begins at the first entry's instant and goes on by housekeeping only, each time by a bounded step and never
+    /// back: an entry with a wrong instant retires nothing. Before the first entry nothing is too old.
+    package private(set) var retentionTime = Timestamp(microseconds: .min)
+    /// The newest instant that an entry carried.
+    package private(set) var newestTime = Timestamp(microseconds: .min)
 
     package init(epoch: UInt64) {
         self.epoch = epoch
@@ -36,7 +61,14 @@ package struct Board: Hashable, Sendable {
         self.epoch = epoch
         self.offset = record.offset
         for each in record.streams { self.put(StreamBoard(each, epoch: epoch)) }
+        // A snapshot from before these were kept: nothing in it is newer than the newest thing that happened.
+        let newest = record.newest ?? self.streams.values.lazy.flatMap(\.breaks.values).map(\.record.newest).max()
+        self.newestTime = newest ?? self.newestTime
+        self.retentionTime = record.retention ?? self.newestTime
     }
+
+    /// Whether any entry was ever applied.
+    package var hasTime: Bool { self.newestTime.microseconds > .min }
 
     private mutating func put(_ stream: StreamBoard) {
         self.streams[stream.stream] = stream
@@ -45,7 +77,12 @@ package struct Board: Hashable, Sendable {
 
     /// For the snapshot: in an order that does not depend on hashing.
     package var record: BoardRecord {
-        BoardRecord(offset: self.offset, streams: self.sortedStreams.map(\.record))
+        BoardRecord(
+            offset: self.offset,
+            retention: self.hasTime ? self.retentionTime : nil,
+            newest: self.hasTime ? self.newestTime : nil,
+            streams: self.sortedStreams.map(\.record)
+        )
     }
 
     /// Every break that is kept.
@@ -106,7 +143,12 @@ package struct Board: Hashable, Sendable {
     }
 
     private mutating func apply(_ entry: BreakEntry, number: BreakNumber) -> EntryResult {
-        let key = entry.key
+        if !self.hasTime { self.retentionTime = entry.at }
+        self.newestTime = max(self.newestTime, entry.at)
+        guard let key = entry.key else {
+            guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
+            return .housekept(self.keepHouse(time))
+        }
         if self.streams[key.stream] == nil {
             guard case .publish = entry.kind else { return .refused(.noSuchBreak(key)) }
             guard self.streams.count < BoardLimits.streamsMax else {
@@ -116,11 +158,31 @@ package struct Board: Hashable, Sendable {
             }
         }
         var stream = self.streams[key.stream] ?? StreamBoard(stream: key.stream)
-        if case .publish = entry.kind { stream.retire(at: entry.at) }
         let result = stream.apply(entry, number: number, epoch: self.epoch)
         if case .refused = result, self.streams[key.stream] == nil { return result }
         self.put(stream)
         return result
+    }
+
+    /// Whether a record of housekeeping at this instant would let go of something.
+    package func hasDue(at now: Timestamp) -> Bool {
+        let reached = min(now, self.retentionTime + BoardLimits.retentionStepMax)
+        return self.streams.values.contains { $0.hasDue(at: reached) }
+    }
+
+    /// Lets the log's own time go on, and lets go of what is too old by it.
+    private mutating func keepHouse(_ time: Timestamp) -> Housekeeping {
+        self.retentionTime = max(self.retentionTime, min(time, self.retentionTime + BoardLimits.retentionStepMax))
+        var done = Housekeeping()
+        for stream in self.streams.values {
+            var kept = stream
+            let (condensed, retired) = kept.retire(at: self.retentionTime)
+            guard condensed + retired > 0 else { continue }
+            done.condensed += condensed
+            done.retired += retired
+            self.put(kept)
+        }
+        return done
     }
 }
 

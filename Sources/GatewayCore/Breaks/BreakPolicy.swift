@@ -74,6 +74,8 @@ package enum BoardLimits {
     package static let recoveryNoticesMax = 256
     /// How long after a break's end acknowledgements are accepted (7 days in the outbox of a client, and a day more).
     package static let acknowledgeWithin: Duration = .seconds(8 * 86_400)
+    /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more harm.
+    package static let retentionStepMax: Duration = .seconds(3_600)
     /// How long after a break's end a listener that hears the stream late can ask for its batch.
     package static let batchesWithin: Duration =
         .milliseconds(Int64(WireLimits.delayMillisecondsMax)) + .seconds(60)

@@ -47,6 +47,7 @@ extension StreamBoard {
                 guard each.number == number else { return .nothing }
                 return Self.expire(&each, at: entry.at)
             }
+        case .housekeeping: preconditionFailure("housekeeping is about the board as a whole")
         }
     }
 

@@ -54,7 +54,7 @@ package struct BroadcastPlanner: Sendable {
             }
             let entry = BreakEntry(at: now, broadcaster: broadcaster, kind: kind)
             switch board.trial(of: entry) {
-            case .changed: return .append(entry)
+            case .changed, .housekept: return .append(entry)
             case .unchanged(let each): return .answer(.break(each.info(at: now)))
             case .refused(let refusal): throw refusal
             }

@@ -133,16 +133,30 @@ package struct StreamBoard: Hashable, Sendable {
 extension StreamBoard {
     /// Keeps only the essentials of breaks that no listener can ask for, and only the ids of those that nobody can
     /// acknowledge.
-    mutating func retire(at now: Timestamp) {
+    ///
+    /// - Returns: how many were condensed, and how many are no longer kept.
+    mutating func retire(at now: Timestamp) -> (condensed: Int, retired: Int) {
+        var done = (condensed: 0, retired: 0)
         let oldest = now - BoardLimits.batchesWithin
         for each in self.current.names(through: oldest).compactMap({ self.breaks[$0] })
         where each.isOver(at: now) && each.over < oldest {
             self.put(each.condensed)
+            done.condensed += 1
         }
         let limit = now - BoardLimits.acknowledgeWithin
         for id in self.condensed.names(through: limit) {
-            if let each = self.breaks[id], each.over < limit { self.retire(id) }
+            guard let each = self.breaks[id], each.over < limit else { continue }
+            self.retire(id)
+            done.retired += 1
         }
+        return done
+    }
+
+    /// Whether `retire` would do anything.
+    func hasDue(at now: Timestamp) -> Bool {
+        var copy = self
+        let (condensed, retired) = copy.retire(at: now)
+        return condensed + retired > 0
     }
 
     /// Lets go of the breaks that have been over for longest, where there is no room for one more.

@@ -152,7 +152,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             }
         case .acknowledge:
             guard let token = DeliveryToken(frame, at: self.scanned.delivery) else { return nil }
-            let oldest = now.advanced(microseconds: -Self.acknowledgeWithinMicroseconds)
+            let oldest = self.board.retentionTime.advanced(microseconds: -Self.acknowledgeWithinMicroseconds)
             self.ordinals.removeAll(keepingCapacity: true)
             for outcome in self.scanned.outcomes {
                 let near = (self.ordinals.last.map { Int($0) } ?? -1) + 1
@@ -164,7 +164,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             self.counters.acknowledgeRequests.add()
             guard self.leases.allows(session, at: now) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
-                try Self.check(token, of: session, for: served, at: now)
+                try Self.check(token, of: session, for: served, at: self.board.retentionTime)
                 return .afterGroup(try self.gather(request, id: id, for: served, at: now))
             } catch {
                 return self.refuse(error, requestID: id, at: now)
@@ -322,7 +322,7 @@ extension ListenerRequestHandler {
         } catch {
             throw Refusal(.deliveryInvalid, "The delivery is not one that a batch carried.")
         }
-        try Self.check(token, of: request.session, for: served, at: now)
+        try Self.check(token, of: request.session, for: served, at: self.board.retentionTime)
         self.ordinals.removeAll(keepingCapacity: true)
         for outcome in acknowledge.outcomes {
             let id = Array(outcome.advertisementID.description.utf8)
@@ -335,7 +335,7 @@ extension ListenerRequestHandler {
             guard !self.ordinals.contains(UInt32(ordinal)) else {
                 throw Refusal(.invalid, "The advertisement \(outcome.advertisementID) stands there twice.")
             }
-            guard outcome.occurred >= now - BoardLimits.acknowledgeWithin else {
+            guard outcome.occurred >= self.board.retentionTime - BoardLimits.acknowledgeWithin else {
                 throw Refusal(.breakTooOld, "The outcome of \(outcome.advertisementID) is more than 8 days old.")
             }
             self.ordinals.append(UInt32(ordinal))
@@ -343,13 +343,13 @@ extension ListenerRequestHandler {
         return try self.gather(bytes, id: request.id, for: served, at: now)
     }
 
-    /// Whether a delivery is this session's, of this break, and not too old.
+    /// Whether a delivery is this session's, of this break, and not too old by the log's own time.
     @inline(__always)
     private static func check(
         _ token: DeliveryToken,
         of session: SessionID,
         for served: ServedBreak,
-        at now: Timestamp
+        at retentionTime: Timestamp
     ) throws(Refusal) {
         guard token.session == session, token.breakNumber == served.number else {
             throw Refusal(
@@ -357,7 +357,7 @@ extension ListenerRequestHandler {
                 "The delivery is not of this session and the break \(served.key.id)."
             )
         }
-        guard now <= served.acknowledgeUntil else {
+        guard retentionTime <= served.acknowledgeUntil else {
             throw Refusal(.breakTooOld, "The break \(served.key.id) ended more than 8 days ago.")
         }
     }

@@ -143,6 +143,7 @@ actor RouterGateway {
             switch self.board.apply(BreakGroup(entries: [entry]), offset: self.offset)[0] {
             case .changed(let each, _), .unchanged(let each): return .break(each.info(at: now))
             case .refused(let refusal): return .refused(refusal)
+            case .housekept: preconditionFailure("no broadcaster asks for housekeeping")
             }
         }
     }
