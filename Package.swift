@@ -138,7 +138,9 @@ let package = Package(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
         ),
-        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", grdb]),
+        // A disk that fails when a test says so.
+        .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
+        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", "FaultyDisk", grdb]),
         tests(
             "GatewayHTTPTests",
             ["GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SQLiteStore", lifecycle, logging]

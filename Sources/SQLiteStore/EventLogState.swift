@@ -4,34 +4,46 @@
 import DequeModule
 import GatewayCore
 
-/// An append that is not durable yet.
+/// An append that waits for the writer.
 struct WaitingAppend: Sendable {
     /// The number of its lane.
     let lane: Int
+    let record: [UInt8]
+    let done: @Sendable (Result<UInt64, EventLogError>) -> Void
+}
+
+/// An append in the hands of the writer, with the offset that it gets if it becomes durable.
+///
+/// Offsets are given out here and not before: what was refused leaves no gap.
+struct OfferedAppend: Sendable {
     let offset: UInt64
     /// The offset of the record before it.
     let previous: UInt64
-    let record: [UInt8]
-    let done: @Sendable (Result<UInt64, EventLogError>) -> Void
+    let append: WaitingAppend
+
+    var lane: Int { self.append.lane }
+    var record: [UInt8] { self.append.record }
+    func answer(_ result: Result<UInt64, EventLogError>) { self.append.done(result) }
 }
 
 /// What a log keeps in memory: who waits, where each lane stands, and its newest records.
 struct EventLogState {
     struct LaneState {
         let lane: Lane
+        /// The first offset that readers find.
         var firstKept: UInt64 = 1
+        /// The first offset whose record the file may still hold: below `firstKept` while records are being deleted.
+        var firstStored: UInt64 = 1
         /// The newest durable offset.
         var head: UInt64 = 0
-        /// The newest offset that was given out.
-        var last: UInt64
         /// The newest durable records, none left out up to `head`; pruned ones may be among them.
         var tail: Deque<LoggedRecord> = []
 
         init(lane: Lane, firstKept: UInt64 = 1, head: UInt64 = 0) {
             self.lane = lane
             self.firstKept = firstKept
+            self.firstStored = firstKept
             self.head = head
-            self.last = head
         }
     }
 
@@ -81,6 +93,8 @@ struct EventLogState {
     private var tailBytes = 0
 
     private var readers: [UInt64: Reader] = [:]
+    /// Those who wait for a failure.
+    private var watchers: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var readerCounter: UInt64 = 0
 
     init(_ identity: LogIdentity, lanes: [LaneState], limits: SQLiteEventLog.Limits) {
@@ -96,7 +110,7 @@ struct EventLogState {
 
     /// Why nothing is taken; `nil`: it is.
     var refusal: EventLogError? {
-        if let failure = self.failure { return .failed("it stopped after: \(failure)") }
+        if let failure = self.failure { return .uncertain(failure) }
         return self.phase == .open ? nil : .closed
     }
 
@@ -116,6 +130,9 @@ extension EventLogState {
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) throws(EventLogError) -> Bool {
         if let refusal = self.refusal { throw refusal }
+        guard record.count <= EventLogLimits.recordBytesMax else {
+            throw .failed("the limit recordBytesMax (\(EventLogLimits.recordBytesMax)) is passed")
+        }
         guard self.queue.count < self.limits.appendQueueRecordsMax else {
             throw .failed("the limit appendQueueRecordsMax (\(self.limits.appendQueueRecordsMax)) is passed")
         }
@@ -123,15 +140,10 @@ extension EventLogState {
             throw .failed("the limit appendQueueBytesMax (\(self.limits.appendQueueBytesMax)) is passed")
         }
         let number = try self.number(of: lane)
-        let previous = self.lanes[number].last
-        let offset = max(previous, self.base) + 1
-        guard offset < EventLogLimits.offsetsPerLaneMax else {
-            throw .failed("the limit offsetsPerLaneMax (\(EventLogLimits.offsetsPerLaneMax)) is reached")
-        }
-        self.lanes[number].last = offset
-        self.queue.append(
-            WaitingAppend(lane: number, offset: offset, previous: previous, record: record, done: done)
-        )
+        guard self.lanes[number].head + UInt64(self.queue.count) + 1 < EventLogLimits.offsetsPerLaneMax,
+            self.base + UInt64(self.queue.count) + 1 < EventLogLimits.offsetsPerLaneMax
+        else { throw .failed("the limit offsetsPerLaneMax (\(EventLogLimits.offsetsPerLaneMax)) is reached") }
+        self.queue.append(WaitingAppend(lane: number, record: record, done: done))
         self.queueBytes += record.count
         defer { self.writerComes = true }
         return !self.writerComes
@@ -162,6 +174,24 @@ extension EventLogState {
         return queue
     }
 
+    /// Everything that waits, with the offsets that follow what is durable.
+    mutating func offerQueue() -> [OfferedAppend] {
+        var last: [Int: UInt64] = [:]
+        return self.takeQueue()
+            .map { each in
+                let previous = last[each.lane] ?? self.lanes[each.lane].head
+                let offset = max(previous, self.base) + 1
+                last[each.lane] = offset
+                return OfferedAppend(offset: offset, previous: previous, append: each)
+            }
+    }
+
+    /// Lets appends that the writer could not write wait again, before those that came after them.
+    mutating func putBack(_ batch: [OfferedAppend]) {
+        self.queue = batch.map(\.append) + self.queue
+        self.queueBytes += batch.reduce(0) { $0 + $1.record.count }
+    }
+
     /// Whether the writer has to come again.
     mutating func writerGoes() -> Bool {
         self.writerComes = !self.queue.isEmpty
@@ -171,7 +201,7 @@ extension EventLogState {
     /// A transaction is durable.
     ///
     /// - Returns: the readers that have something to read now.
-    mutating func committed(_ batch: [WaitingAppend]) -> [CheckedContinuation<Void, Never>] {
+    mutating func committed(_ batch: [OfferedAppend]) -> [CheckedContinuation<Void, Never>] {
         for each in batch {
             self.lanes[each.lane].head = each.offset
             self.lanes[each.lane].tail
@@ -188,14 +218,15 @@ extension EventLogState {
         return ready.values.map(\.continuation)
     }
 
-    /// The writer failed: what the file holds is not known any more, so nothing is taken from now on.
+    /// What the file holds is not certain any more, so nothing is taken from now on.
     ///
     /// Readers keep waiting: what was durable before can still be read, and nothing will be added.
     ///
-    /// - Returns: what waited.
-    mutating func fail(_ reason: String) -> [WaitingAppend] {
+    /// - Returns: what waited, and who waits for this.
+    mutating func fail(_ reason: String) -> (appends: [WaitingAppend], watchers: [CheckedContinuation<Void, Never>]) {
         if self.failure == nil { self.failure = reason }
-        return self.takeQueue()
+        defer { self.watchers = [:] }
+        return (self.takeQueue(), Array(self.watchers.values))
     }
 
     mutating func beginClosing() {
@@ -204,11 +235,25 @@ extension EventLogState {
 
     /// Nothing more will be written.
     ///
-    /// - Returns: all readers that wait.
+    /// - Returns: all readers that wait, and all who wait for a failure.
     mutating func endClosing() -> [CheckedContinuation<Void, Never>] {
         self.phase = .closed
-        defer { self.readers = [:] }
-        return self.readers.values.map(\.continuation)
+        defer {
+            self.readers = [:]
+            self.watchers = [:]
+        }
+        return self.readers.values.map(\.continuation) + self.watchers.values
+    }
+
+    /// Keeps somebody waiting for a failure; `false` when there is no need to.
+    mutating func watch(_ id: UInt64, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
+        guard self.failure == nil, !self.isClosed, !Task.isCancelled else { return false }
+        self.watchers[id] = continuation
+        return true
+    }
+
+    mutating func cancelWatcher(_ id: UInt64) -> CheckedContinuation<Void, Never>? {
+        self.watchers.removeValue(forKey: id)
     }
 }
 
@@ -270,10 +315,16 @@ extension EventLogState {
     /// - Returns: what to delete from the file; `nil`: nothing.
     mutating func prune(_ lane: Lane, through offset: UInt64) -> (lane: Int, offsets: ClosedRange<UInt64>)? {
         guard let number = self.numbers[lane] else { return nil }
-        let first = self.lanes[number].firstKept
         let last = min(offset, self.lanes[number].head)
+        self.lanes[number].firstKept = max(self.lanes[number].firstKept, last + 1)
+        // What an attempt before this one did not come to is still in the file.
+        let first = self.lanes[number].firstStored
         guard first <= last else { return nil }
-        self.lanes[number].firstKept = last + 1
         return (number, first...last)
+    }
+
+    /// The file holds no records of a lane before this offset any more.
+    mutating func deleted(before offset: UInt64, of lane: Int) {
+        self.lanes[lane].firstStored = max(self.lanes[lane].firstStored, offset)
     }
 }

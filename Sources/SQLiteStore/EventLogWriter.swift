@@ -10,12 +10,21 @@ final class EventLogWriter {
     private let insertLane: PreparedStatement
     private let deleteRecords: PreparedStatement
     private let setFirstKept: PreparedStatement
+    private let selectNewestKey: PreparedStatement
+    private let countPages: PreparedStatement
+    private let countFreePages: PreparedStatement
     private let limits: SQLiteEventLog.Limits
     private let pageBytes: Int
     /// How many lanes the file knows: their numbers are 0 to this less one.
     private var lanesStored: Int
     /// About how much was written to the write-ahead log since it was last moved into the file.
     private var bytesSinceCheckpoint = 0
+    /// A checkpoint for which there was no room is not tried again before this.
+    private var checkpointNotBefore: ContinuousClock.Instant?
+    /// How often in succession a batch was kept from beginning.
+    var busyRetries = 0
+    /// How many bytes of the file are in use, as the newest transaction left it.
+    private(set) var bytesUsed = 0
 
     init(_ database: Database, lanesStored: Int, limits: SQLiteEventLog.Limits) throws {
         self.insertRecord = try PreparedStatement(
@@ -31,9 +40,71 @@ final class EventLogWriter {
             in: database
         )
         self.setFirstKept = try PreparedStatement("UPDATE lanes SET first_kept = ? WHERE lane = ?", in: database)
+        self.selectNewestKey = try PreparedStatement(
+            "SELECT max(record_key) FROM records WHERE record_key >= ? AND record_key < ?",
+            in: database
+        )
+        // Both are fields of the first page, which every transaction has in memory.
+        self.countPages = try PreparedStatement("PRAGMA page_count", in: database)
+        self.countFreePages = try PreparedStatement("PRAGMA freelist_count", in: database)
         self.lanesStored = lanesStored
         self.limits = limits
         self.pageBytes = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4_096
+        self.bytesUsed = try self.countBytes()
+    }
+
+    private func countBytes() throws -> Int {
+        let pages = try self.countPages.integer() ?? 0
+        let free = try self.countFreePages.integer() ?? 0
+        return Int(pages - free) * self.pageBytes
+    }
+
+    /// Does something in one transaction.
+    ///
+    /// - Parameters:
+    ///   - database: the writing connection.
+    ///   - firstKeys: the first record that it adds to each of its lanes, by lane: where it fails and they are not there,
+    ///     nothing of it is.
+    ///   - body: what to do.
+    /// - Throws: what the failure means; unless that is `uncertain`, nothing of it is in the file.
+    private func inTransaction(
+        _ database: Database,
+        firstKeys: [Int: Int64] = [:],
+        _ body: () throws -> Void
+    ) throws(LogWriteError) {
+        let lanesBefore = self.lanesStored
+        var phase = LogFailure.Phase.begin
+        do {
+            var bytesUsed = 0
+            try database.inTransaction(.immediate) {
+                phase = .write
+                try body()
+                bytesUsed = try self.countBytes()
+                phase = .commit
+                return .commit
+            }
+            self.bytesUsed = bytesUsed
+        } catch {
+            self.lanesStored = lanesBefore
+            throw LogWriteError(error, in: phase, on: database) { self.isUndone(firstKeys, database) }
+        }
+    }
+
+    /// Whether no transaction is open, and records that it would have added are not there.
+    private func isUndone(_ firstKeys: [Int: Int64], _ database: Database) -> Bool {
+        guard !database.isInsideTransaction else { return false }
+        // A lane that is read shows that the file can be read, also where nothing was to be added.
+        for (lane, key) in firstKeys.isEmpty ? [0: EventLogSchema.key(1, 0)] : firstKeys {
+            self.selectNewestKey.bind(1, EventLogSchema.key(Int64(lane), 0))
+            self.selectNewestKey.bind(2, EventLogSchema.key(Int64(lane) + 1, 0))
+            do {
+                // No row of it at all reads as NULL, which is 0: below every key of a record.
+                guard try (self.selectNewestKey.integer() ?? 0) < key else { return false }
+            } catch {
+                return false
+            }
+        }
+        return true
     }
 
     /// Writes appends in one transaction; they are durable when this returns.
@@ -42,20 +113,23 @@ final class EventLogWriter {
     ///   - batch: in the order of their offsets in each lane.
     ///   - lane: the name of a lane, by its number.
     ///   - database: the writing connection.
-    /// - Throws: when nothing of it is in the file, or nobody knows what is.
-    func write(_ batch: [WaitingAppend], lane: (Int) -> Lane, _ database: Database) throws {
-        try database.inTransaction(.immediate) {
+    /// - Throws: what the failure means; unless that is `uncertain`, nothing of the batch is in the file.
+    func write(_ batch: [OfferedAppend], lane: (Int) -> Lane, _ database: Database) throws(LogWriteError) {
+        var firstKeys: [Int: Int64] = [:]
+        for each in batch where firstKeys[each.lane] == nil {
+            firstKeys[each.lane] = EventLogSchema.key(Int64(each.lane), each.offset)
+        }
+        try self.inTransaction(database, firstKeys: firstKeys) {
             for each in batch {
                 try self.store(lanesThrough: each.lane, lane)
                 try self.insert(each)
                 self.bytesSinceCheckpoint += each.record.count + self.pageBytes
             }
-            return .commit
         }
         self.bytesSinceCheckpoint += self.pageBytes
     }
 
-    private func insert(_ append: WaitingAppend) throws {
+    private func insert(_ append: OfferedAppend) throws {
         self.insertRecord.bind(1, EventLogSchema.key(Int64(append.lane), append.offset))
         try unsafe append.record.withUnsafeBytes { bytes in
             unsafe self.insertRecord.bind(2, unsafeBytes: bytes)
@@ -77,8 +151,13 @@ final class EventLogWriter {
     }
 
     /// Keeps a snapshot, unless there is a newer one.
-    func save(_ snapshot: LaneSnapshot, of number: Int, lane: (Int) -> Lane, _ database: Database) throws {
-        try database.inTransaction(.immediate) {
+    func save(
+        _ snapshot: LaneSnapshot,
+        of number: Int,
+        lane: (Int) -> Lane,
+        _ database: Database
+    ) throws(LogWriteError) {
+        try self.inTransaction(database) {
             try self.store(lanesThrough: number, lane)
             let insert = try PreparedStatement(
                 """
@@ -94,21 +173,19 @@ final class EventLogWriter {
                 unsafe insert.bind(3, unsafeBytes: bytes)
                 try insert.run()
             }
-            return .commit
         }
         self.bytesSinceCheckpoint += snapshot.bytes.count + self.pageBytes
     }
 
     /// Deletes records of a lane: at most `recordsPerPruneMax` have these offsets.
-    func delete(_ offsets: ClosedRange<UInt64>, of lane: Int, _ database: Database) throws {
-        try database.inTransaction(.immediate) {
+    func delete(_ offsets: ClosedRange<UInt64>, of lane: Int, _ database: Database) throws(LogWriteError) {
+        try self.inTransaction(database) {
             self.deleteRecords.bind(1, EventLogSchema.key(Int64(lane), offsets.lowerBound))
             self.deleteRecords.bind(2, EventLogSchema.key(Int64(lane), offsets.upperBound))
             try self.deleteRecords.run()
             self.setFirstKept.bind(1, Int64(offsets.upperBound) + 1)
             self.setFirstKept.bind(2, Int64(lane))
             try self.setFirstKept.run()
-            return .commit
         }
         let records = min(offsets.count, Int(clamping: SQLiteEventLog.recordsPerPruneMax))
         self.bytesSinceCheckpoint += (records / 8 + 4) * self.pageBytes
@@ -118,21 +195,55 @@ final class EventLogWriter {
     ///
     /// It does not wait for readers, and leaves the log's file in place to be written over, which is faster than letting
     /// it grow anew. Only when readers have kept it from starting over for very long, it waits for them.
-    func checkpointIfDue(_ database: Database) throws {
+    ///
+    /// Where somebody else is at it, or there is no room in the file, it is tried again later: what is in the write-ahead
+    /// log is durable there.
+    ///
+    /// - Throws: only `uncertain`.
+    func checkpointIfDue(_ database: Database) throws(LogWriteError) {
         guard self.bytesSinceCheckpoint >= self.limits.checkpointBytes else { return }
+        if let instant = self.checkpointNotBefore {
+            guard ContinuousClock.now >= instant else { return }
+            self.checkpointNotBefore = nil
+        }
+        let frames: Int
+        do {
+            frames = try database.checkpoint(.passive).walFrameCount
+        } catch {
+            try self.checkpointFailed(error, database)
+            return
+        }
         self.bytesSinceCheckpoint = 0
-        let frames = try database.checkpoint(.passive).walFrameCount
         guard frames * self.pageBytes >= self.limits.walBytesMax else { return }
         try self.checkpointAll(database)
     }
 
+    /// Moves what the write-ahead log holds into the file at the next opportunity: its room can then be used again.
+    func wantCheckpoint() {
+        self.bytesSinceCheckpoint = max(self.bytesSinceCheckpoint, self.limits.checkpointBytes)
+    }
+
     /// Moves the write-ahead log into the file and empties it, unless a reader takes too long.
-    func checkpointAll(_ database: Database) throws {
+    ///
+    /// - Throws: only `uncertain`.
+    func checkpointAll(_ database: Database) throws(LogWriteError) {
         do {
             _ = try database.checkpoint(.truncate)
             self.bytesSinceCheckpoint = 0
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // What is durable in the write-ahead log stays there until the next time.
+        } catch {
+            try self.checkpointFailed(error, database)
+        }
+    }
+
+    private func checkpointFailed(_ error: any Error, _ database: Database) throws(LogWriteError) {
+        let error = LogWriteError(error, in: .checkpoint, on: database) { true }
+        switch error.failure {
+        case .retry:
+            // After another quarter of what makes it due.
+            let before = self.limits.checkpointBytes - self.limits.checkpointBytes / 4
+            self.bytesSinceCheckpoint = min(self.bytesSinceCheckpoint, before)
+        case .noRoom: self.checkpointNotBefore = .now + self.limits.checkpointRetryAfter
+        case .uncertain: throw error
         }
     }
 }

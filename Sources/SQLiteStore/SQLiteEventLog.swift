@@ -11,9 +11,10 @@ import Synchronization
 /// Everything that waits goes into the next transaction: while one commits, appends gather; nothing waits for a timer.
 /// The newest records stay in memory, so that readers who keep up never touch the file.
 ///
-/// When the writer fails (the disk is full, say), exactly the appends of that transaction fail with its reason, and
-/// `failure` is set: what the file holds is not known any more, so every later append is refused until the log is opened
-/// again. What was durable before can still be read.
+/// When the writer fails, `LogFailure` decides. Where somebody else holds the file, the same is tried again. Where there is no
+/// room, exactly the appends of that transaction are refused, and the log goes on. Where what the file holds is not certain
+/// any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every later append is refused until
+/// the log is opened again. What was durable before can still be read.
 package final class SQLiteEventLog: EventLog {
     /// The bounds of memory and files.
     package struct Limits: Sendable {
@@ -29,6 +30,16 @@ package final class SQLiteEventLog: EventLog {
         package var walBytesMax = 128 * 1_048_576
         /// The largest that the file may become; `nil`: as large as the disk allows.
         package var fileBytesMax: Int?
+        /// What records and snapshots may take in the file before new work is refused (see `LogUsage`).
+        package var bytesMax: Int = .max
+        /// How often a transaction is tried again that somebody else kept from beginning.
+        package var busyRetriesMax = 5
+        /// How long the first of these waits; each waits twice as long as the one before.
+        package var busyRetryAfter: Duration = .milliseconds(50)
+        /// How long a connection waits by itself for somebody else.
+        package var busyTimeout: Duration = .seconds(5)
+        /// How long after a checkpoint for which there was no room the next one is tried.
+        package var checkpointRetryAfter: Duration = .seconds(1)
 
         package init() {}
     }
@@ -40,6 +51,10 @@ package final class SQLiteEventLog: EventLog {
     private let directory: Mutex<StoreDirectory?>
     private let connection: StoreConnection<EventLogWriter>
     private let state: Mutex<EventLogState>
+    private let file: String
+    private let limits: Limits
+    /// How many bytes of the file are in use.
+    private let bytesUsed: Atomic<Int>
 
     /// Opens the log, or makes it.
     ///
@@ -56,7 +71,8 @@ package final class SQLiteEventLog: EventLog {
             readerCacheKiB: 2 * 1_024,
             autocheckpointPages: 0,
             // A cycle writes a little more than what makes it end.
-            walBytesKept: 2 * min(limits.checkpointBytes, 1 << 40)
+            walBytesKept: 2 * min(limits.checkpointBytes, 1 << 40),
+            busyTimeout: limits.busyTimeout
         )
         let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
         do {
@@ -72,19 +88,44 @@ package final class SQLiteEventLog: EventLog {
             }
             self.identity = identity
             self.state = Mutex(EventLogState(identity, lanes: lanes, limits: limits))
+            var bytesUsed = 0
             self.connection = try StoreConnection(pool) {
-                try EventLogWriter($0, lanesStored: lanes.count, limits: limits)
+                let writer = try EventLogWriter($0, lanesStored: lanes.count, limits: limits)
+                bytesUsed = writer.bytesUsed
+                return writer
             }
+            self.bytesUsed = Atomic(bytesUsed)
         } catch let error as StoreError {
             throw error
         } catch {
             throw .damaged(file: file, reason: StoreFile.sentence(error))
         }
         self.directory = Mutex(directory)
+        self.file = file
+        self.limits = limits
     }
 
-    /// Why the log takes no appends any more; `nil`: it works.
+    /// Why the log takes no appends any more; `nil`: it does.
     package var failure: String? { self.state.withLock(\.failure) }
+
+    package var usage: LogUsage? {
+        LogUsage(bytes: self.bytesUsed.load(ordering: .relaxed), bytesMax: self.limits.bytesMax)
+    }
+
+    package var fileBytes: Int? { StoreFile.bytes(of: self.file) }
+
+    package func stopped() async -> String? {
+        let id = self.state.withLock { $0.nextReaderID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = self.state.withLock { $0.watch(id, continuation) }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            self.state.withLock { $0.cancelWatcher(id) }?.resume()
+        }
+        return self.failure
+    }
 
     /// What `PRAGMA synchronous` reads on the writing connection: 2 (FULL), or the log would not have opened.
     package func synchronousMode() async throws(EventLogError) -> Int {
@@ -102,8 +143,15 @@ package final class SQLiteEventLog: EventLog {
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
+        let isExhausted = self.usage?.isExhausted ?? false
         let mustCall = self.state.withLock { state in
-            Result { () throws(EventLogError) in try state.enqueue(record, to: lane, done: done) }
+            Result { () throws(EventLogError) in
+                if let refusal = state.refusal { throw refusal }
+                guard !isExhausted else {
+                    throw .noRoom("the limit log.bytesMax (\(self.limits.bytesMax)) is passed, and its reserve is used")
+                }
+                return try state.enqueue(record, to: lane, done: done)
+            }
         }
         switch mustCall {
         case .success(true): self.callWriter()
@@ -116,41 +164,68 @@ package final class SQLiteEventLog: EventLog {
 
     private func callWriter() {
         self.connection.enqueue { database, writer in
-            self.writeQueue(writer, database)
+            if let wait = self.writeQueue(writer, database, mayRetry: true) {
+                // The queue stays the writer's: nobody else calls it meanwhile.
+                DispatchQueue.global().asyncAfter(deadline: .now() + wait / .seconds(1)) { self.callWriter() }
+                return
+            }
             // Behind what else was asked of the writer, so that a steady stream of appends shuts nobody out.
             if self.state.withLock({ $0.writerGoes() }) { self.callWriter() }
         }
     }
 
     /// Writes what waits in one transaction; to be called on the writer's queue.
-    private func writeQueue(_ writer: EventLogWriter, _ database: Database) {
-        let batch = self.state.withLock { $0.takeQueue() }
-        guard !batch.isEmpty else { return }
-        do {
+    ///
+    /// - Returns: how long to wait before the same is tried again; `nil`: it was written, or refused.
+    private func writeQueue(_ writer: EventLogWriter, _ database: Database, mayRetry: Bool) -> Duration? {
+        let batch = self.state.withLock { $0.offerQueue() }
+        guard !batch.isEmpty else { return nil }
+        do throws(LogWriteError) {
             try writer.write(batch, lane: { number in self.state.withLock { $0.lane(number) } }, database)
         } catch {
-            let waiting = self.stop(after: error)
-            for each in batch { each.done(.failure(.failed(StoreFile.sentence(error)))) }
-            waiting.fail()
-            return
+            switch error.failure {
+            case .retry where mayRetry && writer.busyRetries < self.limits.busyRetriesMax:
+                self.state.withLock { $0.putBack(batch) }
+                writer.busyRetries += 1
+                return self.limits.busyRetryAfter * (1 << (writer.busyRetries - 1))
+            case .retry: for each in batch { each.answer(.failure(.failed(error.sentence))) }
+            case .noRoom:
+                for each in batch { each.answer(.failure(.noRoom(error.sentence))) }
+                writer.wantCheckpoint()
+            case .uncertain:
+                let stopped = self.stop(after: error)
+                for each in batch { each.answer(.failure(.uncertain(error.sentence))) }
+                stopped.tell()
+                return nil
+            }
+            writer.busyRetries = 0
+            self.checkpointIfDue(writer, database)
+            return nil
         }
+        writer.busyRetries = 0
+        self.bytesUsed.store(writer.bytesUsed, ordering: .relaxed)
         let readers = self.state.withLock { $0.committed(batch) }
-        for each in batch { each.done(.success(each.offset)) }
+        for each in batch { each.answer(.success(each.offset)) }
         for reader in readers { reader.resume() }
-        do {
+        self.checkpointIfDue(writer, database)
+        return nil
+    }
+
+    private func checkpointIfDue(_ writer: EventLogWriter, _ database: Database) {
+        do throws(LogWriteError) {
             try writer.checkpointIfDue(database)
         } catch {
-            self.stop(after: error).fail()
+            self.stop(after: error).tell()
         }
     }
 
     /// Takes no appends from now on.
     ///
-    /// - Returns: those that waited.
-    private func stop(after error: any Error) -> RefusedAppends {
+    /// - Returns: those that waited, and who waits for a failure.
+    private func stop(after error: LogWriteError) -> StoppedLog {
         self.state.withLock { state in
-            let waiting = state.fail(StoreFile.sentence(error))
-            return RefusedAppends(appends: waiting, reason: state.refusal ?? .closed)
+            let (appends, watchers) = state.fail(error.sentence)
+            return StoppedLog(appends: appends, reason: state.refusal ?? .closed, watchers: watchers)
         }
     }
 
@@ -213,7 +288,7 @@ package final class SQLiteEventLog: EventLog {
             throw .failed("a snapshot of the lane \(lane) at \(snapshot.offset) is ahead of its head \(head)")
         }
         let number = try self.state.withLock { (state) throws(EventLogError) in try state.number(of: lane) }
-        try await self.onWriter { database, writer in
+        try await self.onWriter { database, writer throws(LogWriteError) in
             try writer.save(snapshot, of: number, lane: { each in self.state.withLock { $0.lane(each) } }, database)
         }
     }
@@ -232,7 +307,10 @@ package final class SQLiteEventLog: EventLog {
             // A portion that reaches a jump of the offsets ends behind it.
             let next = self.identity.following(first + Self.recordsPerPruneMax - 1, in: lane)
             let portion = first...min(next - 1, offsets.upperBound)
-            try await self.onWriter { database, writer in try writer.delete(portion, of: number, database) }
+            try await self.onWriter { database, writer throws(LogWriteError) in
+                try writer.delete(portion, of: number, database)
+                self.state.withLock { $0.deleted(before: portion.upperBound + 1, of: number) }
+            }
             first = portion.upperBound + 1
         }
     }
@@ -255,9 +333,11 @@ package final class SQLiteEventLog: EventLog {
         self.state.withLock { $0.beginClosing() }
         await self.connection.close { database, writer in
             if self.failure == nil {
-                self.writeQueue(writer, database)
+                _ = self.writeQueue(writer, database, mayRetry: false)
+            }
+            if self.failure == nil {
                 // Where this fails, everything is durable in the write-ahead log.
-                try? writer.checkpointAll(database)
+                do throws(LogWriteError) { try writer.checkpointAll(database) } catch { self.stop(after: error).tell() }
             }
         }
         for reader in self.state.withLock({ $0.endClosing() }) { reader.resume() }
@@ -268,21 +348,32 @@ package final class SQLiteEventLog: EventLog {
         if self.state.withLock(\.isClosed) { throw .closed }
     }
 
-    /// Does something with the writing connection; a failure stops the log.
+    /// Does something with the writing connection.
+    ///
+    /// - Throws: `noRoom` or `failed` where nothing was done and the log goes on.
     private func onWriter(
-        _ body: @escaping @Sendable (Database, EventLogWriter) throws -> Void
+        _ body: @escaping @Sendable (Database, EventLogWriter) throws(LogWriteError) -> Void
     ) async throws(EventLogError) {
         if let refusal = self.state.withLock(\.refusal) { throw refusal }
         do {
             try await self.connection.write { database, writer in
                 if let refusal = self.state.withLock(\.refusal) { throw refusal }
-                do {
+                do throws(LogWriteError) {
                     try body(database, writer)
-                    try writer.checkpointIfDue(database)
                 } catch {
-                    self.stop(after: error).fail()
-                    throw EventLogError.failed(StoreFile.sentence(error))
+                    switch error.failure {
+                    case .retry: throw EventLogError.failed(error.sentence)
+                    case .noRoom:
+                        writer.wantCheckpoint()
+                        self.checkpointIfDue(writer, database)
+                        throw EventLogError.noRoom(error.sentence)
+                    case .uncertain:
+                        self.stop(after: error).tell()
+                        throw EventLogError.uncertain(error.sentence)
+                    }
                 }
+                self.bytesUsed.store(writer.bytesUsed, ordering: .relaxed)
+                self.checkpointIfDue(writer, database)
             }
         } catch let error as EventLogError {
             throw error
@@ -303,12 +394,14 @@ package final class SQLiteEventLog: EventLog {
     }
 }
 
-/// Appends that were waiting when the log stopped.
-private struct RefusedAppends {
+/// Who has to be told that the log stopped.
+private struct StoppedLog {
     let appends: [WaitingAppend]
     let reason: EventLogError
+    let watchers: [CheckedContinuation<Void, Never>]
 
-    func fail() {
+    func tell() {
         for each in self.appends { each.done(.failure(self.reason)) }
+        for each in self.watchers { each.resume() }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Foundation
 package import GRDB
 
 /// What the log's file and the ledger's have in common.
@@ -22,10 +23,10 @@ package enum StoreFile {
         var autocheckpointPages: Int
         /// The write-ahead log is cut to this size when it starts again, in bytes.
         var walBytesKept: Int
+        /// How long a connection waits for another process, for instance somebody who looks at the file.
+        var busyTimeout: Duration = .seconds(5)
     }
 
-    /// How long a connection waits for another process, for instance somebody who looks at the file, in seconds.
-    private static let busySeconds = 5.0
     /// How many may read at the same time.
     private static let readersMax = 3
 
@@ -37,7 +38,7 @@ package enum StoreFile {
     ) throws(StoreError) -> DatabasePool {
         var configuration = Configuration()
         configuration.maximumReaderCount = Self.readersMax
-        configuration.busyMode = .timeout(Self.busySeconds)
+        configuration.busyMode = .timeout(settings.busyTimeout / .seconds(1))
         configuration.prepareDatabase { database in
             let isReader = database.configuration.readonly
             try database.execute(
@@ -80,6 +81,14 @@ package enum StoreFile {
     package static func requireDurable(_ database: Database, file: String) throws {
         let synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1
         guard synchronous == 2 else { throw StoreError.notDurable(file: file, synchronous: synchronous) }
+    }
+
+    /// How many bytes a file and its write-ahead log take; `nil` where there is no file.
+    static func bytes(of file: String) -> Int? {
+        func size(_ path: String) -> Int? {
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+        }
+        return size(file).map { $0 + (size(file + "-wal") ?? 0) }
     }
 
     /// What went wrong, for people.

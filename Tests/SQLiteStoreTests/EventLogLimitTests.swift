@@ -5,7 +5,7 @@ import GatewayCore
 import SQLiteStore
 import Testing
 
-/// What the log refuses, and what it does when its writer fails.
+/// What the log refuses.
 @Suite(.timeLimit(.minutes(5)))
 struct EventLogLimitTests {
     private let directory: TemporaryDirectory
@@ -15,6 +15,22 @@ struct EventLogLimitTests {
 
     private func open(_ limits: SQLiteEventLog.Limits = SQLiteEventLog.Limits()) throws -> SQLiteEventLog {
         try SQLiteEventLog(in: StoreDirectory(path: self.directory.path), limits: limits)
+    }
+
+    /// Appends until there is no room.
+    ///
+    /// - Returns: the newest offset.
+    private func fill(_ log: SQLiteEventLog, record: Int = 10_000) async -> UInt64 {
+        var confirmed: UInt64 = 0
+        do throws(EventLogError) {
+            while true { confirmed = try await log.append([UInt8](repeating: 1, count: record), to: self.lane) }
+        } catch {
+            guard case .noRoom = error else {
+                Issue.record("it is not said that there is no room: \(error)")
+                return confirmed
+            }
+            return confirmed
+        }
     }
 
     @Test func `as many appends wait as the limit says, and no more`() async throws {
@@ -72,26 +88,23 @@ struct EventLogLimitTests {
         await log.close()
     }
 
-    @Test func `a full disk stops the log, and what was confirmed stays`() async throws {
+    @Test func `a full disk refuses what it has no room for, and the log goes on when there is room`() async throws {
         var limits = SQLiteEventLog.Limits()
         limits.fileBytesMax = 300_000
         var log = try self.open(limits)
-        var confirmed: UInt64 = 0
-        let failure = await #expect(throws: EventLogError.self) {
-            while confirmed < 100 {
-                confirmed = try await log.append([UInt8](repeating: 1, count: 10_000), to: self.lane)
-            }
-        }
-        #expect(failure != nil && confirmed > 5 && confirmed < 30)
-        #expect(log.failure != nil)
-        #expect(try await log.head(of: self.lane) == confirmed)
-        #expect(try await log.everything(in: self.lane).count == Int(confirmed))
-        // Even what would fit: nobody knows what the file holds.
-        await #expect(throws: EventLogError.self) { _ = try await log.append([], to: self.lane) }
-        await #expect(throws: EventLogError.self) { try await log.prune(self.lane, through: 1) }
+        let full = await self.fill(log)
+        #expect(full > 5 && full < 30)
+        #expect(log.failure == nil)
+        #expect(try await log.head(of: self.lane) == full)
+        #expect(try await log.everything(in: self.lane).count == Int(full))
         await #expect(throws: EventLogError.self) {
-            try await log.save(LaneSnapshot(offset: 1, bytes: [1]), of: self.lane)
+            try await log.save(LaneSnapshot(offset: 1, bytes: [UInt8](repeating: 1, count: 100_000)), of: self.lane)
         }
+        // Room that was made is used, without a gap.
+        try await log.prune(self.lane, through: full - 1)
+        #expect(try await log.append([2], to: self.lane) == full + 1)
+        let confirmed = await self.fill(log)
+        #expect(confirmed > full + 5)
         let (open, lane, last) = (log, self.lane, confirmed)
         async let waiting = open.read(lane, after: last, recordsMax: 1, bytesMax: 1)
         await log.close()
@@ -117,11 +130,60 @@ struct EventLogLimitTests {
         log.append([3], to: self.lane, done: answers.take(3))
         gate.open()
         #expect(await answers.all(3).values.allSatisfy { !$0.isSuccess })
+        #expect(try await log.append([4], to: self.lane) == 3)
+        #expect(try await log.append([5], to: .breaks) == 1)
         await log.close()
 
         log = try self.open()
-        #expect(try await log.everything(in: self.lane).map(\.bytes) == [[1], [0]])
-        #expect(try await log.head(of: .breaks) == 0)
+        #expect(try await log.everything(in: self.lane).map(\.bytes) == [[1], [0], [4]])
+        #expect(try await log.everything(in: .breaks).map(\.bytes) == [[5]])
+        await log.close()
+    }
+
+    @Test func `a record is as large as the limit says, and no larger`() async throws {
+        let log = try self.open()
+        let largest = [UInt8](repeating: 1, count: EventLogLimits.recordBytesMax)
+        #expect(try await log.append(largest, to: self.lane) == 1)
+        await #expect(throws: EventLogError.self) { _ = try await log.append(largest + [1], to: self.lane) }
+        #expect(try await log.append([2], to: self.lane) == 2)
+        await log.close()
+    }
+
+    @Test func `what is used of the file's room is known, and used again when it was given back`() async throws {
+        var limits = SQLiteEventLog.Limits()
+        limits.bytesMax = 1_000_000
+        var log = try self.open(limits)
+        let empty = try #require(log.usage)
+        #expect(empty.bytesMax == 1_000_000 && empty.bytes > 0 && !empty.isNear)
+        let record = [UInt8](repeating: 1, count: 100_000)
+        while try !#require(log.usage).isNear { _ = try await log.append(record, to: self.lane) }
+        #expect(try await log.head(of: self.lane) < 10)
+        #expect(try !#require(log.usage).isReached)
+        while try !#require(log.usage).isReached { _ = try await log.append(record, to: self.lane) }
+        // Whoever has to write all the same may.
+        #expect(try await log.append([2], to: .breaks) == 1)
+        let full = try #require(log.usage)
+        #expect(!full.isExhausted)
+        await log.close()
+        log = try self.open(limits)
+        #expect(log.usage == full, "it is known at the start")
+        try await log.prune(self.lane, through: .max)
+        #expect(try #require(log.usage).bytes < empty.bytes + 40_000)
+        #expect(try #require(log.fileBytes) >= full.bytes)
+        await log.close()
+    }
+
+    @Test func `beyond its room and the reserve the log refuses everything, until it is pruned`() async throws {
+        var limits = SQLiteEventLog.Limits()
+        limits.bytesMax = 0
+        let log = try self.open(limits)
+        let record = [UInt8](repeating: 1, count: EventLogLimits.recordBytesMax)
+        while try !#require(log.usage).isExhausted { _ = try await log.append(record, to: self.lane) }
+        _ = await self.fill(log, record: 1)
+        await #expect(throws: EventLogError.self) { _ = try await log.append([1], to: .breaks) }
+        #expect(log.failure == nil)
+        try await log.prune(self.lane, through: 1)
+        #expect(try await log.append([1], to: .breaks) == 1)
         await log.close()
     }
 

@@ -82,12 +82,18 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case closed
     /// The store failed. Whether the record is durable is not known: the caller confirms nothing.
     case failed(String)
+    /// There is no room for it: it is not in the log, and later ones are taken as soon as there is room again.
+    case noRoom(String)
+    /// What the log holds is not certain any more: it takes nothing until it is opened again (see `stopped()`).
+    case uncertain(String)
 
     package var description: String {
         switch self {
         case .pruned(let lane, let firstKept): "The lane \(lane) begins at offset \(firstKept)."
         case .closed: "The event log is closed."
         case .failed(let reason): "The event log failed: \(reason)"
+        case .noRoom(let reason): "The event log has no room: \(reason)"
+        case .uncertain(let reason): "What the event log holds is not certain any more: \(reason)"
         }
     }
 }
@@ -105,8 +111,10 @@ package protocol EventLog: Sendable {
     ///
     /// Several appends may be under way; those to one lane get ascending offsets in the order in which they were
     /// called. `done` is called once, on a thread of the store and never from within `append`: it hands the result on and
-    /// returns at once. A failure means that nothing may be confirmed; the record may be durable all the same. After a
-    /// failure of the store itself it may refuse every later append, until it is opened again.
+    /// returns at once. A failure means that nothing may be confirmed; the record may be durable all the same. An append
+    /// that failed leaves no gap: its offset goes to the next one. After a failure that leaves what the store holds
+    /// uncertain, it refuses every later append until it is opened again. A record larger than
+    /// `EventLogLimits.recordBytesMax` is refused.
     func append(
         _ record: [UInt8],
         to lane: Lane,
@@ -146,6 +154,19 @@ package protocol EventLog: Sendable {
     /// Forgets the records up to and including an offset. The caller has made sure that nobody needs them.
     func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError)
 
+    /// How much of its room it uses; `nil` where it has no bound of its own.
+    ///
+    /// Read for every pass over what came in: an atomic number at most.
+    var usage: LogUsage? { get }
+
+    /// How many bytes it takes on this machine's disk, with what is on its way into the file; `nil` where it has no file.
+    var fileBytes: Int? { get }
+
+    /// Waits until the log takes nothing any more because what it holds is not certain.
+    ///
+    /// - Returns: why; `nil` when it was closed, or the task cancelled.
+    func stopped() async -> String?
+
     /// Finishes what is under way and closes.
     func close() async
 }
@@ -153,6 +174,17 @@ package protocol EventLog: Sendable {
 extension EventLog {
     /// The newest epoch: what positions of streams carry.
     package var epoch: UInt64 { self.identity.epoch }
+
+    package var usage: LogUsage? { nil }
+
+    package var fileBytes: Int? { nil }
+
+    package func stopped() async -> String? {
+        let (never, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        for await _ in never {}  // It ends with the task.
+        sink.finish()
+        return nil
+    }
 
     /// Appends a record and returns its offset once it is durable.
     package func append(_ record: [UInt8], to lane: Lane) async throws(EventLogError) -> UInt64 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The bounds of offsets.
+/// The bounds of what is in an event log.
 package enum EventLogLimits {
     /// No offset of a lane reaches this: the numbers of breaks, 1,024 an offset, and the keys of stores fit into 63 bits.
     package static let offsetsPerLaneMax: UInt64 = 1 << 48

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+extension EventLogLimits {
+    /// The largest record, in bytes (4 MiB); larger groups become several records.
+    ///
+    /// The largest request is a quarter of it.
+    package static let recordBytesMax = 4 * 1_048_576
+    /// What a log takes beyond its bound so that breaks can still be started, ended and cancelled, and timers still fire, in
+    /// bytes (64 MiB).
+    package static let reservedBytes = 64 * 1_048_576
+    /// From this part of its bound a log alarms, and forgets what nobody needs any more sooner.
+    package static let nearShare = 0.8
+}
