@@ -78,12 +78,35 @@ extension Serve {
         } else {
             services.append(ReadyService(ready: ready))
         }
+        if let control = Self.control(of: gateway, in: configuration.dataDirectory, logger: logger) {
+            // Last, so that it ends first: a command that runs is ended before what it needs.
+            services.append(control)
+        }
         try await ServiceGroup(
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
         .run()
+    }
+}
+
+extension Serve {
+    /// The control socket; without one the gateway runs all the same, and says so.
+    private static func control(of gateway: Gateway, in directory: String, logger: Logger) -> ControlService? {
+        do {
+            return try ControlService(
+                directory: directory,
+                commands: gateway.control,
+                metrics: gateway.metrics,
+                logger: logger
+            )
+        } catch {
+            let sentence = "There is no control socket, so commands cannot reach this gateway: \(error)"
+            gateway.readiness.raise(.control, sentence)
+            logger.error("there is no control socket", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 }
 

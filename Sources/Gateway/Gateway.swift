@@ -42,6 +42,8 @@ package struct Gateway: Sendable {
     package let readiness: ReadinessBoard
     package let metrics: MetricRegistry
     package let board: BoardHolder
+    /// What can be asked of this gateway through its control socket; `ControlService` serves it.
+    package let control: ControlCommands
     /// Which run of the gateway this is.
     package let instance: UInt64
 
@@ -157,6 +159,7 @@ package struct Gateway: Sendable {
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder
+        self.control = ControlCommands()
         self.instance = instance
     }
 }

@@ -4,8 +4,8 @@
 internal import CZeroMQ
 internal import Glibc
 
-/// A thread of the operating system: the few calls that this module needs.
-enum OSThread {
+/// A thread of the operating system: the few calls that are needed here and by others.
+package enum OSThread {
     /// The number of the calling thread.
     ///
     /// Never 0, and not used again while the thread exists.
@@ -15,17 +15,17 @@ enum OSThread {
     private static let nameBytesMax = 15
 
     /// A started thread that somebody must join or let go.
-    struct Handle: Sendable {
+    package struct Handle: Sendable {
         fileprivate let thread: pthread_t
 
         /// Waits until the thread is gone.
-        func join() {
+        package func join() {
             let code = pthread_join(self.thread, nil)
             precondition(code == 0, "pthread_join answered \(code)")
         }
 
         /// Lets the thread's remains go when it ends.
-        func detach() {
+        package func detach() {
             let code = pthread_detach(self.thread)
             precondition(code == 0, "pthread_detach answered \(code)")
         }
@@ -34,7 +34,7 @@ enum OSThread {
     /// Runs `body` on a new thread, which `top -H` shows by the first 15 bytes of `name`.
     ///
     /// - Throws: `resourceUnavailable` when there are too many threads.
-    static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(ZeroMQError) -> Handle {
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(ZeroMQError) -> Handle {
         let shortName = String(decoding: name.utf8.prefix(Self.nameBytesMax), as: UTF8.self)
         let start = unsafe Unmanaged.passRetained(
             Body {

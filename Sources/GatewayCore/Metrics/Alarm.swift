@@ -7,6 +7,8 @@
 package enum Alarm: String, CaseIterable, Hashable, Sendable {
     /// The gateway's clock does not follow the wall clock any more: they are too far apart.
     case clock
+    /// The control socket could not be made: commands of the command line cannot reach the gateway.
+    case control
     /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
     case retention
 }
