@@ -86,7 +86,7 @@ def publish(addresses, starts, duration):
     advertisement_pb2, broadcast_pb2, _, _, status_pb2 = measuring.wire()
     context = zmq.Context()
     socket = context.socket(zmq.REQ)
-    socket.linger, socket.rcvtimeo = 0, 10_000
+    socket.linger, socket.rcvtimeo = 0, 1_800_000
     socket.connect(addresses["broadcast"])
     ad = advertisement_pb2.Advertisement(
         id="a", title="A", duration_ms=int(duration * 1_000),
@@ -108,7 +108,7 @@ def play(options, addresses, ports, folder):
         process = subprocess.Popen([*command, *(f"tcp://127.0.0.1:{port}" for port in ports)],
                                    env={**os.environ, **stepper.environment}, stdout=subprocess.PIPE, text=True)
         # Whatever hangs must fail.
-        end = threading.Timer(60 + options.ahead + options.breaks * options.every, process.kill)
+        end = threading.Timer(1_800 + options.ahead + options.breaks * options.every, process.kill)
         end.start()
         try:
             if process.stdout.readline() != "ready\n":

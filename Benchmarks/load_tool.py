@@ -3,7 +3,7 @@
 """Runs `cuecast-load`, and reads what it says. Every flag that the measurements use stands here."""
 import contextlib, json, subprocess, threading, time
 
-from measuring import MeasurementError, cpu_seconds
+from measuring import HANGS_AFTER_SECONDS, MeasurementError, cpu_seconds
 
 SAMPLE_SECONDS = 0.05
 # Between the end of a round and the end of the load tool; before a round nothing happens for longer than this.
@@ -73,6 +73,7 @@ class LoadTool:
     def _run(self, arguments, timeout, may_lose=False):
         command = [*self.prefix, self.binary, *map(str, arguments), "--json"]
         try:
+            timeout = max(timeout, HANGS_AFTER_SECONDS)
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
         except subprocess.TimeoutExpired:
             raise MeasurementError(f"it took longer than {timeout:.0f} s: {' '.join(command)}") from None
@@ -126,7 +127,7 @@ class LoadTool:
             yield
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=HANGS_AFTER_SECONDS)
 
     def run(self, addresses, timeout, *, listeners, breaks, every, ahead, lasts, stall=0, churn=0, storm=False,
             connect_rate=None, advertisements=None, may_lose=False):

@@ -5,6 +5,9 @@ import contextlib, ctypes, os, re, shutil, signal, sqlite3, subprocess, sys, tem
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+#: After so many seconds something hangs. A machine that is busy takes longer than any that is not, and that is no fault.
+HANGS_AFTER_SECONDS = 1_800
+
 
 class MeasurementError(Exception):
     """Why something could not be measured, as a sentence."""
@@ -41,7 +44,7 @@ def server(command, name, prefix=(), **settings):
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(HANGS_AFTER_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

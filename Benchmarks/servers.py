@@ -93,6 +93,7 @@ def temporary_folder():
 
 
 def wait_until(condition, seconds, what):
+    seconds = max(seconds, measuring.HANGS_AFTER_SECONDS)
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

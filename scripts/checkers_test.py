@@ -146,6 +146,14 @@ class SourcesTests(CheckerTest):
     def test_a_promise_in_a_comment_is_none(self):
         self.assertEqual(self.offences(f"{HEADER}\n// @unchecked Sendable would be wrong here.\n"), [])
 
+    def test_suites_of_tests_have_one_time_limit(self):
+        own = f"{HEADER}@Suite(.timeLimit(.minutes(1))) struct A {{}}\n"
+        self.write("Tests/ATests/ATests.swift", own)
+        self.write("Tests/Shared/SuiteLimit.swift", own)
+        found = list(CHECK_SOURCES.offences(self.root))
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("Tests/ATests/ATests.swift:3: a time limit"), found)
+
     def test_a_package_without_files_is_no_success(self):
         self.assertEqual(len(list(CHECK_SOURCES.offences(self.root))), 1)
 

@@ -16,13 +16,13 @@ arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argpars
 arguments.add_argument("--stream", required=True)
 arguments.add_argument("--notices", default="tcp://127.0.0.1:7400")
 arguments.add_argument("--requests", default="tcp://127.0.0.1:7401")
-arguments.add_argument("--timeout", type=float, default=60, help="seconds to wait for a break")
+arguments.add_argument("--timeout", type=float, default=60, help="seconds to wait for a break, and for each reply")
 options = arguments.parse_args()
 
 context = zmq.Context()
 notices, requests = context.socket(zmq.SUB), context.socket(zmq.REQ)
 notices.linger = requests.linger = 0
-notices.rcvtimeo, requests.rcvtimeo = int(options.timeout * 1000), 5000
+notices.rcvtimeo = requests.rcvtimeo = int(options.timeout * 1000)
 session = os.urandom(16)
 
 

@@ -16,7 +16,7 @@ struct BookCheck {
     let isAskedFor: Bool
 
     /// How long the gateway may take until its books have all of it.
-    private static let patience: Duration = .seconds(20)
+    let patience: Duration
 
     /// As much of `GET /v1/reports/STREAM/BREAK` as is compared.
     private struct Document: Decodable {
@@ -101,7 +101,7 @@ struct BookCheck {
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
     private func counts(of each: RunOutcome.Break) throws -> Document.Counts? {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + self.patience
         while true {
             let document = try self.document(of: each)
             if let document, document.isCurrent || ContinuousClock.now > deadline {

@@ -249,8 +249,12 @@ struct Run: ParsableCommand {
                 sentence: "The books were not compared: the run was interrupted."
             )
         }
-        return BookCheck(address: self.gateway.httpAddress, isAskedFor: self.gateway.httpAsked != nil)
-            .compare(&outcome)
+        return BookCheck(
+            address: self.gateway.httpAddress,
+            isAskedFor: self.gateway.httpAsked != nil,
+            patience: self.patience.duration
+        )
+        .compare(&outcome)
     }
 
     private static func write(_ page: String, to path: String) throws {

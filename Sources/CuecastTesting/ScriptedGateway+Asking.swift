@@ -50,7 +50,7 @@ extension ScriptedGateway {
         of adID: String,
         in breakID: String,
         session: String? = nil,
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(600)
     ) async throws(ScriptedGatewayError) -> ScriptedOutcome {
         try await self.wait(within: limit, for: "an outcome of \(breakID)/\(adID)") { gateway in
             gateway.outcomeSoFar(of: adID, in: breakID, session: session)
@@ -63,7 +63,7 @@ extension ScriptedGateway {
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
     public func outcomes(
         _ count: Int,
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(600)
     ) async throws(ScriptedGatewayError) -> [ScriptedOutcome] {
         try await self.wait(within: limit, for: "\(count) outcomes") { gateway in
             let outcomes = gateway.outcomes
@@ -82,7 +82,7 @@ extension ScriptedGateway {
     public func request(
         _ kind: ScriptedRequest.Kind,
         number: Int = 1,
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(600)
     ) async throws(ScriptedGatewayError) -> ScriptedRequest {
         try await self.wait(within: limit, for: "request \(number) of the kind \(kind)") { gateway in
             gateway.requests.lazy.filter { $0.kind == kind }.dropFirst(number - 1).first
@@ -98,7 +98,7 @@ extension ScriptedGateway {
     /// - Returns: what `find` gave.
     /// - Throws: ``ScriptedGatewayError/timedOut(_:)``, or ``ScriptedGatewayError/cancelled``.
     public func wait<Value: Sendable>(
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(600),
         for what: String,
         until find: @Sendable (ScriptedGateway) -> Value?
     ) async throws(ScriptedGatewayError) -> Value {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// The document that the demonstration publishes.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ExampleDocumentTests {
     @Test func `the example is a pod of two audio ads with all that they need`() throws {
         let batch = try VAST.read(try Data(contentsOf: Places.package.appending(path: "Examples/two-ads.vast.xml")))

@@ -10,7 +10,7 @@ import Testing
 @testable import AdFormats
 
 /// The XML reader beside libxml2, which Foundation has: what one accepts the other accepts and sees the same in it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct MarkupOracleTests {
     /// What happened in a document, in order.
     private final class Events: NSObject, XMLParserDelegate {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdFormats
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct MarkupReaderTests {
     private func read(_ text: String) throws -> MarkupElement {
         try MarkupReader.read(Array(text.utf8), limits: AdFormatLimits())

@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// Companions, and the one that becomes the banner.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTCompanionTests {
     private func ad(_ companions: String, attributes: String = "") throws -> AdContent {
         let creative = "<Creative><CompanionAds \(attributes)>\(companions)</CompanionAds></Creative>"

@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// Documents that give no batch at all.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTErrorTests {
     @Test func `a document without an ad says so, and whom to tell`() {
         let error = readingError(

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Each limit, at the limit and one past it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTLimitsTests {
     private let limits = AdFormatLimits()
 

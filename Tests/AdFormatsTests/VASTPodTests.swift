@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// The order of ads (VAST 4.3 section 3.3.1).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTPodTests {
     private let all = VASTReadingOptions(allStandAlone: true)
 

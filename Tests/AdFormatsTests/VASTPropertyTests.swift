@@ -8,7 +8,7 @@ import Testing
 /// What holds for every sequence of bytes.
 ///
 /// These tests compute for seconds and yield as they go, so that the others are not kept waiting past their time.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct VASTPropertyTests {
     private static let options = [VASTReadingOptions(), VASTReadingOptions(allStandAlone: true)]
 

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Documents that nobody here wrote.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: Places.hasSamples, "the sample documents are not here"))
+@Suite(.suiteLimit, .enabled(if: Places.hasSamples, "the sample documents are not here"))
 struct VASTSamplesTests {
     private let all = VASTReadingOptions(allStandAlone: true)
 

@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// What cannot be played, and how that is said.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTSkippedTests {
     private func reason(_ ad: String) -> SkipReason? { skipReasons(Documents.vast(ad)).first }
 

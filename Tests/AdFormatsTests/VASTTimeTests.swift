@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdFormats
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTTimeTests {
     @Test(arguments: [
         ("00:00:15", 15_000), ("00:01:30.123", 90_123), ("01:00:00", 3_600_000), ("99:59:59.999", 359_999_999),

@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// Trackers, clicks, offsets and what is left out of an ad.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTTrackingTests {
     private func tracking(_ elements: String) throws -> AdContent {
         try Documents.onlyAd(Documents.ad(inLinear: "<TrackingEvents>\(elements)</TrackingEvents>"))

@@ -5,7 +5,7 @@ import AdFormats
 import Testing
 
 /// One small document as each version writes it, and what is read from it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct VASTVersionsTests {
     @Test func `VAST 2_0: ids are written AdID, and times without milliseconds`() throws {
         let batch = try VAST.read(

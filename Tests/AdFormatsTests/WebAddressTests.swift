@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdFormats
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct WebAddressTests {
     private func read(_ text: String, bytesMax: Int = 100) -> WebAddress { WebAddress(text, bytesMax: bytesMax) }
 

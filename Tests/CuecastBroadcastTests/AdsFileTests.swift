@@ -5,7 +5,7 @@ import AdFormats
 import CuecastBroadcast
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AdsFileTests {
     private static let example = """
         {

@@ -6,7 +6,7 @@ import CuecastWire
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct PublishingTests {
     @Test func `a break that starts now is live when publish returns`() async throws {
         try await RouterGateway.with { gateway in

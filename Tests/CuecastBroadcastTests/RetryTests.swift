@@ -3,20 +3,22 @@
 
 import CuecastWire
 import CuecastZeroMQ
+import Synchronization
 import Testing
 
 @testable import CuecastBroadcast
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RetryTests {
     @Test func `a publication whose reply was lost is asked again byte for byte, and is one break`() async throws {
         let script: RouterGateway.Script = { number, _ in number == 1 ? .answerIsLost : .answer }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint)
+            let client = makeClient(gateway.endpoint, attemptTimeout: .milliseconds(300))
             let status = try await client.publish(.sample(start: .in(.seconds(1))))
+            // More than two where the machine is slower than the client waits.
             let requests = await gateway.requests
-            #expect(requests.count == 2)
-            #expect(requests[0] == requests[1])
+            #expect(requests.count >= 2)
+            #expect(Set(requests).count == 1)
             #expect(status.position?.sequence == 1)
         }
     }
@@ -54,20 +56,29 @@ struct RetryTests {
     @Test func `an update that would move the break again is not repeated`() async throws {
         let script: RouterGateway.Script = { _, _ in .ignore }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint)
+            let client = makeClient(gateway.endpoint, attemptTimeout: .seconds(2))
             let change = BreakChange(start: .in(.seconds(30)))
             let error = await failure { () throws(BroadcastError) in
                 try await client.update(stream: "radio1", breakID: "noon", change)
             }
-            #expect(error == .timedOut(after: .milliseconds(300)))
+            #expect(error == .timedOut(after: .seconds(2)))
+            await gateway.waitForRequests(1)
             #expect(await gateway.requests.count == 1)
         }
     }
 
     @Test func `an update that can be repeated is repeated`() async throws {
-        let script: RouterGateway.Script = { number, _ in number == 2 ? .answerIsLost : .answer }
+        // The first update's answer is lost, however often the publication is asked before.
+        let isLost = Mutex(false)
+        let script: RouterGateway.Script = { _, request in
+            guard case .update = request.kind else { return .answer }
+            return isLost.withLock { before in
+                defer { before = true }
+                return before ? .answer : .answerIsLost
+            }
+        }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint)
+            let client = makeClient(gateway.endpoint, attemptTimeout: .milliseconds(300))
             _ = try await client.publish(.sample())
             let status = try await client.update(
                 stream: "radio1",
@@ -75,22 +86,23 @@ struct RetryTests {
                 BreakChange(duration: .seconds(20))
             )
             #expect(status.duration == .seconds(20))
-            #expect(await gateway.requests.count == 3)
+            #expect(await gateway.requests.count >= 3)
         }
     }
 
     @Test func `a gateway that never replies is a time-out`() async throws {
         let script: RouterGateway.Script = { _, _ in .ignore }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint, timeout: .milliseconds(700), attemptTimeout: .milliseconds(100))
+            let client = makeClient(gateway.endpoint, timeout: .seconds(5), attemptTimeout: .milliseconds(100))
             let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
-            #expect(error == .timedOut(after: .milliseconds(700)))
-            #expect(await gateway.requests.count > 1)
+            #expect(error == .timedOut(after: .seconds(5)))
+            await gateway.waitForRequests(2)
         }
     }
 
     @Test func `nobody there is unreachable, which is not a time-out`() async throws {
-        let client = makeClient(try RouterGateway.freeEndpoint(), timeout: .milliseconds(500))
+        let nobody = try HeldPort()
+        let client = makeClient(nobody.endpoint, timeout: .milliseconds(500))
         let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
         guard case .unreachable = error else { return #expect(Bool(false), "\(error as Any)") }
     }
@@ -98,7 +110,8 @@ struct RetryTests {
     @Test(arguments: [(nil, "nobody answers"), ("tcp://", "zmq_connect")])
     func `a connection that is not made says why`(_ endpoint: String?, _ part: String) async throws {
         let transport = WatchedTransport()
-        let client = makeClient(try endpoint ?? RouterGateway.freeEndpoint(), transport: transport)
+        let nobody = try HeldPort()
+        let client = makeClient(endpoint ?? nobody.endpoint, transport: transport)
         let task = Task { await failure { () throws(BroadcastError) in try await client.publish(.sample()) } }
         for await reason in transport.closed {
             #expect(reason.contains(part))
@@ -112,28 +125,33 @@ struct RetryTests {
         let runtime = ZeroMQRuntime(name: "test-ended")
         await runtime.shutDown()
         let transport = BroadcastZeroMQTransport(runtime: runtime)
+        let reason = await withCheckedContinuation { continuation in
+            _ = transport.connect(to: "tcp://127.0.0.1:1") { event in
+                if case .closed(let reason) = event { continuation.resume(returning: reason) }
+            }
+        }
+        #expect(reason.contains("shut down"))
         let client = makeClient("tcp://127.0.0.1:1", timeout: .milliseconds(100), transport: transport)
         let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
-        guard case .unreachable(let reason) = error else { return #expect(Bool(false), "\(error as Any)") }
-        #expect(reason.contains("shut down"))
+        guard case .unreachable = error else { return #expect(Bool(false), "\(error as Any)") }
     }
 
     @Test func `a gateway that comes late is found`() async throws {
-        let endpoint = try RouterGateway.freeEndpoint()
+        let port = try HeldPort()
         let transport = WatchedTransport()
-        let client = makeClient(endpoint, transport: transport)
+        let client = makeClient(port.endpoint, transport: transport)
         let publishing = Task { try await client.publish(.sample()) }
         for await _ in transport.closed { break }
-        let found = try await RouterGateway.with(at: endpoint) { _ in try await publishing.value }
+        let found = try await RouterGateway.with(at: port) { _ in try await publishing.value }
         #expect(found.id == "noon")
     }
 
     @Test func `a connection that is lost is made again`() async throws {
         let transport = WatchedTransport()
-        let endpoint = try RouterGateway.freeEndpoint()
-        let client = makeClient(endpoint, transport: transport)
+        let port = try HeldPort()
+        let client = makeClient(port.endpoint, transport: transport)
         for id in ["morning", "noon"] {
-            let status = try await RouterGateway.with(at: endpoint) { _ in try await client.publish(.sample(id)) }
+            let status = try await RouterGateway.with(at: port) { _ in try await client.publish(.sample(id)) }
             #expect(status.id == id)
             for await reason in transport.closed {
                 // The second gateway may be looked for before it is there.
@@ -161,17 +179,17 @@ struct RetryTests {
         .encoded()
         let script: RouterGateway.Script = { number, _ in number == 1 ? .reply(stray) : .answer }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint)
+            let client = makeClient(gateway.endpoint, attemptTimeout: .milliseconds(300))
             let status = try await client.publish(.sample())
             #expect(status.id == "noon")
-            #expect(await gateway.requests.count == 2)
+            #expect(await gateway.requests.count >= 2)
         }
     }
 
     @Test func `a cancelled task does not wait for the reply`() async throws {
         let script: RouterGateway.Script = { _, _ in .ignore }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint, attemptTimeout: .seconds(30))
+            let client = makeClient(gateway.endpoint)
             let task = Task { await failure { () throws(BroadcastError) in try await client.publish(.sample()) } }
             await gateway.waitForRequests(1)
             task.cancel()
@@ -182,7 +200,7 @@ struct RetryTests {
     @Test func `closing ends what is under way and what comes later`() async throws {
         let script: RouterGateway.Script = { _, _ in .ignore }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint, attemptTimeout: .seconds(30))
+            let client = makeClient(gateway.endpoint)
             let task = Task { await failure { () throws(BroadcastError) in try await client.publish(.sample()) } }
             await gateway.waitForRequests(1)
             client.close()
@@ -194,7 +212,7 @@ struct RetryTests {
     @Test func `thirty-two requests are out at a time and the others wait their turn`() async throws {
         let script: RouterGateway.Script = { _, _ in .hold(until: RequestChannel.inFlightMax) }
         try await RouterGateway.with(script: script) { gateway in
-            let client = makeClient(gateway.endpoint, attemptTimeout: .seconds(30))
+            let client = makeClient(gateway.endpoint)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<(3 * RequestChannel.inFlightMax) {
                     group.addTask { _ = try await client.breaks(stream: "radio1") }

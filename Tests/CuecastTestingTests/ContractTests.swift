@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// That a script obeys the rules of a real gateway.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ContractTests {
     let gateway: ScriptedGateway
 

@@ -38,13 +38,24 @@ final class Player: AdvertisementDelegate, Sendable {
 /// An actor other than the main one, for delegates.
 actor Elsewhere {}
 
+/// A player's configuration that gives nobody up, however slow the machine is; a start that came back has come through.
+func patientConfiguration(_ gateway: ScriptedGateway) -> ListenerConfiguration {
+    var configuration = gateway.configuration
+    configuration.timings.connectTimeout = .seconds(3_600)
+    configuration.timings.subscriptionTimeout = .seconds(3_600)
+    configuration.timings.requestTimeout = .seconds(3_600)
+    configuration.timings.preStreamWait = .seconds(3_600)
+    configuration.timings.handOutGrace = .seconds(3_600)
+    return configuration
+}
+
 /// Runs a client with a player against a gateway, and stops it at the end.
 func withPlayer<Result>(
     _ gateway: ScriptedGateway,
     configure: (inout ListenerConfiguration) -> Void = { _ in },
     _ body: (CuecastClient, Player) async throws -> Result
 ) async throws -> Result {
-    var configuration = gateway.configuration
+    var configuration = patientConfiguration(gateway)
     configure(&configuration)
     let client = try CuecastClient(configuration: configuration, transport: gateway)
     let player = Player(client)

@@ -8,7 +8,7 @@ import Testing
 @testable import CuecastTesting
 
 /// That the script's own rules give what the gateway's give.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct SameRulesTests {
     /// A generator whose numbers a seed decides (SplitMix64).
     private struct Seeded: RandomNumberGenerator {

@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// A head made for each listener and a tail made once are one reply.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BatchHeadTests {
     private func check(_ advertisements: [AdvertisementContent], _ generator: inout SeededGenerator) throws {
         let encoded = EncodedAdvertisements(advertisements)

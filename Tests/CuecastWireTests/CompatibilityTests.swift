@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// Older and newer versions can talk to each other.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct CompatibilityTests {
     /// A field of each wire type that no version so far has.
     private static let unknown = ProtoWriter {

@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// Fields that break a rule are refused by name.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct FieldRuleTests {
     private func refuses(
         _ field: String,

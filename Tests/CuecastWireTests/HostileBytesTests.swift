@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// Whatever the bytes are, reading them ends in a value or in an error with a sentence.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct HostileBytesTests {
     /// One kind of bytes that come from outside.
     struct Format: Sendable, CustomTestStringConvertible {

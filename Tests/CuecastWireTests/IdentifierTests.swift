@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct IdentifierTests {
     @Test func `a stream id has letters, digits, dot, underscore and hyphen`() {
         let allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
@@ -63,7 +63,7 @@ struct IdentifierTests {
 }
 
 /// Topics decide who receives what, and in which order subscriptions are sent.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TopicTests {
     @Test func `the topic of ticks sorts after the topic of every stream`() throws {
         var generator = SeededGenerator(for: #function)

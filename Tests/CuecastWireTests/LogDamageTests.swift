@@ -6,7 +6,7 @@ import Testing
 
 /// Records of the log that can be read as protobuf and are wrong all the same are refused before anything is built on
 /// them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct LogDamageTests {
     private let generator = SeededGenerator(for: "LogDamageTests")
 

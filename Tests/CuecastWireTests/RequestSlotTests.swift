@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RequestSlotTests {
     let window = RequestWindow(from: Self.gateway(100), by: Self.gateway(106))
 

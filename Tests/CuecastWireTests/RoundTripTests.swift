@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// What is written can be read again, and is the same.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RoundTripTests {
     private func check<Value: Equatable>(
         _ name: String,

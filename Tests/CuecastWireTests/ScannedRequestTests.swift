@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// What is read in place is what the generated code reads, or it is left to that.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ScannedRequestTests {
     /// What both ways of reading can be compared by.
     private struct Content: Equatable {

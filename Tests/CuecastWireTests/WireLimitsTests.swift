@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// Every named limit holds: what reaches it is read, one more is refused.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct WireLimitsTests {
     /// Something that is bounded by a named limit.
     struct Bounded: Sendable, CustomTestStringConvertible {

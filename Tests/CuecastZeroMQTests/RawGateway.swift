@@ -21,17 +21,20 @@ final class RawGateway: Sendable {
     /// What was seen, in order; for one reader.
     let seen: AsyncStream<Sight>
 
-    /// Binds where it is told, by default where the kernel likes.
+    /// Binds to ports that are held for it, by default to those that the kernel likes.
     init(
-        notices: String = "tcp://127.0.0.1:*",
-        requests: String = "tcp://127.0.0.1:*",
+        notices: HeldPort? = nil,
+        requests: HeldPort? = nil,
         ads: [AdvertisementContent] = [],
         answers: Bool = true
     ) async throws {
         (self.seen, self.sights) = AsyncStream.makeStream(of: Sight.self, bufferingPolicy: .bufferingOldest(10_000))
         self.thread = try PollingThread(name: "raw-gateway")
         self.desk = Desk(on: self.thread, ads: ads, answers: answers, sights: self.sights)
-        (self.notices, self.requests) = try await self.desk.open(notices: notices, requests: requests)
+        (self.notices, self.requests) = try await self.desk.open(
+            notices: notices?.endpoint ?? "tcp://127.0.0.1:*",
+            requests: requests?.endpoint ?? "tcp://127.0.0.1:*"
+        )
     }
 
     /// Sends one message as it is.
@@ -99,15 +102,30 @@ private actor Desk {
 
     isolated deinit {}
 
-    func open(notices: String, requests: String) throws -> (String, String) {
+    func open(notices: String, requests: String) async throws -> (String, String) {
         guard let context else { throw ZeroMQError(operation: "Context", code: .terminated, detail: nil) }
         let sockets = Pair(notices: try Socket(.xpub, in: context), requests: try Socket(.router, in: context))
         self.sockets = sockets
-        let bound = (try sockets.notices.bind(notices), try sockets.requests.bind(requests))
+        let bound = (
+            try await self.bind(notices) { (endpoint) throws(ZeroMQError) in try sockets.notices.bind(endpoint) },
+            try await self.bind(requests) { (endpoint) throws(ZeroMQError) in try sockets.requests.bind(endpoint) }
+        )
         self.thread.attach(sockets.notices, for: self) { $0.readSubscriptions() }
         self.thread.attach(sockets.requests, for: self) { $0.readRequests() }
         _ = self.thread.tick(every: .milliseconds(10), for: self) { $0.tick() }
         return bound
+    }
+
+    /// Binds, and waits for a gateway that has just ended there: libzmq closes its listener in the background.
+    private func bind(_ endpoint: String, _ bind: (String) throws(ZeroMQError) -> String) async throws -> String {
+        while true {
+            do throws(ZeroMQError) {
+                return try bind(endpoint)
+            } catch {
+                guard error.code == .addressInUse else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     func close() { self.sockets = nil }
@@ -159,7 +177,7 @@ private actor Desk {
                     head: Position(epoch: 1, sequence: 0),
                     notices: [],
                     instance: self.instance,
-                    headInterval: .seconds(60),
+                    headInterval: .seconds(3_600),
                     lease: .seconds(300)
                 )
             )

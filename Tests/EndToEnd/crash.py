@@ -36,16 +36,20 @@ AGAIN = {status_pb2.STATUS_CODE_UNAVAILABLE, status_pb2.STATUS_CODE_DRAINING}
 
 
 def insist(make, ask):
-    """Asks until there is an answer that stands, on a new connection after each failure, as clients do."""
+    """Asks until there is an answer that stands, on a new connection after each failure, as clients do.
+
+    Waits twice as long each time: a machine that is busy may take longer to answer than anybody waits at first.
+    """
     global retries
+    patience = 0.7
     while True:
-        peer = make()
+        peer = make(patience)
         try:
             reply = ask(peer)
             if reply.status not in AGAIN:
                 return reply
         except zmq.Again:
-            pass
+            patience = min(2 * patience, PATIENCE)
         finally:
             peer.close()
         with lock:
@@ -58,7 +62,7 @@ def publish(number):
     while not stopping.is_set():
         break_id = f"b-{number}-{index}"
         index += 1
-        reply = insist(lambda: Broadcaster(gateway, timeout=0.7),
+        reply = insist(lambda patience: Broadcaster(gateway, timeout=patience),
                        lambda peer: peer.publish("crash", break_id, [ad("x"), ad("y"), ad("z")], pre_stream=True,
                                                  hold_ms=2_000))
         assert reply.status == OK or reply.status == status_pb2.STATUS_CODE_LIMIT_REACHED, reply
@@ -80,7 +84,7 @@ def listen(number):
             time.sleep(0.01)
             continue
         break_id = chosen.choice(open_breaks[-20:])
-        make = lambda: Listener(gateway, "crash", session=session, timeout=0.7)
+        make = lambda patience: Listener(gateway, "crash", session=session, timeout=patience)
         batch = insist(make, lambda peer: peer.batch(break_id))
         if batch.status != OK:
             assert batch.status == status_pb2.STATUS_CODE_TOO_LATE, batch

@@ -4,11 +4,17 @@
 import json, os, signal, subprocess, tempfile, unittest, urllib.request
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, Gateway, until
+from harness import PATIENCE, Gateway, slower_until, until
 from test_load_tool import LOAD_BINARY as LOAD
 
-#: A run of about four seconds.
-SHORT = ["--breaks", "3", "--every", "400ms", "--lead", "1500ms", "--duration", "400ms", "--ads", "3"]
+#: Nothing is given up because the machine is slow.
+PATIENT = ["--patience", "30m"]
+
+
+def short(factor=1):
+    """A run of about four seconds, or so many times as long."""
+    return ["--breaks", "3", "--every", f"{400 * factor}ms", "--lead", f"{1_500 * factor}ms",
+            "--duration", f"{400 * factor}ms", "--ads", "3", *PATIENT]
 
 
 class LoadRun(unittest.TestCase):
@@ -19,6 +25,13 @@ class LoadRun(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.gateway.close()
+
+    def run_of(self, listeners, *arguments):
+        """The report of a run that was slow enough for everybody to ask in time."""
+        return slower_until(
+            lambda factor: json.loads(self.load("--listeners", str(listeners), *short(factor), "--json", *arguments).stdout),
+            lambda report: all(each["batches"] == listeners for each in report["breaks"])
+            and report["counts"]["outcomes"] == 9 * listeners)
 
     def load(self, *arguments, code=0, **environment):
         """Runs the tool against the gateway, insists on its exit code, and gives what it printed."""
@@ -35,7 +48,7 @@ class LoadRun(unittest.TestCase):
     def test_a_run_is_checked_and_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "load.html")
-            report = json.loads(self.load("--listeners", "200", *SHORT, "--json", "--html", page).stdout)
+            report = self.run_of(200, "--html", page)
             title = ElementTree.parse(page).getroot().find(".//{*}title")
         self.assertIn("200 listeners on 1 stream, 3 breaks", title.text)
         self.assertTrue(report["passed"] and report["complete"])
@@ -49,14 +62,14 @@ class LoadRun(unittest.TestCase):
                 self.assertEqual(sum(ad[name] for ad in counts.values()), each[name])
 
     def test_several_processes_are_one_run(self):
-        report = json.loads(self.load("--listeners", "90", *SHORT, "--processes", "3", "--json").stdout)
+        report = self.run_of(90, "--processes", "3")
         self.assertTrue(report["passed"])
         self.assertEqual(report["facts"]["processes"], 3)
         self.assertEqual(report["counts"]["joined"], 90)
         self.assertEqual([each["batches"] for each in report["breaks"]], [90, 90, 90])
 
     def test_people_get_text(self):
-        text = self.load("--listeners", "20", *SHORT, "--storm").stdout
+        text = self.load("--listeners", "20", *short(), "--storm").stdout
         self.assertIn("PASSED", text)
         self.assertIn("\nacknowledge ", text)
 
@@ -74,7 +87,7 @@ class LoadRun(unittest.TestCase):
             self.assertGreater(report["counts"]["joined"], 0)
 
     def test_books_that_were_asked_for_and_are_not_there_are_a_finding(self):
-        done = self.load("--listeners", "5", *SHORT, "--http", "127.0.0.1:1", "--json", code=1)
+        done = self.load("--listeners", "5", *short(), "--http", "127.0.0.1:1", "--json", code=1)
         report = json.loads(done.stdout)
         self.assertEqual([each["kind"] for each in report["findings"]], ["booksDiffer"])
 

@@ -3,7 +3,7 @@
 """The client library as a process that is killed, frozen out and started again, against the real gateway."""
 import http.server, json, os, shutil, signal, tempfile, threading, unittest
 
-from harness import Broadcaster, Gateway, ad, advertisement_pb2, broadcast_pb2, status_pb2, until
+from harness import PATIENCE, Broadcaster, Gateway, ad, advertisement_pb2, broadcast_pb2, status_pb2, until
 
 OK = status_pb2.STATUS_CODE_OK
 
@@ -19,7 +19,7 @@ class TrackingServer:
             def do_GET(self):
                 server.paths.append(self.path)
                 if server.silent:
-                    server.released.wait(30)
+                    server.released.wait(PATIENCE)
                     return
                 self.send_response(204)
                 self.end_headers()
@@ -59,12 +59,14 @@ class PlayerLife(unittest.TestCase):
         return player
 
     def test_a_player_that_is_killed_goes_on_in_its_session_and_each_ad_counts_once(self):
-        player = self.play()
+        # Played so much faster that none is over before its time, however slow the machine is.
+        player = self.play("--speed", "500")
         player.wait_for("joined")
-        self.publish("b", [ad("one", 3_000), ad("two", 1_500), ad("three", 1_500)], start=broadcast_pb2.Start(in_ms=500))
+        ads = [ad("one", 1_500_000), ad("two", 750_000), ad("three", 750_000)]
+        self.publish("b", ads, start=broadcast_pb2.Start(in_ms=500))
         player.wait_for("playing")
         player.kill()
-        player = self.play("--breaks", "1")
+        player = self.play("--breaks", "1", "--speed", "500")
         self.assertEqual(player.wait_for("sessionBegan")["state"], "resumed")
         player.wait_for("outcome", outcome="played")
         self.assertEqual(player.finish(), 0)
@@ -77,7 +79,8 @@ class PlayerLife(unittest.TestCase):
     def test_an_outcome_survives_the_death_of_both(self):
         player = self.play("--ignore")
         player.wait_for("joined")
-        self.publish("b", [ad("one")], start=broadcast_pb2.Start(in_ms=1_500))
+        # Long before its start: the gateway must be gone by then.
+        self.publish("b", [ad("one", 1_800_000)], start=broadcast_pb2.Start(in_ms=8_000))
         player.wait_for("ready")
         self.gateway.stop(signal.SIGKILL)
         player.wait_for("outcome")
@@ -90,7 +93,7 @@ class PlayerLife(unittest.TestCase):
         self.assertEqual(self.gateway.report("s", "b")["one"]["ignored"], 1)
 
     def test_a_gateway_that_is_frozen_is_noticed_and_found_again(self):
-        player = self.play("--breaks", "1")
+        player = self.play("--breaks", "1", "--speed", "2000")
         player.wait_for("joined")
         # The connection stays: only nothing comes any more, as on a line that is cut.
         self.gateway.process.send_signal(signal.SIGSTOP)
@@ -102,7 +105,7 @@ class PlayerLife(unittest.TestCase):
         before = len(player.events)
         while not any(event.get("state") == "listening" for event in player.events[before:]):
             player.events.append(json.loads(player.process.stdout.readline()))
-        self.publish("b", [ad("one", 500)], start=broadcast_pb2.Start(in_ms=300))
+        self.publish("b", [ad("one", 1_000_000)], start=broadcast_pb2.Start(in_ms=300))
         self.assertEqual(player.finish(), 0)
         self.assertEqual(self.gateway.report("s", "b")["one"]["played"], 1)
 
@@ -117,12 +120,12 @@ class PlayerLife(unittest.TestCase):
     def test_tracking_urls_are_called_once_also_by_a_player_that_is_killed_meanwhile(self):
         server = TrackingServer()
         self.addCleanup(server.close)
-        tracked = ad("one", 400)
+        tracked = ad("one", 1_000_000)
         for event in ("impression", "complete"):
             tracked.trackers.add(event=event, url=server.url(event))
-        player = self.play("--breaks", "1", "--tracking")
+        player = self.play("--breaks", "1", "--tracking", "--speed", "2000")
         player.wait_for("joined")
-        self.publish("b", [tracked], start=broadcast_pb2.Start(in_ms=300), duration_ms=500)
+        self.publish("b", [tracked], start=broadcast_pb2.Start(in_ms=300), duration_ms=1_000_000)
         self.assertEqual(player.finish(), 0)
         self.assertEqual(sorted(server.paths), ["/complete?n=1", "/impression?n=1"])
         # Now it is killed while the server is silent: nobody knows, and it is not called again.
@@ -131,11 +134,14 @@ class PlayerLife(unittest.TestCase):
         player.wait_for("joined")
         late = advertisement_pb2.Advertisement()
         late.CopyFrom(tracked)
-        late.id = "two"
-        self.publish("c", [late], start=broadcast_pb2.Start(in_ms=300))
+        late.id, late.duration_ms = "two", 20_000
+        self.gateway.run("end", "--stream", "s", "--break", "b")  # It would last longer than its advertisement was played.
+        self.publish("c", [late], start=broadcast_pb2.Start(in_ms=300), duration_ms=20_000)
         until("the server is called", lambda: "/impression?n=1" in server.paths)
         player.kill()
         called = len(server.paths)
+        until("the break is over", lambda: all(
+            each["state"] == "complete" for each in self.gateway.get("/v1/breaks?stream=s")["breaks"]))
         server.silent = False
         player = self.play("--tracking")
         event = player.wait_for("tracking")

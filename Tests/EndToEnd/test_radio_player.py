@@ -102,7 +102,7 @@ class RadioPlayer(unittest.TestCase):
         player = self.player("--player", "none")
         player.sees("listening")
         player.sees("on air")
-        self.publish("b", [spot("one", 60, skip_after=1), spot("two", 2), spot("three", 60)], 4_000)
+        self.publish("b", [spot("one", 600, skip_after=1), spot("two", 10), spot("three", 600)], 8_000)
         player.sees("Next break: b in ")
         player.sees("s, 3 advertisements, loaded")
         player.sees("▶ Advertisement 1 of 3")
@@ -182,7 +182,7 @@ class RadioPlayer(unittest.TestCase):
         player.sees("mpv")
         until("the programme plays", lambda: any(run.endswith(music) for run in self.runs(folder)))
         player.sees("listening")
-        self.publish("b", [spot("good", 30), spot("bad", 30, banner=False)], 500)
+        self.publish("b", [spot("good", 600), spot("bad", 600, banner=False)], 500)
         player.sees("played 1 · ignored 0 · failed 1 · unconfirmed 0")
         player.sees("failed (405): Ad bad")
         runs = self.runs(folder)
@@ -197,7 +197,7 @@ class RadioPlayer(unittest.TestCase):
                          {"good": (1, 0), "bad": (0, 1)})
 
     def test_without_a_terminal_it_prints_lines(self):
-        self.publish("b", [spot("one", 1)], 3_000)
+        self.publish("b", [spot("one", 6)], 8_000)
         process = subprocess.Popen([PLAYER, "--stream", "s", "--player", "none"], env=self.gateway.environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
@@ -211,8 +211,8 @@ class RadioPlayer(unittest.TestCase):
         lines += [line.rstrip("\n") for line in process.stdout]
         self.assertEqual(process.wait(PATIENCE), 0)
         self.assertNotIn("\x1b", "".join(lines))
-        wanted = ["listening", "break b: 1 advertisements loaded", "advertisement 1 of 1: Ad one, 1 s",
-                  "banner: A tree in spring https://cdn.example.com/b.png", "played: Ad one, 1 s heard",
+        wanted = ["listening", "break b: 1 advertisements loaded", "advertisement 1 of 1: Ad one, 6 s",
+                  "banner: A tree in spring https://cdn.example.com/b.png", "played: Ad one, 6 s heard",
                   "confirmed: b/one", "stopped", "played 1, ignored 0, failed 0"]
         self.assertEqual([line for line in lines if line in wanted], wanted, lines)
 

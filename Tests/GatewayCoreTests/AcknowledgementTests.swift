@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Which acknowledgements are accepted, and what the ledger reads of them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AcknowledgementTests {
     private static let week = BoardLimits.acknowledgeWithin.inSeconds
 
@@ -214,7 +214,7 @@ struct AcknowledgementTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ReportTests {
     private func counts(_ delivered: Int64, _ played: Int64, _ ignored: Int64, _ failed: Int64) -> OutcomeCounts {
         var counts = OutcomeCounts()

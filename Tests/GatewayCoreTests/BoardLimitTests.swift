@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// The board is bounded, and forgets by the time of records.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BoardLimitTests {
     private static let acknowledgeWithin = BoardLimits.acknowledgeWithin.inSeconds
     private static let batchesWithin = BoardLimits.batchesWithin.inSeconds

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Every state of a break with everything that can be asked of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BreakLifecycleTests {
     /// A break `b1` in some state, and the time at which it is looked at, in seconds.
     enum State: String, CaseIterable, Sendable {

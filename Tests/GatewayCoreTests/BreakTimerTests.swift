@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What time alone makes due, derived from the board each time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BreakTimerTests {
     private func due(_ desk: Desk, _ seconds: Double) -> (entries: [BreakEntry], next: Timestamp?) {
         BreakTimers(policy: desk.planner.policy).due(on: desk.board, at: Sample.at(seconds)) { _ in desk.listeners }

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Random broadcasters ask the gateway and a plain model of it the same things.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BroadcastModelTests {
     @Test(arguments: 0..<12)
     func `gateway and model agree on every answer, state and notice`(round: Int) throws {
@@ -74,7 +74,7 @@ struct BroadcastModelTests {
 }
 
 /// The board is a fold over the log, whatever way it is read.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BoardFoldTests {
     /// A log of some streams' history, with groups of several entries.
     private static func history(_ test: String) -> (desk: Desk, now: Timestamp) {

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Who is listening, for how long, and how often they may ask.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct LeaseTests {
     private let other = Sample.stream("radio10")
 

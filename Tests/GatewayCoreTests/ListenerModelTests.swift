@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// A listener behind a network that loses, repeats and reorders ends with what the board has.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ListenerModelTests {
     /// What a listener does with notices, as the contract of positions says: it applies the next one only.
     private struct Listener {

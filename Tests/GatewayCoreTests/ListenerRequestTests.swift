@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Each request of a listener with each way in which it ends: join, batch, time, leave.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ListenerRequestTests {
     private func join(
         last: Position? = nil,

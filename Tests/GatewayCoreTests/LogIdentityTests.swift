@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Offsets and their jumps.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct LogIdentityTests {
     private let lane = Lane.acknowledgements(0)
 

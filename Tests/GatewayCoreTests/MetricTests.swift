@@ -100,7 +100,7 @@ struct PrometheusText {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct MetricTests {
     @Test func `every metric has a name by the rules, and help of its own`() {
         #expect(Set(Metric.allCases.map(\.help)).count == Metric.allCases.count)

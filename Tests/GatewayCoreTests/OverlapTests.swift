@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// One interval of a stream at a time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct OverlapTests {
     private func publish(_ id: String, _ start: Double, _ seconds: Double?) -> BroadcastRequest.Kind {
         .publish(

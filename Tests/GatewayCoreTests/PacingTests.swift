@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct GroupPacerTests {
     /// With 10 requests to a group and 3 appends under way at most.
     @Test(arguments: [
@@ -40,7 +40,7 @@ struct GroupPacerTests {
 }
 
 /// When a stream's position is repeated.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct HeadScheduleTests {
     /// At which of the looks, every so often, the position is repeated.
     private func repeats(

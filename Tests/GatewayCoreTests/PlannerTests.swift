@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What the gateway's clock and configuration make of a request.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PlannerTests {
     private func publish(_ start: BreakStart?, _ id: String = "b1") -> BroadcastRequest.Kind {
         .publish(Sample.publish(id, start: start))
@@ -197,7 +197,7 @@ struct PlannerTests {
 }
 
 /// The list of breaks, page by page.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BreakListTests {
     /// A board with so many breaks that are over in each of some streams, with titles of this length.
     private func desk(_ counts: [String: Int], titleBytes: Int = 3) -> Desk {

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What a late listener still gets: no dead air, and nothing cut where the break says so.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PlayableTests {
     private let microsecond = Duration.microseconds(1)
 

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What a listener that joins is told: the whole truth, or a snapshot.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RecoveryTests {
     private func recovery(
         _ desk: Desk,

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// When listeners ask: evenly, and in time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RequestWindowTests {
     private let policy = BreakPolicy()
     private let opens = Sample.t0

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What is too old is so by the log's own time, which goes on by records of housekeeping only, in bounded steps.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RetentionTests {
     private static let step = BoardLimits.retentionStepMax.inSeconds
 

@@ -6,7 +6,7 @@ import GatewayCore
 import GatewayHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RoutesTests {
     /// Books of one ad: 10 delivered, of which 5 played, 3 ignored, 1 failed, and the rest unknown.
     private static func written(

@@ -5,7 +5,7 @@ import Foundation
 import GatewayHTTP
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct ServerTests {
     @Test func `a target at the limit is answered and one byte more is too long`() async throws {
         var parts = Parts()

@@ -5,7 +5,7 @@ import Gateway
 import GatewayCore
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct AlarmTests {
     @Test func `an alarm is shown with its sentence and as a metric until it ends`() {
         let metrics = MetricRegistry()

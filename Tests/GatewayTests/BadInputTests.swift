@@ -9,7 +9,7 @@ import Testing
 import ZeroMQ
 
 /// Bad input of each kind on each socket: an answer where there can be one, and nobody else is disturbed.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.suiteLimit)
 struct BadInputTests {
     var station = Station()
 
@@ -60,7 +60,7 @@ struct BadInputTests {
 
     @Test(arguments: Side.allCases)
     func `bytes that are no request are answered with a status, whatever they are`(side: Side) async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let peer = try RawPeer(.dealer, in: running.network)
             try await peer.connect(side.endpoint(of: running))
             var generator = SeededGenerator(seed: 20_260_801)
@@ -76,7 +76,7 @@ struct BadInputTests {
 
     @Test(arguments: Side.allCases)
     func `every prefix and many damaged copies of a request are answered`(side: Side) async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let peer = try RawPeer(.dealer, in: running.network)
             try await peer.connect(side.endpoint(of: running))
             let good = try side.goodRequest()
@@ -103,7 +103,7 @@ struct BadInputTests {
     func `messages without the envelope, or with too many frames, are counted and passed over`(
         side: Side
     ) async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let peer = try RawPeer(.dealer, in: running.network)
             try await peer.connect(side.endpoint(of: running))
             let good = try side.goodRequest()
@@ -123,7 +123,7 @@ struct BadInputTests {
 
     @Test(arguments: Side.allCases)
     func `a frame of the limit is read, one byte more cuts that peer and nobody else`(side: Side) async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let other = try await running.listener()
             let peer = try RawPeer(.dealer, in: running.network)
             try await peer.watchConnection()
@@ -144,7 +144,7 @@ struct BadInputTests {
     }
 
     @Test func `peers that send garbage without end hold up neither requests nor timers`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let broadcaster = try await running.broadcaster()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -170,7 +170,7 @@ struct BadInputTests {
     }
 
     @Test func `a listener that never reads loses replies, and the gateway goes on`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             // About 200 kB a batch: libzmq's queue of 64 and the kernel's buffers are full soon.
             let large = try (0..<50)
                 .map { number in
@@ -199,7 +199,7 @@ struct BadInputTests {
     }
 
     @Test func `a listener that is gone when its answer is due is counted`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let batch = try await listener.batch(of: "b")
@@ -226,7 +226,7 @@ struct BadInputTests {
     }
 
     @Test func `a delivery of another session is refused`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let other = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))

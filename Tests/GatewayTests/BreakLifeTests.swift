@@ -7,7 +7,7 @@ import GatewayTestKit
 import Testing
 
 /// What can happen to a break after it was published, as a listener sees it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct BreakLifeTests {
     let station = Station()
     var clock: ManualClock { self.station.clock }
@@ -31,6 +31,7 @@ struct BreakLifeTests {
             #expect(try await listener.ask(ignored).body == .acknowledged(recorded: 2))
             // Cancelling again is the same.
             #expect(try await broadcaster.do(.cancel(key)).state == .cancelled)
+            try await until("both notices count") { running.metrics.value(.noticesSent) >= 2 }
             #expect(running.metrics.value(.noticesSent) == 2)
         }
     }

@@ -9,7 +9,7 @@ import GatewayTestKit
 import Testing
 
 /// What an operator may write, from each source, and what is refused with which sentence.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ConfigurationTests {
     /// Reads a configuration with a file of this text.
     private func read(

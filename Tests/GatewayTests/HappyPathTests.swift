@@ -8,12 +8,12 @@ import GatewayTestKit
 import Testing
 
 /// One break from publication to the last acknowledgement, and every kind of request, over real sockets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct HappyPathTests {
     let station = Station()
 
     @Test func `a break is published, announced, fetched, acknowledged and in the books`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let joined = try await listener.join()
             #expect(joined.kind == .snapshot)
@@ -72,7 +72,7 @@ struct HappyPathTests {
     }
 
     @Test func `listeners of one stream hear nothing of a stream whose id only begins the same`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener(of: "radio1")
             let other = try await running.listener(of: "radio10")
             let broadcaster = try await running.broadcaster()
@@ -90,7 +90,7 @@ struct HappyPathTests {
     }
 
     @Test func `the same publication again is the same break, without a second notice`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let broadcaster = try await running.broadcaster()
             let first = try await broadcaster.publish("twice")
@@ -106,7 +106,7 @@ struct HappyPathTests {
     }
 
     @Test func `two publications of the same break sent at once get the same answer`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             let publish = BroadcastRequest.Kind.publish(
                 BroadcastRequest.Publish(
@@ -131,7 +131,7 @@ struct HappyPathTests {
     }
 
     @Test func `an acknowledgement sent again is confirmed again`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("again")
             let batch = try await listener.batch(of: "again")
@@ -147,7 +147,7 @@ struct HappyPathTests {
     }
 
     @Test func `breaks are listed page by page`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             for stream in ["one", "two"] {
                 for index in 0..<3 {

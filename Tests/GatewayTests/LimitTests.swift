@@ -8,7 +8,7 @@ import GatewayTestKit
 import Testing
 
 /// The limits that the gateway's services keep: at the limit, and one past it.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.suiteLimit)
 struct LimitTests {
     var station = Station()
     static let lane = Lane.acknowledgements(0)
@@ -17,7 +17,7 @@ struct LimitTests {
     {
         var station = self.station
         station.configuration.entriesWaitingMax = 5
-        try await station.run { running in
+        try await station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             station.log.set(.breaks, .holding)
             func send(_ index: Int) async throws -> UInt64 {
@@ -42,7 +42,7 @@ struct LimitTests {
     @Test func `publications wait up to a limit in bytes, and go to the log in groups of 8 MiB at most`() async throws {
         var station = self.station
         station.configuration.entryBytesWaitingMax = 12 * 1_048_576
-        try await station.run { running in
+        try await station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             // Nearly as large as a frame may be.
             var advertisements: [AdvertisementContent] = []
@@ -89,7 +89,7 @@ struct LimitTests {
     @Test func `as many acknowledgements wait as may, one more is refused`() async throws {
         var station = self.station
         station.configuration.acknowledgementsWaitingMax = 3
-        try await station.run { running in
+        try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let batch = try await listener.batch(of: "b")
@@ -112,7 +112,7 @@ struct LimitTests {
         var station = self.station
         // Two of the largest frames fit.
         station.configuration.acknowledgementBytesWaitingMax = 2 * WireLimits.requestFrameBytesMax
-        try await station.run { running in
+        try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let batch = try await listener.batch(of: "b")
@@ -140,7 +140,7 @@ struct LimitTests {
     @Test func `as many deliveries wait as may, one more batch is refused`() async throws {
         var station = self.station
         station.configuration.deliveriesWaitingMax = 3
-        try await station.run { running in
+        try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))
             station.log.set(Self.lane, .holding)
@@ -162,7 +162,7 @@ struct LimitTests {
     @Test func `as many sessions listen as may, one more is refused until another leaves`() async throws {
         var station = self.station
         station.configuration.listenersMax = 2
-        try await station.run { running in
+        try await station.runByHand { running in
             let listeners = [try await running.listener(), try await running.listener()]
             for listener in listeners { _ = try await listener.join() }
             let third = try await running.listener()
@@ -197,7 +197,7 @@ struct LimitTests {
     }
 
     @Test func `a full page of the longest names and titles fits into its frame`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             var advertisement = try AdvertisementContent.madeUp("a")
             advertisement.title = String(repeating: "t", count: WireLimits.textBytesMax)

@@ -7,7 +7,7 @@ import ZeroMQ
 @testable import Gateway
 
 /// Memory goes back to the system when many connections have ended, and not more often than it is worth.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct MemoryReturnTests {
     /// What the policy says, one look after the other: connections that ended, open ones, and seconds since the start.
     private func looks(_ looks: [(ended: Int, open: Int, seconds: Double)]) -> [Bool] {

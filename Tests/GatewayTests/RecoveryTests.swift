@@ -7,12 +7,12 @@ import GatewayTestKit
 import Testing
 
 /// Positions and recovery: no listener misses a notice without knowing.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RecoveryTests {
     let station = Station()
 
     @Test func `a listener that asks right after its notice always finds the break`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for stream in ["one", "two", "three", "four"] {
                     let listener = try await running.listener(of: stream)
@@ -35,7 +35,7 @@ struct RecoveryTests {
     }
 
     @Test func `a listener that dropped notices recovers all of them in order`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let joined = try await listener.join()
             let broadcaster = try await running.broadcaster()
@@ -60,7 +60,7 @@ struct RecoveryTests {
 
     @Test(arguments: [BoardLimits.recoveryNoticesMax, BoardLimits.recoveryNoticesMax + 1])
     func `as many notices as are kept are recovered, one more is a snapshot`(missed: Int) async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             let joined = try await listener.join()
             let broadcaster = try await running.broadcaster()
@@ -83,7 +83,7 @@ struct RecoveryTests {
     }
 
     @Test func `a position of another history, or ahead of this one, is answered with a snapshot`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("open")
             let epoch = self.station.log.epoch
@@ -101,7 +101,7 @@ struct RecoveryTests {
 
     @Test func `listeners that join while breaks are published miss none and get none twice`() async throws {
         let breakCount = 150
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
@@ -133,7 +133,7 @@ struct RecoveryTests {
     }
 
     @Test func `a tick proves the subscription: what is published right after it arrives`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             for index in 0..<40 {
                 let stream = "stream-\(index)"

@@ -7,7 +7,7 @@ import GatewayTestKit
 import Testing
 
 /// A gateway that starts on the log that another one left.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RestartTests {
     let station = Station()
     var clock: ManualClock { self.station.clock }
@@ -90,12 +90,12 @@ struct RestartTests {
 
     @Test func `positions go on, listeners recover, and deliveries stay good`() async throws {
         let session = SessionID.random()
-        let (joined, batch) = try await self.station.run { running in
+        let (joined, batch) = try await self.station.runByHand { running in
             let listener = try await running.listener(session: session)
             try await running.broadcaster().publish("before", duration: .seconds(300))
             return (try await listener.join(), try await listener.batch(of: "before"))
         }
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let listener = try await running.listener(session: session)
             let again = try await listener.join(last: joined.head)
             #expect(again.kind == .current)
@@ -110,14 +110,14 @@ struct RestartTests {
     }
 
     @Test func `the board is the same from its snapshot as from all records`() async throws {
-        let kept = try await self.station.run { running in
+        let kept = try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
             for index in 0..<5 { try await broadcaster.publish("break-\(index)", of: "radio\(index % 2)", start: nil) }
             try await broadcaster.do(.cancel(.of("radio1", "break-1")))
             return running.board
         }
         #expect(try await self.station.memory.snapshot(of: .breaks)?.offset == kept.offset)
-        let fromSnapshot = try await self.station.run { $0.board }
+        let fromSnapshot = try await self.station.runByHand { $0.board }
         #expect(fromSnapshot == kept)
 
         // A log that says it has no snapshot is read from the beginning.

@@ -9,12 +9,12 @@ import Testing
 import ZeroMQ
 
 /// Ticks, head notices and request windows: what goes out by time.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RhythmTests {
     var station = Station()
 
     @Test func `ticks name the instance and count, not faster than every 50 ms`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let peer = try RawPeer(.sub, in: running.network)
             try await peer.connect(running.endpoints.notices)
             try await peer.subscribe(NoticeFrame.syncTopic)
@@ -34,20 +34,25 @@ struct RhythmTests {
         try await station.run { running in
             let listener = try await running.listener()
             let broadcaster = try await running.broadcaster()
-            try await broadcaster.publish("first")
-            let notice = try await listener.notice()
             var since: [Duration] = []
-            while since.count < 3 {
-                let head = try await listener.notice("a head") { $0.kind == .head && $0.sent > notice.sent }
-                #expect(head.position == notice.position)
-                #expect(head.breakID == nil)
-                since.append(head.sent - notice.sent)
-            }
-            for (measured, planned) in zip(since, [1, 3, 5]) {
-                #expect(measured >= .milliseconds(planned * 1_000 - 5))
-            }
-            // The first comes before the second is due, else there was none after 1 s.
-            #expect(since[0] < .seconds(3))
+            // The first head comes before the second is due, else there was none after 1 s. A machine that is busy may
+            // bring it later for once, but not every time.
+            repeat {
+                try await broadcaster.publish("break-\(since.count)", start: nil)
+                let notice = try await listener.notice()
+                since = []
+                while since.count < 3 {
+                    let head = try await listener.notice("a head") { $0.kind == .head && $0.sent > notice.sent }
+                    #expect(head.position == notice.position)
+                    #expect(head.breakID == nil)
+                    since.append(head.sent - notice.sent)
+                }
+                for (measured, planned) in zip(since, [1, 3, 5]) {
+                    #expect(measured >= .milliseconds(planned * 1_000 - 5))
+                }
+                try await broadcaster.do(.cancel(.of("radio1", notice.breakID?.description ?? "")))
+                _ = try await listener.notice { $0.kind == .cancelled }
+            } while since[0] >= .seconds(3)
         }
     }
 

@@ -19,7 +19,7 @@ private struct NeverAsked: TrackingSender {
 /// Whatever happens: no advertisement is handed out twice in a session, none is lost without an event, and the gateway
 /// counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
 /// `CUECAST_SCHEDULES=10000` runs so many.
-@Suite(.timeLimit(.minutes(60)))
+@Suite(.suiteLimit)
 struct RandomScheduleTests {
     private static var environment: [String: String] { ProcessInfo.processInfo.environment }
 

@@ -10,7 +10,7 @@ import ZeroMQ
 /// The measurements against bare libzmq sockets, some of which lose, repeat and reorder: what is wrong must be counted.
 ///
 /// One at a time: they block the threads that other tests share.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .suiteLimit)
 struct BareLoadTests {
     /// What the thread of a peer and its test share.
     private final class Peer: Sendable {
@@ -58,6 +58,7 @@ struct BareLoadTests {
     /// Answers every request with `reply`.
     private func measure(
         _ kind: RequestKind,
+        patience: Duration = waitMax,
         _ reply: @escaping @Sendable (Int) -> [UInt8]?
     ) async throws -> RequestsResult {
         let counter = Counter()
@@ -78,8 +79,8 @@ struct BareLoadTests {
             )
             settings.isBare = true
             settings.warmUp = .milliseconds(20)
-            settings.duration = .milliseconds(200)
-            settings.patience = .seconds(1)
+            settings.duration = .seconds(1)
+            settings.patience = patience
             return try measureRequests(settings)
         }
     }
@@ -101,7 +102,7 @@ struct BareLoadTests {
 
     @Test func `requests that are never answered count as lost`() async throws {
         // Each of the four connections gets no further than its unanswered one.
-        let result = try await self.measure(.time) { $0 <= 40 ? [1] : nil }
+        let result = try await self.measure(.time, patience: .seconds(10)) { $0 <= 40 ? [1] : nil }
         #expect(result.lost == 4)
     }
 
@@ -109,6 +110,7 @@ struct BareLoadTests {
     private func measure(
         _ pattern: NoticePattern,
         connections: Int = 10,
+        patience: Duration = waitMax,
         _ spoil: @escaping @Sendable (Int) -> Fate
     ) async throws -> NoticesResult {
         let counter = Counter()
@@ -144,7 +146,7 @@ struct BareLoadTests {
             )
             settings.rounds = 3
             settings.burst = 50
-            settings.patience = .seconds(1)
+            settings.patience = patience
             return try measureNotices(settings)
         }
     }
@@ -169,14 +171,14 @@ struct BareLoadTests {
 
     @Test func `a lost notice is counted for every subscriber`() async throws {
         // Of the three bursts with a break before each, one notice in the first.
-        let result = try await self.measure(.burst) { $0 == 20 ? .dropped : .sent }
+        let result = try await self.measure(.burst, patience: .seconds(10)) { $0 == 20 ? .dropped : .sent }
         #expect(result.lost == 10)
         #expect(result.repeated == 0 && result.outOfOrder == 0)
         #expect(result.rounds.map(\.received) == [490, 500, 500])
     }
 
     @Test func `a lost last notice is counted too`() async throws {
-        let result = try await self.measure(.single) { $0 == 3 ? .dropped : .sent }
+        let result = try await self.measure(.single, patience: .seconds(10)) { $0 == 3 ? .dropped : .sent }
         #expect(result.lost == 10)
         #expect(result.rounds.map(\.received) == [10, 10, 0])
     }
@@ -185,7 +187,7 @@ struct BareLoadTests {
         let repeated = try await self.measure(.burst) { $0 == 20 ? .twice : .sent }
         #expect(repeated.repeated == 10 && repeated.lost == 0 && repeated.outOfOrder == 0)
         // The later one comes first: a gap, and then one that is behind.
-        let reordered = try await self.measure(.burst) { $0 == 20 ? .afterTheNext : .sent }
+        let reordered = try await self.measure(.burst, patience: .seconds(10)) { $0 == 20 ? .afterTheNext : .sent }
         #expect(reordered.outOfOrder == 10)
     }
 
@@ -210,10 +212,8 @@ struct BareLoadTests {
     }
 
     @Test func `nobody there is said`() async throws {
-        let context = try Context()
-        let socket = try Socket(.router, in: context)
-        let endpoint = try Endpoint(try socket.bind("tcp://127.0.0.1:*"))
-        socket.close()
+        let nobody = try HeldPort()
+        let endpoint = try Endpoint(nobody.endpoint)
         let error = try await onThread {
             #expect(throws: LoadError.self) {
                 var settings = RequestsSettings(requests: endpoint, broadcast: nil, kind: .time, connections: 1)

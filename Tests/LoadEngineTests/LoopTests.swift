@@ -11,7 +11,7 @@ import ZeroMQ
 /// The loop against libzmq's sockets, and against peers that do not behave.
 ///
 /// One at a time: they block the threads that other tests share.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .suiteLimit)
 struct LoopTests {
     let context: Context
     private let anyPort = "tcp://127.0.0.1:*"
@@ -33,7 +33,8 @@ struct LoopTests {
         var sent = 0
         driver.onTimer = { _, loop in
             while try publisher.receive() != nil {}
-            if sent < 400 {
+            // Until the last subscriber has heard enough, however late it came.
+            if sent < 60_000 {
                 sent += 1
                 #expect(try publisher.send([UInt8(ascii: "t"), UInt8(sent & 255), UInt8(sent >> 8)]) == .sent)
             }
@@ -44,11 +45,11 @@ struct LoopTests {
             let number = Int(message[1]) | Int(message[2]) << 8
             #expect(heard[tag] == 0 || number == heard[tag] + 1)
             heard[tag] = number
-            if number == 400, heard.allSatisfy({ $0 == 400 }) { loop.stop() }
+            if number >= 400, heard.allSatisfy({ $0 >= 400 }) { loop.stop() }
         }
         loop.schedule(TimerToken(kind: 0), at: .now() + .milliseconds(200))
         try loop.run()
-        #expect(heard == [Int](repeating: 400, count: 50))
+        #expect(heard.allSatisfy { $0 >= 400 })
         #expect(driver.ends.isEmpty)
         #expect(loop.openCount == 0)
     }
@@ -112,13 +113,11 @@ struct LoopTests {
     @Test func `nobody there, and a peer of another pattern, are told as what they are`() throws {
         let publisher = try Socket(.xpub, in: self.context)
         let wrong = try Endpoint(try publisher.bind(self.anyPort))
-        let closed = try Socket(.xpub, in: self.context)
-        let nobody = try Endpoint(try closed.bind(self.anyPort))
-        closed.close()
+        let port = try HeldPort()
+        let nobody = try Endpoint(port.endpoint)
         let driver = ScriptedDriver()
         let loop = try LoadLoop(driver: driver, connectionsMax: 2)
         driver.onEnd = { end, loop in
-            // libzmq may still be closing its listener.
             if driver.ends.count == 2 { loop.stop() }
         }
         _ = loop.connect(.req, to: wrong, tag: 1)
@@ -131,12 +130,12 @@ struct LoopTests {
     @Test func `libzmq's heartbeats are answered without the driver`() throws {
         let router = try Socket(.router, in: self.context)
         try router.set(.heartbeatInterval, to: .milliseconds(20))
-        try router.set(.heartbeatTimeout, to: .milliseconds(200))
+        try router.set(.heartbeatTimeout, to: .seconds(8))
         let endpoint = try Endpoint(try router.bind(self.anyPort))
         let driver = ScriptedDriver()
         let loop = try LoadLoop(driver: driver, connectionsMax: 1)
-        // Five times as long as libzmq would wait for an answer.
-        driver.onReady = { $1.schedule(TimerToken(kind: 0), at: $1.now + .seconds(1)) }
+        // Longer than libzmq would wait for an answer.
+        driver.onReady = { $1.schedule(TimerToken(kind: 0), at: $1.now + .seconds(10)) }
         driver.onTimer = { _, loop in loop.stop() }
         _ = loop.connect(.dealer, to: endpoint, tag: 0)
         try loop.run()
@@ -153,6 +152,7 @@ struct LoopTests {
         driver.onReady = { ready, loop in
             connection = ready
             loop.subscribe([], on: ready)
+            loop.schedule(TimerToken(kind: 0), at: loop.now + .milliseconds(300))
         }
         driver.onTimer = { timer, loop in
             let ready = try #require(connection)
@@ -160,7 +160,7 @@ struct LoopTests {
             case 0:
                 loop.pause(ready)
                 isPaused = true
-                #expect(try publisher.waitUntilReadable(for: .seconds(30)))
+                #expect(try publisher.waitUntilReadable(for: .seconds(1_800)))
                 while try publisher.receive() != nil {}
                 #expect(try publisher.send([1]) == .sent)
                 loop.schedule(TimerToken(kind: 0, value: 1), at: loop.now + .milliseconds(100))
@@ -174,7 +174,6 @@ struct LoopTests {
             loop.stop()
         }
         _ = loop.connect(.sub, to: endpoint, tag: 0)
-        loop.schedule(TimerToken(kind: 0), at: .now() + .milliseconds(300))
         try loop.run()
         #expect(driver.messageCount == 1)
     }

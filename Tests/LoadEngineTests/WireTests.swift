@@ -6,7 +6,7 @@ import LoadEngine
 import Testing
 
 /// What is read and written by hand, against the codec that reads and writes everything.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct WireTests {
     @Test(arguments: [WireRequest.firstID, WireRequest.firstID + 1, 1 << 30, WireRequest.lastID])
     func `a request keeps its length whatever id and session are written into it`(id: UInt64) throws {

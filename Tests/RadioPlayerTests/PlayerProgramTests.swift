@@ -7,7 +7,7 @@ import Testing
 
 @testable import RadioPlayer
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PlayerProgramTests {
     /// A folder with programs that do what the shell lines say.
     private func folder(_ programs: [String: String]) throws -> String {

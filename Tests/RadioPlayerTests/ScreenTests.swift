@@ -5,7 +5,7 @@ import Testing
 
 @testable import RadioPlayer
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ScreenTests {
     private func screen(_ state: PlayerState, width: Int = 60) -> [String] { Screen.lines(state, width: width) }
 

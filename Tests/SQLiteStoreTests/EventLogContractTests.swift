@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What every event log keeps.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct EventLogContractTests {
     private let lane = Lane.acknowledgements(0)
 

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// What is confirmed survives.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct EventLogDurabilityTests {
     private let directory: TemporaryDirectory
     private let lane = Lane.acknowledgements(0)

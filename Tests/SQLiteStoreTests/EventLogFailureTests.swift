@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// What the log does when its disk fails (docs/decisions/0023).
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.suiteLimit)
 struct EventLogFailureTests {
     private let lane = Lane.acknowledgements(0)
 

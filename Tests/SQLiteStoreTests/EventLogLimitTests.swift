@@ -6,7 +6,7 @@ import SQLiteStore
 import Testing
 
 /// What the log refuses.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct EventLogLimitTests {
     private let directory: TemporaryDirectory
     private let lane = Lane.acknowledgements(0)

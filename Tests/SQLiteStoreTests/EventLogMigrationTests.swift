@@ -8,7 +8,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Logs that earlier versions made are opened, and go on in the same epoch.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct EventLogMigrationTests {
     private let directory: TemporaryDirectory
 

@@ -7,7 +7,7 @@ import GatewayTestKit
 import Testing
 
 /// The wrappers fail where a test says so, with or without effect.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct FailingStoreTests {
     private let lane = Books.lane
 

@@ -8,7 +8,7 @@ import SQLiteStore
 import Testing
 
 /// The audit finds what does not add up.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct LedgerAuditTests {
     private let directory: TemporaryDirectory
 

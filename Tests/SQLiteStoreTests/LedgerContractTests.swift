@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What every ledger counts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct LedgerContractTests {
     private func withLedger(
         _ kind: StoreKind,

@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Ledgers that earlier versions made are opened, and what they counted stays.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct LedgerMigrationTests {
     private let directory: TemporaryDirectory
 

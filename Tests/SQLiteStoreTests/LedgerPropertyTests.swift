@@ -8,7 +8,7 @@ import SQLiteStore
 import Testing
 
 /// The ledger on SQLite says what the reference says, whatever happens in whatever order.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct LedgerPropertyTests {
     private let directory: TemporaryDirectory
 

@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What every ledger forgets.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct LedgerPruneTests {
     private let end = Books.start + .seconds(30)
     private let one = BreakNumber(rawValue: 1)

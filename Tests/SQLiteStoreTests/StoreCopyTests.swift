@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Copies of a store that are made while it is written to.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct StoreCopyTests {
     private let directory: TemporaryDirectory
     private let path: String

@@ -8,7 +8,7 @@ import SQLiteStore
 import Testing
 
 /// Who may open a data directory, and what is in it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct StoreDirectoryTests {
     private let directory: TemporaryDirectory
 

@@ -5,7 +5,7 @@ import Testing
 import ZMTP
 
 /// The codec without a network.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct CodecTests {
     /// A frame of a message as RFC 23 writes it, here once more by hand.
     private func frame(_ body: [UInt8], more: Bool = false, command: Bool = false, long: Bool = false) -> [UInt8] {

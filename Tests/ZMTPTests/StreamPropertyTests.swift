@@ -5,7 +5,7 @@ import Testing
 import ZMTP
 
 /// Streams of bytes as they come from a network: cut anywhere, damaged, or made of nothing.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct StreamPropertyTests {
     /// A peer's stream of random messages and commands, and what is to be heard of it.
     private func stream(_ generator: inout SeededGenerator) -> (bytes: [UInt8], heard: [Heard]) {

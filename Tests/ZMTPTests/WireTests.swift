@@ -8,7 +8,7 @@ import ZeroMQ
 /// Sessions against libzmq's own sockets, in both directions.
 ///
 /// One at a time: they block the threads that other tests share.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .suiteLimit)
 struct WireTests {
     let context: Context
     private let anyPort = "tcp://127.0.0.1:*"

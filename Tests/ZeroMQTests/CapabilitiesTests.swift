@@ -4,7 +4,7 @@
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct CapabilitiesTests {
     @Test func `the library is one that the options and work-arounds were written for`() {
         #expect(ZeroMQCapabilities.version >= ZeroMQVersion(major: 4, minor: 3, patch: 4))

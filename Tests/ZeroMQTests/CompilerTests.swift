@@ -9,7 +9,7 @@ import Testing
 /// A program is compiled down to SIL against the modules that this test was built with: races between regions show only
 /// there, not when types are checked. The programs that must compile are made of the same parts, so that a broken set-up
 /// is not taken for a refusal.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct CompilerTests {
     /// A program of the common part, these statements in an asynchronous function, and these declarations.
     struct Program: Sendable, CustomTestStringConvertible {

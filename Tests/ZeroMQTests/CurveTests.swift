@@ -4,7 +4,7 @@
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct CurveTests {
     @Test func `a key pair survives being written down`() throws {
         let keys = try CurveKeyPair.generate()

@@ -4,7 +4,7 @@
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct MessageTests {
     // libzmq keeps up to 33 bytes inside the frame and more behind a pointer.
     static let sizes = [0, 1, 32, 33, 34, 255, 256, 100_000]

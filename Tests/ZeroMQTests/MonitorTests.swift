@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct MonitorTests {
     let context: Context
 

@@ -48,7 +48,7 @@ struct OptionCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct OptionTests {
     static let longestTime = Duration.milliseconds(Int32.max)
     static let tooLong = longestTime + .milliseconds(1)

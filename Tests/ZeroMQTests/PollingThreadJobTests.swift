@@ -7,7 +7,7 @@ import Glibc
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PollingThreadJobTests {
     /// An actor whose jobs are enqueued in the order in which they are made.
     @globalActor

@@ -5,7 +5,7 @@ import Testing
 import ZeroMQ
 
 /// What must not be done with a polling thread ends the process, which says by the thread's name whose rule was broken.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PollingThreadMisuseTests {
     /// What a process that ended says.
     static func complaint(_ result: ExitTest.Result?) -> String {

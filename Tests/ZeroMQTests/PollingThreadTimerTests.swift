@@ -4,7 +4,7 @@
 import Testing
 import ZeroMQ
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct PollingThreadTimerTests {
     @Test func `timers run in the order of their deadlines, whatever the order of scheduling`() async throws {
         try await withPollingThread { thread in

@@ -211,6 +211,8 @@ extension BroadcastClient {
         var generator = SystemRandomNumberGenerator()
         /// Why the last connection was lost or not made.
         var reason: String?
+        /// Whether the connection that there is took an earlier attempt.
+        var isWaitedFor = false
         while true {
             let outcome = await self.channel.attempt(id, frame, until: min(.now + attemptTimeout, deadline))
             let failure: AttemptFailure
@@ -219,15 +221,17 @@ extension BroadcastClient {
                 guard case .refused(let refusal) = reply.body else { return reply }
                 failure = AttemptFailure(refusal, isRepeatable: kind.isRepeatable)
             case .timedOut(let wasSent):
+                isWaitedFor = isWaitedFor || wasSent
                 failure = AttemptFailure(
-                    error: wasSent
+                    // The last attempt may be too short to find out again what an earlier one did.
+                    error: isWaitedFor
                         ? .timedOut(after: kind.isRepeatable ? timeout : attemptTimeout)
-                        // The last attempt may be too short to find out again what an earlier one did.
                         : .unreachable(reason: reason ?? "no connection was made in time"),
                     mayRepeat: !wasSent || kind.isRepeatable
                 )
             case .disconnected(let why, let wasSent):
                 reason = why
+                isWaitedFor = false
                 failure = AttemptFailure(
                     error: .unreachable(reason: why),
                     mayRepeat: !wasSent || kind.isRepeatable

@@ -35,10 +35,9 @@ package actor RawRequests {
     /// Waits for the reply to a request.
     package func reply<Reply: IdentifiedReply>(
         to id: UInt64,
-        within limit: Duration,
         _ decode: @escaping @Sendable ([UInt8]) -> Reply?
     ) async throws -> Reply {
-        try await self.peer.next("the reply to request \(id)", within: limit) { frames -> Reply? in
+        try await self.peer.next("the reply to request \(id)") { frames -> Reply? in
             guard frames.count == 2, let reply = decode(frames[1]), reply.requestID == id else { return nil }
             return reply
         }
@@ -69,15 +68,13 @@ package final class RawBroadcaster: Sendable {
     }
 
     /// Waits for the reply to a request.
-    package func reply(to id: UInt64, within limit: Duration = .seconds(20)) async throws -> BroadcastReply.Body {
-        try await self.requests.reply(to: id, within: limit) { try? BroadcastReply(decoding: $0) }.body
+    package func reply(to id: UInt64) async throws -> BroadcastReply.Body {
+        try await self.requests.reply(to: id) { try? BroadcastReply(decoding: $0) }.body
     }
 
     /// Asks, and waits for the reply.
-    package func ask(_ kind: BroadcastRequest.Kind, within limit: Duration = .seconds(20)) async throws
-        -> BroadcastReply.Body
-    {
-        try await self.reply(to: self.send(kind), within: limit)
+    package func ask(_ kind: BroadcastRequest.Kind) async throws -> BroadcastReply.Body {
+        try await self.reply(to: self.send(kind))
     }
 
     /// Asks for something to be done to a break.

@@ -3,6 +3,7 @@
 
 package import CuecastWire
 package import Gateway
+import Synchronization
 import ZeroMQ
 
 /// A listener made of a SUB and a DEALER socket and the wire's values, without a client library.
@@ -14,6 +15,8 @@ package final class RawListener: Sendable {
     package let notices: RawPeer
     package let requests: RawRequests
     private let endpoints: Gateway.Endpoints
+    /// What the gateway's clock showed in the newest reply.
+    private let gatewayTime: Mutex<Timestamp?> = Mutex(nil)
 
     /// A listener that is connected and subscribed to nothing yet.
     package init(
@@ -57,11 +60,10 @@ package final class RawListener: Sendable {
     /// The next notice of the stream that `isWanted`; others stay for later.
     package func notice(
         _ what: String = "a notice",
-        within limit: Duration = .seconds(20),
         where isWanted: @escaping @Sendable (Notice) -> Bool = { $0.kind != .head }
     ) async throws -> Notice {
         let own = self.stream
-        return try await self.notices.next(what, within: limit) { frames -> Notice? in
+        return try await self.notices.next(what) { frames -> Notice? in
             guard case .notice(let notice, let stream)? = try? NoticeFrame(decoding: frames[0]), stream == own,
                 isWanted(notice)
             else { return nil }
@@ -70,9 +72,8 @@ package final class RawListener: Sendable {
     }
 
     /// Asks, and waits for the reply.
-    package func ask(_ kind: ListenerRequest.Kind, within limit: Duration = .seconds(20)) async throws -> ListenerReply
-    {
-        try await self.reply(to: self.send(kind), within: limit)
+    package func ask(_ kind: ListenerRequest.Kind) async throws -> ListenerReply {
+        try await self.reply(to: self.send(kind))
     }
 
     /// Asks without waiting.
@@ -84,10 +85,12 @@ package final class RawListener: Sendable {
     }
 
     /// Waits for the reply to a request.
-    package func reply(to id: UInt64, within limit: Duration = .seconds(20)) async throws -> ListenerReply {
-        try await self.requests.reply(to: id, within: limit) { frame -> ListenerReply? in
+    package func reply(to id: UInt64) async throws -> ListenerReply {
+        let reply = try await self.requests.reply(to: id) { frame -> ListenerReply? in
             try? ListenerReply(decoding: frame)
         }
+        self.gatewayTime.withLock { $0 = max($0 ?? reply.gatewayTime, reply.gatewayTime) }
+        return reply
     }
 
     /// Joins with the last position.
@@ -113,14 +116,16 @@ package final class RawListener: Sendable {
         }
     }
 
-    /// The request that says the same of every advertisement of a batch.
+    /// The request that says the same of every advertisement of a batch; unless told, it happened when the gateway's last
+    /// reply was sent.
     package func acknowledgement(
         of batch: ListenerReply.Batch,
         of id: String,
         _ kind: Outcome.Kind = .played,
-        at occurred: Timestamp = SystemClock().now()
+        at occurred: Timestamp? = nil
     ) throws -> ListenerRequest.Kind {
-        .acknowledge(
+        let occurred = occurred ?? self.gatewayTime.withLock { $0 } ?? SystemClock().now()
+        return .acknowledge(
             ListenerRequest.Acknowledge(
                 key: BreakKey(stream: self.stream, id: try BreakID(id)),
                 delivery: batch.delivery,

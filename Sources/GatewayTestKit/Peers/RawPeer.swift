@@ -114,7 +114,6 @@ package actor RawPeer {
     /// The first message, of those that came and those that come, that `pick` makes something of; others stay.
     package func next<Value: Sendable>(
         _ what: String,
-        within limit: Duration = .seconds(20),
         _ pick: @escaping @Sendable (Frames) -> Value?
     ) async throws -> Value {
         for (index, message) in self.inbox.enumerated() {
@@ -135,7 +134,7 @@ package actor RawPeer {
                         return true
                     },
                     fail: { continuation.resume(throwing: $0) },
-                    timer: self.network.thread.schedule(at: .now + limit, for: self) { $0.expire(id, what) }
+                    timer: self.network.thread.schedule(at: .now + waitMax, for: self) { $0.expire(id, what) }
                 )
             )
         }

@@ -83,8 +83,8 @@ package final class TCPPeer: Sendable {
     }
 
     /// Waits until the other side has closed the connection.
-    package func waitForEnd(within limit: Duration = .seconds(20)) async throws {
-        try await until("the connection is closed", within: limit) {
+    package func waitForEnd() async throws {
+        try await until("the connection is closed") {
             while true {
                 switch self.receive() {
                 case .nothing: return false

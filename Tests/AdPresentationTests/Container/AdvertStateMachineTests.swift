@@ -11,7 +11,7 @@ struct Cause: Error, Equatable {
     var number = 1
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AdvertStateMachineTests {
     private static let events = ["load", "refuse", "arrived", "shown", "failed", "stop"]
 

@@ -82,7 +82,7 @@ final class StatusLog: AdvertDelegate {
 }
 
 /// The tests share the settings that all views share.
-@Suite(.timeLimit(.minutes(1)), .serialized)
+@Suite(.suiteLimit, .serialized)
 @MainActor
 struct AdvertViewTests {
     let source = ScriptedSource()

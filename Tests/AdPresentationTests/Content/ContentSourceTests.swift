@@ -7,7 +7,7 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct ContentSourceTests {
     private func request(_ feed: String, _ configure: (inout AdvertSettings) -> Void = { _ in }) throws -> AdvertRequest

@@ -6,8 +6,15 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct HTTPAdFetcherTests {
+    /// Gives up only where a test tells it to, however slow the machine is.
+    private var fetcher: HTTPAdFetcher {
+        var fetcher = HTTPAdFetcher()
+        fetcher.timeout = .seconds(3_600)
+        return fetcher
+    }
+
     private func error(_ fetcher: HTTPAdFetcher, _ url: String) async -> AdContentError? {
         do throws(AdContentError) {
             _ = try await fetcher.fetch(url)
@@ -20,7 +27,7 @@ struct HTTPAdFetcherTests {
     @Test func `content arrives with its type and bytes`() async throws {
         let bytes = Images.png(640, 200)
         let server = try LoopbackServer(["/a.png": { $0.answer(type: "Image/PNG; q=1", bytes) }])
-        let content = try await HTTPAdFetcher().fetch(server.url("/a.png"))
+        let content = try await self.fetcher.fetch(server.url("/a.png"))
         #expect(content == AdContent(mediaType: "image/png", bytes: bytes, url: server.url("/a.png")))
     }
 
@@ -31,13 +38,13 @@ struct HTTPAdFetcherTests {
         ]
     )
     func `only addresses of http and https are asked`(url: String) async {
-        guard case .invalidURL(url) = await self.error(HTTPAdFetcher(), url) else { return #expect(Bool(false)) }
+        guard case .invalidURL(url) = await self.error(self.fetcher, url) else { return #expect(Bool(false)) }
     }
 
     @Test(arguments: ["404 Not Found", "500 Oops", "302 Found"])
     func `another status than success is an error`(status: String) async throws {
         let server = try LoopbackServer(["/a": { $0.answer(status, ["Content-Type: image/png", "Content-Length: 0"]) }])
-        guard case .status(let code) = await self.error(HTTPAdFetcher(), server.url("/a")) else {
+        guard case .status(let code) = await self.error(self.fetcher, server.url("/a")) else {
             return #expect(Bool(false))
         }
         #expect(status.hasPrefix("\(code)"))
@@ -48,7 +55,7 @@ struct HTTPAdFetcherTests {
             "/html": { $0.answer(type: "text/html", Array("<p>".utf8)) }, "/none": { $0.answer("200 OK", [], [1]) },
         ])
         for path in ["/html", "/none"] {
-            guard case .mediaType = await self.error(HTTPAdFetcher(), server.url(path)) else {
+            guard case .mediaType = await self.error(self.fetcher, server.url(path)) else {
                 return #expect(Bool(false), "\(path)")
             }
         }
@@ -73,7 +80,7 @@ struct HTTPAdFetcherTests {
                 )
             },
         ])
-        var fetcher = HTTPAdFetcher()
+        var fetcher = self.fetcher
         fetcher.bytesMax = 100
         #expect(try await fetcher.fetch(server.url("/100")).bytes.count == 100)
         guard case .tooLarge(bytesMax: 100) = await self.error(fetcher, server.url("/101")) else {
@@ -88,7 +95,7 @@ struct HTTPAdFetcherTests {
                 while connection.send(Array(repeating: 7, count: 4_096)) { Thread.sleep(forTimeInterval: 0.001) }
             }
         ])
-        var fetcher = HTTPAdFetcher()
+        var fetcher = self.fetcher
         fetcher.bytesMax = 100_000
         guard case .tooLarge = await self.error(fetcher, server.url("/endless")) else { return #expect(Bool(false)) }
     }
@@ -101,7 +108,7 @@ struct HTTPAdFetcherTests {
                 while connection.send([7]) { Thread.sleep(forTimeInterval: 0.01) }
             },
         ])
-        var fetcher = HTTPAdFetcher()
+        var fetcher = self.fetcher
         fetcher.timeout = .milliseconds(200)
         for path in ["/silent", "/slow"] {
             let error = await self.error(fetcher, server.url(path))
@@ -117,19 +124,16 @@ struct HTTPAdFetcherTests {
             "/none": { _ in },
         ])
         for path in ["/cut", "/none"] {
-            guard case .unreachable = await self.error(HTTPAdFetcher(), server.url(path)) else {
+            guard case .unreachable = await self.error(self.fetcher, server.url(path)) else {
                 return #expect(Bool(false), "\(path)")
             }
         }
     }
 
     @Test func `nobody listening is an error with its cause`() async throws {
-        var url = ""
-        do {
-            let server = try LoopbackServer([:])
-            url = server.url("/a.png")
-        }
-        guard case .unreachable(let cause) = await self.error(HTTPAdFetcher(), url) else { return #expect(Bool(false)) }
+        let nobody = try HeldPort()
+        let url = "http://127.0.0.1:\(nobody.number)/a.png"
+        guard case .unreachable(let cause) = await self.error(self.fetcher, url) else { return #expect(Bool(false)) }
         #expect(cause is URLError)
     }
 
@@ -140,9 +144,9 @@ struct HTTPAdFetcherTests {
             "/loop": { $0.answer("302 Found", ["Location: /loop", "Content-Length: 0"]) },
             "/a.png": { $0.answer(type: "image/png", [1]) },
         ])
-        #expect(try await HTTPAdFetcher().fetch(server.url("/to")).url == server.url("/a.png"))
-        #expect(await self.error(HTTPAdFetcher(), server.url("/file")) != nil)
-        guard case .status(302) = await self.error(HTTPAdFetcher(), server.url("/loop")) else {
+        #expect(try await self.fetcher.fetch(server.url("/to")).url == server.url("/a.png"))
+        #expect(await self.error(self.fetcher, server.url("/file")) != nil)
+        guard case .status(302) = await self.error(self.fetcher, server.url("/loop")) else {
             return #expect(Bool(false))
         }
         #expect(server.requestedPaths.count { $0 == "/loop" } == HTTPAdFetcher.redirectsMax + 1)
@@ -168,7 +172,7 @@ struct HTTPAdFetcherTests {
                 connection.waitForClose()
             }
         ])
-        var fetcher = HTTPAdFetcher()
+        var fetcher = self.fetcher
         fetcher.timeout = .seconds(86_400)
         let task = Task { [fetcher] in await self.error(fetcher, server.url("/silent")) }
         for await _ in asked.stream { break }
@@ -182,7 +186,7 @@ struct HTTPAdFetcherTests {
             "/loop": { $0.answer("302 Found", ["Location: /loop", "Content-Length: 0"]) }
         ])
         for step in 0..<60 {
-            var fetcher = HTTPAdFetcher()
+            var fetcher = self.fetcher
             fetcher.timeout = .microseconds(step * 100)
             switch await self.error(fetcher, server.url("/loop")) {
             case .timedOut, .status(302): break

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ImageSizeTests {
     @Test func `every kind of image states its size`() {
         #expect(Images.encoded.count == 6)

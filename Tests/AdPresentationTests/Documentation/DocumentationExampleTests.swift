@@ -51,12 +51,13 @@ final class HouseAdsPlugin: AdPluginProtocol {
     func providerName() -> String { "House ads" }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct DocumentationExampleTests {
     @Test @MainActor func `the house ads keep the rules`() async {
         var options = AdPluginConformance.Options(adUnitId: "home")
         options.failingAdUnitId = "no-such-unit"
         options.adTypes = [.inlineBanner]
+        options.answerWaitMax = .seconds(3_600)
         let report = await AdPluginConformance(options) { HouseAdsPlugin(configurationJSON: nil) }.run()
         #expect(report.isConformant, "\(report)")
     }

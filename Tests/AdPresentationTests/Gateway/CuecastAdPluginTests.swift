@@ -21,7 +21,7 @@ final class ManualClock: Sendable {
 }
 
 /// The provider with the real client, on a gateway in memory and a web server on loopback.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct CuecastAdPluginTests {
     let gateway: ScriptedGateway
@@ -46,6 +46,10 @@ struct CuecastAdPluginTests {
         var configuration = self.gateway.configuration
         configuration.handOut = .manual
         configuration.timings.preStreamWait = .zero
+        configuration.timings.connectTimeout = .seconds(3_600)
+        configuration.timings.subscriptionTimeout = .seconds(3_600)
+        configuration.timings.requestTimeout = .seconds(3_600)
+        configuration.timings.handOutGrace = .seconds(3_600)
         self.client = try CuecastClient(configuration: configuration, transport: self.gateway)
         self.events = self.client.events
         self.window.addSubview(self.parent.view)
@@ -66,7 +70,7 @@ struct CuecastAdPluginTests {
     }
 
     private func content(_ id: String, image: String? = "/square.png") -> ScriptedAdvertisement {
-        var advertisement = ScriptedAdvertisement(id, duration: .seconds(10))
+        var advertisement = ScriptedAdvertisement(id, duration: .seconds(3_000))
         advertisement.banner = image.map {
             .init(imageURL: self.server.url($0), targetURL: "https://shop.example/\(id)", alternativeText: "Buy")
         }
@@ -132,7 +136,7 @@ struct CuecastAdPluginTests {
         let clicked = await self.first { if case .bannerClicked(let ad) = $0 { ad.adID } else { nil } }
         #expect(clicked == "a")
         #expect(session.state == .clicked)
-        self.clock.advance(by: .seconds(10))
+        self.clock.advance(by: .seconds(3_000))
         session.close()
         let completed = await self.first { if case .reported(.completed, let ad) = $0 { ad.adID } else { nil } }
         #expect(completed == "a")
@@ -150,7 +154,7 @@ struct CuecastAdPluginTests {
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
-        self.clock.advance(by: .seconds(10) - .nanoseconds(1))
+        self.clock.advance(by: .seconds(3_000) - .nanoseconds(1))
         session.close()
         let skipped = await self.first { if case .reported(.skipped, let ad) = $0 { ad.adID } else { nil } }
         #expect(skipped == "a")
@@ -259,7 +263,7 @@ struct CuecastAdPluginTests {
         #expect(session.state == .impressed)
         (shown.view as? AdBannerView)?.activate()
         #expect(session.state == .clicked)
-        self.clock.advance(by: .seconds(11))
+        self.clock.advance(by: .seconds(3_001))
         shown.dismiss()
         #expect(session.state == .closed)
         #expect(await self.outcome() == .played)
@@ -285,7 +289,7 @@ struct CuecastAdPluginTests {
         let presenter = parent.map { self.plugin().createAdPresenter(adView: probe, parentVC: $0) }
         let config = AdConfig(adUnitId: "radio1", adType: .interstitial)
         if let presenter { probe.load(presenter, config) }
-        #expect(await probe.wait(atMost: .seconds(30)) { $0.flow.phase == .loaded })
+        #expect(await probe.wait(atMost: .seconds(3_600)) { $0.flow.phase == .loaded })
         parent = nil
         if let presenter { probe.show(presenter) }
         #expect(probe.flow.phase == .closed)
@@ -309,7 +313,7 @@ struct CuecastAdPluginTests {
         let config = AdConfig(adUnitId: "radio1", adType: .screenBanner)
         probe.load(presenter, config)
         presenter.load(adConfig: config)
-        #expect(await probe.wait(atMost: .seconds(30)) { $0.flow.phase == .loaded })
+        #expect(await probe.wait(atMost: .seconds(3_600)) { $0.flow.phase == .loaded })
         #expect(presenter.getSize() == CGSize(width: 320, height: 320), "as high as the image is at the screen's width")
         #expect(self.client.advertisements.getAdvertisement()?.adID == "b")
         await self.stop()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AdFlowTests {
     private static let reports: [AdFlow.Report] =
         [.adLoaded(hasView: true), .adLoaded(hasView: false), .adLoadFailed]

@@ -42,7 +42,7 @@ final class SessionLog: AdPresentationDelegate {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct AdPresentationSessionTests {
     /// A provider that also says when to load anew.

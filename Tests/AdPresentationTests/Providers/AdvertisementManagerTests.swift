@@ -6,7 +6,7 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct AdvertisementManagerTests {
     let manager = AdvertisementManager()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AdPresentation
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct VisibilityTests {
     let window = HeadlessWindow(frame: CGRect(x: 0, y: 0, width: 400, height: 600))

@@ -35,6 +35,9 @@ actor RouterGateway {
     /// As they came.
     private(set) var requests: [[UInt8]] = []
     private(set) var heldMax = 0
+    private let began = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+    /// Its clock goes on by a millisecond with each request, and by nothing else: no break ends because a test takes long.
+    private var now: Timestamp { self.began + .milliseconds(self.requests.count) }
 
     nonisolated let endpoint: String
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe self.thread.asUnownedSerialExecutor() }
@@ -54,14 +57,14 @@ actor RouterGateway {
 
     /// Runs a gateway while `body` runs.
     static func with<Result: Sendable>(
-        at endpoint: String = "tcp://127.0.0.1:*",
+        at port: HeldPort? = nil,
         script: @escaping Script = { _, _ in .answer },
         _ body: @Sendable (RouterGateway) async throws -> Result
     ) async throws -> Result {
         let thread = try PollingThread(name: "test-gateway")
         let socket = try Socket(.router, in: Context())
         try socket.set(.routerMandatory, to: true)
-        let endpoint = try await Self.bind(socket, endpoint)
+        let endpoint = try await Self.bind(socket, port?.endpoint ?? "tcp://127.0.0.1:*")
         let gateway = RouterGateway(thread: thread, socket: socket, endpoint: endpoint, script: script)
         await gateway.start()
         do {
@@ -78,21 +81,14 @@ actor RouterGateway {
 
     /// Binds, and waits for a gateway that has just ended there: libzmq closes its listener in the background.
     private static func bind(_ socket: borrowing Socket, _ endpoint: String) async throws -> String {
-        let deadline = ContinuousClock.now + .seconds(20)
         while true {
             do throws(ZeroMQError) {
                 return try socket.bind(endpoint)
             } catch {
-                guard error.code == .addressInUse, .now < deadline else { throw error }
+                guard error.code == .addressInUse else { throw error }
             }
             try await Task.sleep(for: .milliseconds(5))
         }
-    }
-
-    /// An endpoint that nobody listens at.
-    static func freeEndpoint() throws -> String {
-        let socket = try Socket(.router, in: Context())
-        return try socket.bind("tcp://127.0.0.1:*")
     }
 
     private func stop() {
@@ -135,13 +131,13 @@ actor RouterGateway {
     }
 
     private func body(for request: BroadcastRequest) -> BroadcastReply.Body {
-        let now = Self.now
-        switch BroadcastPlanner(policy: BreakPolicy()).plan(request, by: "", on: self.board, at: now, listeners: 0) {
+        switch BroadcastPlanner(policy: BreakPolicy()).plan(request, by: "", on: self.board, at: self.now, listeners: 0)
+        {
         case .answer(let body): return body
         case .append(let entry):
             self.offset += 1
             switch self.board.apply(BreakGroup(entries: [entry]), offset: self.offset)[0] {
-            case .changed(let each, _), .unchanged(let each): return .break(each.info(at: now))
+            case .changed(let each, _), .unchanged(let each): return .break(each.info(at: self.now))
             case .refused(let refusal): return .refused(refusal)
             case .housekept: preconditionFailure("no broadcaster asks for housekeeping")
             }
@@ -154,12 +150,11 @@ actor RouterGateway {
     }
 
     private func encoded(_ body: BroadcastReply.Body, _ request: BroadcastRequest) -> [UInt8] {
-        BroadcastReply(requestID: request.id, gatewayTime: Self.now, body: body).encoded()
+        BroadcastReply(requestID: request.id, gatewayTime: self.now, body: body).encoded()
     }
 
     private func send(_ reply: [UInt8], to peer: RoutingID) {
         _ = unsafe try? self.socket.sendReply(to: peer, head: reply.span.bytes)
     }
 
-    private static var now: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)) }
 }

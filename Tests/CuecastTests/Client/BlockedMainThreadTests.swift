@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Dispatch
 import Foundation
 import Logging
 import Synchronization
@@ -29,9 +30,13 @@ private struct SilentDelegate: AdvertisementDelegate {
     func onAdvertisementAvailable() {}
 }
 
-private func blockThread(seconds: Double) { Thread.sleep(forTimeInterval: seconds) }
+/// Blocks the thread until it is let go.
+private func blockThread(until letGo: DispatchSemaphore, begun: () -> Void) {
+    begun()
+    letGo.wait()
+}
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BlockedMainThreadTests {
     /// In a process of its own, because it blocks the main thread.
     @Test func `a main thread that is blocked is logged once, after five seconds`() async {
@@ -44,15 +49,21 @@ struct BlockedMainThreadTests {
             )
             client.advertisements.addObserver(advertisementDelegate: SilentDelegate())
             try await client.start()
-            let blocking = Task { @MainActor in blockThread(seconds: 12) }
-            // Only now, so that the call is made while nothing can run there.
-            try await Task.sleep(for: .milliseconds(100))
-            transport.publish("b1", [content("a")], in: 0)
+            let letGo = DispatchSemaphore(value: 0)
+            let (begun, began) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            let blocking = Task { @MainActor in blockThread(until: letGo) { began.yield() } }
+            // Only then, so that the call is made while nothing can run there.
+            for await _ in begun { break }
+            transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
             let published = ContinuousClock.now
             try await Task.sleep(for: .seconds(4))
             let early = WarningCapture.warnings.withLock { $0.count }
             // On a machine that was busy with something else it may be due by now.
             let isEarly = published.duration(to: .now) < .milliseconds(4_800)
+            while WarningCapture.warnings.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(100)) }
+            // Long enough for a second one, were there one every five seconds.
+            try await Task.sleep(for: .seconds(6))
+            letGo.signal()
             await blocking.value
             let warnings = WarningCapture.warnings.withLock { $0 }
             client.stop()

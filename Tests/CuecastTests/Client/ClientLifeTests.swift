@@ -9,7 +9,7 @@ import Testing
 @testable import Cuecast
 
 /// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ClientLifeTests {
     let transport = MemoryTransport()
     let folder: TemporaryFolder
@@ -35,7 +35,7 @@ struct ClientLifeTests {
             let client = try self.makeStoringClient()
             let events = client.events
             try await client.start()
-            self.transport.publish("b1", [content("a"), content("b")], in: 0)
+            self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
             _ = await events.first(\.available)
             self.transport.state.withLock { $0.answers = false }
             client.advertisements.ignoreReceivedAdvertisements()
@@ -67,7 +67,7 @@ struct ClientLifeTests {
         let client = try self.makeStoringClient()
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.ignoreReceivedAdvertisements()
         let reason = await events.first { event -> String? in
@@ -143,7 +143,7 @@ struct ClientLifeTests {
         client.suspend()
         #expect(client.connectionState == .suspended)
         try await until { self.transport.openConnections == 0 }
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         #expect(client.advertisements.getAdvertisement() == nil)
         client.resume()
         _ = await events.first(\.available)
@@ -197,7 +197,7 @@ struct ClientLifeTests {
         try await client.start()
         let now = MemoryTransport.now
         client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 - 30))
-        self.transport.publish("b1", [content("a")], in: 1)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 1)
         _ = await events.first { if case .ready = $0 { () } else { nil } }
         #expect(client.advertisements.getAdvertisement() == nil)
         client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 + 1.5))
@@ -213,7 +213,7 @@ struct ClientLifeTests {
         let events = client.events
         try await client.start()
         client.pauseProgramme()
-        self.transport.publish("b1", [content("a")], in: 0.1)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0.1)
         _ = await events.first { if case .ready = $0 { () } else { nil } }
         try await Task.sleep(for: .milliseconds(250))
         #expect(client.advertisements.getAdvertisement() == nil)
@@ -235,12 +235,12 @@ struct ClientLifeTests {
         }
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         let missed = await events.first {
             if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil }
         }
         #expect(missed?.0 == "b1" && missed?.1 == "the app declined it")
-        self.transport.publish("b2", [content("a")], in: 0)
+        self.transport.publish("b2", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         #expect(asked.withLock { $0 } == ["b1", "b2"])
         let fetched = self.transport.state.withLock { state in

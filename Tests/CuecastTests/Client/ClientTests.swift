@@ -31,19 +31,24 @@ extension ListenerEvent {
     }
 }
 
+/// A client that gives up only where a test tells it to, however slow the machine is.
 func makeClient(
     _ transport: MemoryTransport,
     advertisements: AdvertisementCenter = AdvertisementCenter(),
     _ configure: (inout ListenerConfiguration) -> Void = { _ in }
 ) throws -> CuecastClient {
     var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
-    configuration.timings.preStreamWait = .milliseconds(200)
+    configuration.timings.connectTimeout = .seconds(3_600)
+    configuration.timings.subscriptionTimeout = .seconds(3_600)
+    configuration.timings.requestTimeout = .seconds(3_600)
+    configuration.timings.preStreamWait = .seconds(3_600)
+    configuration.timings.handOutGrace = .seconds(3_600)
     configuration.timings.retryDelayFirst = .milliseconds(10)
     configure(&configuration)
     return try CuecastClient(configuration: configuration, transport: transport, advertisements: advertisements)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ClientTests {
     let transport = MemoryTransport()
 
@@ -69,7 +74,10 @@ struct ClientTests {
     @Test func `stopping does not wait for a gateway that is silent or away`() async throws {
         for isReachable in [true, false] {
             self.transport.state.withLock { $0.isReachable = isReachable }
-            let client = try makeClient(self.transport) { $0.timings.requestTimeout = .seconds(86_400) }
+            let client = try makeClient(self.transport) {
+                $0.timings.requestTimeout = .seconds(86_400)
+                $0.timings.preStreamWait = .zero
+            }
             try await client.start()
             self.transport.state.withLock { $0.answers = false }
             client.stop()
@@ -82,7 +90,7 @@ struct ClientTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a"), content("b")], in: 0.1)
+        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0.1)
         let pushed = await events.first(\.available)
         #expect(pushed?.map(\.adID) == ["a", "b"])
         let first = try #require(client.advertisements.getAdvertisement())
@@ -100,7 +108,7 @@ struct ClientTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a"), content("b")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.ignoreReceivedAdvertisements()
         let acknowledged = await events.first(\.acknowledged)
@@ -114,9 +122,16 @@ struct ClientTests {
 
     @Test func `what plays before the stream is queued when start returns`() async throws {
         self.transport.publish { gateway, now in
-            gateway.publish("pre", [content("p")], start: nil, expires: now + .seconds(600), preStream: true, at: now)
+            gateway.publish(
+                "pre",
+                [content("p", seconds: 3_000)],
+                start: nil,
+                expires: now + .seconds(20_000),
+                preStream: true,
+                at: now
+            )
         }
-        let client = try makeClient(self.transport) { $0.timings.preStreamWait = .seconds(30) }
+        let client = try makeClient(self.transport)
         try await client.start()
         #expect(client.advertisements.getAdvertisement()?.adID == "p")
         client.stop()
@@ -125,7 +140,7 @@ struct ClientTests {
 
     @Test func `start returns where no gateway answers`() async throws {
         self.transport.state.withLock { $0.isReachable = false }
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.transport) { $0.timings.preStreamWait = .milliseconds(200) }
         try await client.start()
         client.stop()
         await client.stopped()
@@ -138,7 +153,7 @@ struct ClientTests {
         _ = await events.first(\.isListening)
         self.transport.state.withLock { $0.isReachable = false }
         self.transport.breakConnections()
-        self.transport.publish("b1", [content("a")], in: 0.2)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0.2)
         self.transport.state.withLock { $0.isReachable = true }
         let pushed = await events.first(\.available)
         #expect(pushed?.map(\.adID) == ["a"])
@@ -177,7 +192,7 @@ struct ClientTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         self.transport.state.withLock { $0.answers = false }
         client.advertisements.ignoreReceivedAdvertisements()
@@ -267,7 +282,7 @@ struct ClientTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         let pushed = try #require(await events.first(\.available)?.first)
         client.advertisements.onAdBannerClicked(LiveStream(id: "other"), advertisement: pushed)
         client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: pushed)

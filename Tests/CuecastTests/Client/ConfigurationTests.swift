@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ConfigurationTests {
     func isValid(_ configure: (inout ListenerConfiguration) -> Void) -> Bool {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))

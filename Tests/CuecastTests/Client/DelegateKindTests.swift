@@ -80,7 +80,7 @@ private final class SendableDelegate: AdvertisementDelegate, Sendable {
     func onAdvertisementAvailable() { self.calls.called() }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct DelegateKindTests {
     let transport = MemoryTransport()
@@ -91,7 +91,7 @@ struct DelegateKindTests {
 
     private func publishAndWait(_ client: CuecastClient, _ calls: Calls, times: Int) async throws {
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         try await until { calls.count >= times }
         client.stop()
         await client.stopped()
@@ -140,7 +140,11 @@ struct DelegateKindTests {
         for each in many { client.advertisements.addObserver(advertisementDelegate: each) }
         for each in many { client.advertisements.addObserver(advertisementDelegate: each) }
         try await client.start()
-        self.transport.publish("b1", [content("a"), content("b"), content("c")], in: 0)
+        self.transport.publish(
+            "b1",
+            [content("a", seconds: 3_000), content("b", seconds: 3_000), content("c", seconds: 3_000)],
+            in: 0
+        )
         try await until { calls.count >= 20 }
         client.stop()
         await client.stopped()
@@ -151,7 +155,7 @@ struct DelegateKindTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.stop()
         let later = await events.first { if case .handedOut(let advertisement) = $0 { advertisement } else { nil } }

@@ -53,7 +53,13 @@ final class MemoryTransport: ListenerTransport {
     /// Publishes a break that starts so many seconds from now.
     func publish(_ name: String, _ ads: [AdvertisementContent], in seconds: Double) {
         self.publish { gateway, now in
-            gateway.publish(name, ads, start: now + .seconds(seconds), expires: now + .seconds(seconds + 600), at: now)
+            gateway.publish(
+                name,
+                ads,
+                start: now + .seconds(seconds),
+                expires: now + .seconds(seconds + 20_000),
+                at: now
+            )
         }
     }
 

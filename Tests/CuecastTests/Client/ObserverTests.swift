@@ -64,7 +64,7 @@ struct BackgroundDelegate: AdvertisementDelegate, Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 @MainActor
 struct ObserverTests {
     let transport = MemoryTransport()
@@ -86,7 +86,11 @@ struct ObserverTests {
                 player.advertisements.report(.completed, for: next)
             }
         }
-        self.transport.publish("b1", [content("a"), content("b"), content("c")], in: 0.05)
+        self.transport.publish(
+            "b1",
+            [content("a", seconds: 3_000), content("b", seconds: 3_000), content("c", seconds: 3_000)],
+            in: 0.05
+        )
         await player.called(1)
         #expect(played == ["a", "b", "c"])
         #expect(player.calls == 1, "one push is one call, however often the object was added")
@@ -107,7 +111,7 @@ struct ObserverTests {
             advertisements.removeObserver(advertisementDelegate: player)
             client.stop()
         }
-        self.transport.publish("b1", [content("a"), content("b")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
         await player.called(1)
         await client.stopped()
         #expect(player.calls == 1)
@@ -121,12 +125,12 @@ struct ObserverTests {
         client.advertisements.addObserver(advertisementDelegate: removed)
         client.advertisements.addObserver(advertisementDelegate: staying)
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.removeObserver(advertisementDelegate: removed)
         let callsAtRemoval = removed.calls
         await staying.called(1)
-        self.transport.publish("b2", [content("b")], in: 0)
+        self.transport.publish("b2", [content("b", seconds: 3_000)], in: 0)
         await staying.called(2)
         #expect(removed.calls == callsAtRemoval)
         client.stop()
@@ -143,7 +147,7 @@ struct ObserverTests {
         player = nil
         #expect(weakPlayer == nil)
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         for await _ in calls { break }
         client.stop()
         await client.stopped()
@@ -157,7 +161,7 @@ struct ObserverTests {
         client.advertisements.addObserver(advertisementDelegate: delegate)
         client.advertisements.removeObserver(advertisementDelegate: player)
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let second = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: second)
@@ -171,7 +175,7 @@ struct ObserverTests {
         let client = try makeClient(self.transport)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
@@ -190,7 +194,7 @@ struct ObserverTests {
             on: actor
         )
         try await client.start()
-        self.transport.publish("b1", [content("a")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
         for await _ in calls { break }
         client.stop()
         await client.stopped()
@@ -201,7 +205,7 @@ struct ObserverTests {
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
         try await client.start()
-        self.transport.publish("b1", [content("a"), content("b")], in: 0)
+        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
         await player.called(1)
         _ = client.advertisements.getAdvertisement()
         self.transport.publish { gateway, _ in gateway.change("b1", .cancelled) { _ in } }

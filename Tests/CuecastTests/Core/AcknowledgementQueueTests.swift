@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AcknowledgementQueueTests {
     let session = SessionID(high: 1, low: 2)
     var jitter = JitterSource(seed: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct AdvertisementIdentityTests {
     @Test func `an advertisement's id is the same in every release`() {
         // Apps keep it.

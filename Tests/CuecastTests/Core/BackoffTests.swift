@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct BackoffTests {
     /// A gateway with a hundred thousand players restarts: no instant may see many more of them than another.
     @Test func `players who lost a gateway together come back evenly spread, and ever thinner`() {

@@ -7,7 +7,7 @@ import Testing
 @testable import Cuecast
 
 /// A click is told with the outcome, once.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ClickTests {
     private var queue = PlayQueue(mode: .afterPlaying, timings: ListenerTimings())
 

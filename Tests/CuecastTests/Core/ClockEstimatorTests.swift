@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ClockEstimatorTests {
     @Test func `there is no time before the first sample`() {
         let clock = ClockEstimator()

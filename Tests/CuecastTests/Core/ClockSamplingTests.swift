@@ -5,7 +5,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ClockSamplingTests {
     var sampling = ClockSampling(timings: ListenerTimings())
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct HearingTests {
     private func delay(_ hearing: Hearing, at seconds: Double) -> Duration {
         hearing.delay(at: local(seconds), gateway: gateway(seconds))

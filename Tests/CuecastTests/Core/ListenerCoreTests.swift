@@ -103,7 +103,7 @@ struct CoreBench {
     func count(_ matches: (ListenerCore.Action) -> Bool) -> Int { self.actions.count(where: matches) }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct ListenerCoreTests {
     @Test func `a session subscribes, proves it, and joins with what the gateway needs to know`() throws {
         var bench = try CoreBench {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RequestTableTests {
     @Test func `thirty-two requests fit and one more does not`() throws {
         var table = RequestTable()

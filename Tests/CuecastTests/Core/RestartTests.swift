@@ -7,7 +7,7 @@ import Testing
 @testable import Cuecast
 
 /// The app is killed and started again: the session goes on where it stopped, and nothing is heard or counted twice.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct RestartTests {
     /// A bench whose core's journal is kept, as a disk would.
     private struct Device {

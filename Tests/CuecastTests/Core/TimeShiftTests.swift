@@ -7,7 +7,7 @@ import Testing
 @testable import Cuecast
 
 /// Listeners behind live, who move in the programme while breaks are moved, ended and cancelled.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TimeShiftTests {
     /// A listener 30 s behind; three advertisements of 10 s from second 5 of the programme.
     private func bench(delay: Double = 30) throws -> CoreBench {

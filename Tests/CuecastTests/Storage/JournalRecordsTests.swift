@@ -7,7 +7,7 @@ import Testing
 @testable import Cuecast
 
 /// The journal's file is read whatever happened to it: what is damaged is left out and counted, the rest stays.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct JournalRecordsTests {
     private let entries = [
         JournalEntry.Kind.session(.init(id: SessionID(high: 1, low: 2), stream: stream(), ticket: [1, 2, 3])),

@@ -127,11 +127,4 @@ final class LocalHTTPServer: Sendable {
         guard status else { throw POSIXError(.EADDRNOTAVAIL) }
         return (listener, UInt16(bigEndian: address.sin_port))
     }
-
-    /// A port of 127.0.0.1 on which nobody listens: it was ours a moment ago.
-    static func freePort() throws -> UInt16 {
-        let (listener, port) = try Self.listen()
-        close(listener)
-        return port
-    }
 }

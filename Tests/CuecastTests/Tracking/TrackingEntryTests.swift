@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TrackingEntryPropertyTests {
     /// A new seed for each run, told where something fails.
     let seed = UInt64.random(in: 1...UInt64(UInt32.max))

@@ -8,7 +8,7 @@ import Testing
 @testable import Cuecast
 
 /// The queue, the dispatcher and the sender together, with a real server.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TrackingLoopTests {
     /// Answers 204, but 503 to the first call of `/start`, 404 to `/skip`, and nothing to `/mute`.
     private func server() throws -> LocalHTTPServer {

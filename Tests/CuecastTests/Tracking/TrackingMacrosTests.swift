@@ -30,7 +30,7 @@ private func macros(
     return TrackingMacros(facts: facts, userAgent: "MyPlayer/7.1 (X11)", appBundle: appBundle, consent: consent)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TrackingMacrosTests {
     @Test(arguments: [
         ("[TIMESTAMP]", "2016-01-17T08%3A15%3A07.127Z"), ("[CACHEBUSTING]", "00001234"),
@@ -103,7 +103,7 @@ struct TrackingMacrosTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TrackingMacrosPropertyTests {
     /// A new seed for each run, told where something fails.
     let seed = UInt64.random(in: 1...UInt64(UInt32.max))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cuecast
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct TrackingQueueTests {
     let one = tracked(trackers: [.init(event: "start", url: "https://t.example/start")])
 

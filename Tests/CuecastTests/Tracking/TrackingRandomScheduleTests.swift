@@ -11,7 +11,7 @@ import Testing
 ///
 /// Whatever happens: no call is sent again unless it is known that the server did not take it, each call that was intended
 /// ends with a status, and only the first of each kind of event is called. `CUECAST_SEED=…` repeats one history.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct TrackingRandomScheduleTests {
     static var seeds: [UInt64] {
         if let text = ProcessInfo.processInfo.environment["CUECAST_SEED"], let seed = UInt64(text) { return [seed] }

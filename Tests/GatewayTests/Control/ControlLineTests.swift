@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ControlLineTests {
     /// Takes every whole line that is there.
     private static func take(_ reader: inout ControlLineReader) throws -> [[UInt8]] {

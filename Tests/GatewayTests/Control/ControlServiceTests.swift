@@ -11,7 +11,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ControlServiceTests {
     /// A control service that runs, in a folder of its own.
     private struct Desk: Sendable {

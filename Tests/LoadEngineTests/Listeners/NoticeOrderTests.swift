@@ -5,7 +5,7 @@ import CuecastWire
 import LoadEngine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct NoticeOrderTests {
     var order = NoticeOrder()
 

@@ -174,7 +174,7 @@ struct Crowd {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.suiteLimit)
 struct RandomScheduleTests {
     static var seeds: [UInt64] {
         var system = SystemRandomNumberGenerator()

@@ -6,7 +6,7 @@ import Histogram
 import LoadEngine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct SimulatedListenerTests {
     @Test func `thousands fit into one process`() {
         #expect(MemoryLayout<SimulatedListener>.stride <= 512, "\(MemoryLayout<SimulatedListener>.stride) bytes")

@@ -6,7 +6,7 @@ import LoadEngine
 import Testing
 
 /// What is written and read in place must be what `CuecastWire` writes and reads.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct WireInPlaceTests {
     private static func text(_ source: inout SeededSource, _ range: ClosedRange<Int>) -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)

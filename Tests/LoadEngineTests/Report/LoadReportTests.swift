@@ -7,7 +7,7 @@ import FoundationXML
 import LoadEngine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct LoadReportTests {
     /// A run that never was, with something in every part of the report.
     static func sample(findings: Bool = false, listeners: Int = 9_000) throws -> LoadReport {

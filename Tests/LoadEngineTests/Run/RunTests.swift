@@ -11,18 +11,39 @@ import Synchronization
 import Testing
 
 /// Whole runs over real sockets.
-@Suite(.serialized, .timeLimit(.minutes(3)))
+@Suite(.serialized, .suiteLimit)
 struct RunTests {
-    private static func settings(_ gateway: RunSettings.Gateway, listeners: Int, breaks: Int) -> RunSettings {
+    /// Gives what a body gives with all times as long as it is told, or 4, 16 or 64 times as long, until a machine that is
+    /// busy keeps up with it.
+    ///
+    /// Only ever for that: whether something was lost or wrong is no matter of pace, and `keptUp` must not look at it.
+    private static func slowerUntil<Result>(
+        _ keptUp: (Result) -> Bool,
+        _ body: (_ factor: Int) async throws -> Result
+    ) async throws -> Result {
+        var factor = 1
+        while true {
+            let result = try await body(factor)
+            if factor == 64 || keptUp(result) { return result }
+            factor *= 4
+        }
+    }
+
+    private static func settings(
+        _ gateway: RunSettings.Gateway,
+        listeners: Int,
+        breaks: Int,
+        factor: Int = 1
+    ) -> RunSettings {
         var settings = RunSettings(gateway: gateway, streams: ["radio1"])
         settings.listeners = listeners
         settings.breaks = breaks
-        settings.every = 300_000
-        settings.lead = 1_500_000
-        settings.duration = 300_000
+        settings.every = 300_000 * Microseconds(factor)
+        settings.lead = 1_500_000 * Microseconds(factor)
+        settings.duration = 300_000 * Microseconds(factor)
         settings.seed = 17
         settings.runName = "test"
-        settings.patience = 4_000_000
+        settings.patience = 1_800_000_000
         return settings
     }
 
@@ -46,6 +67,7 @@ struct RunTests {
 
     /// Against a real gateway; the books are those of its ledger, by break.
     private func run(
+        factor: Int,
         _ change: @escaping @Sendable (inout RunSettings) -> Void = { _ in }
     ) async throws -> (RunOutcome, Report) {
         try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
@@ -58,7 +80,8 @@ struct RunTests {
                         broadcast: endpoints.broadcast
                     ),
                     listeners: 200,
-                    breaks: 3
+                    breaks: 3,
+                    factor: factor
                 )
                 change(&settings)
                 return try runListeners(settings)
@@ -85,7 +108,12 @@ struct RunTests {
     }
 
     @Test func `200 listeners and 3 breaks: nothing is lost, and the books say the same`() async throws {
-        let (outcome, books) = try await self.run()
+        let (outcome, books) = try await Self.slowerUntil { (outcome, _) in
+            outcome.statistics.counts.timeouts == 0 && outcome.statistics.counts.connectionsLost == 0
+                && outcome.breaks.allSatisfy { $0.tally.batches == 200 && $0.tally.shareBeforeStart == 1 }
+        } _: {
+            try await self.run(factor: $0)
+        }
         #expect(outcome.statistics.findings == Findings())
         #expect(outcome.isComplete)
         let counts = outcome.statistics.counts
@@ -100,13 +128,18 @@ struct RunTests {
     }
 
     @Test func `sessions that come and go, stalls, a storm and playing at a speed keep the books equal`() async throws {
-        let (outcome, books) = try await self.run { settings in
-            settings.storm = true
-            settings.churn = 200
-            settings.stall = 0.2
-            settings.stallFor = 150_000
-            settings.speed = 3
-            settings.breaks = 5
+        let (outcome, books) = try await Self.slowerUntil { (outcome, _) in
+            outcome.statistics.counts.left > 50 && outcome.statistics.counts.stalls > 10
+                && outcome.statistics.counts.connectionsLost == 0
+        } _: {
+            try await self.run(factor: $0) { settings in
+                settings.storm = true
+                settings.churn = 200
+                settings.stall = 0.2
+                settings.stallFor = 150_000
+                settings.speed = 3
+                settings.breaks = 5
+            }
         }
         #expect(outcome.statistics.findings == Findings())
         #expect(outcome.statistics.counts.left > 50 && outcome.statistics.counts.stalls > 10)
@@ -114,8 +147,9 @@ struct RunTests {
         self.expectBooks(books, equal: outcome)
     }
 
-    @Test func `who follows takes the breaks of somebody else`() async throws {
-        let outcomes = try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+    /// The outcomes of a run that follows the breaks of another, and of the other.
+    private func followed(factor: Int) async throws -> [RunOutcome] {
+        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
             let endpoints = running.endpoints
             let gateway = RunSettings.Gateway(
                 notices: endpoints.notices,
@@ -126,7 +160,7 @@ struct RunTests {
                 let joined = Flag()
                 group.addTask {
                     try await onThread {
-                        var settings = Self.settings(gateway, listeners: 50, breaks: 2)
+                        var settings = Self.settings(gateway, listeners: 50, breaks: 2, factor: factor)
                         settings.follows = true
                         var hooks = RunHooks()
                         hooks.allJoined = { _ in joined.set() }
@@ -136,7 +170,7 @@ struct RunTests {
                 try await until("the followers have joined") { joined.isSet }
                 group.addTask {
                     try await onThread {
-                        var settings = Self.settings(gateway, listeners: 10, breaks: 2)
+                        var settings = Self.settings(gateway, listeners: 10, breaks: 2, factor: factor)
                         settings.seed = 18
                         return try runListeners(settings)
                     }
@@ -146,6 +180,16 @@ struct RunTests {
                 return outcomes
             }
         }
+    }
+
+    @Test func `who follows takes the breaks of somebody else`() async throws {
+        let outcomes = try await Self.slowerUntil { (outcomes: [RunOutcome]) in
+            outcomes.allSatisfy { each in
+                each.breaks.allSatisfy { $0.tally.batches == (each.statistics.counts.published == 0 ? 50 : 10) }
+            }
+        } _: {
+            try await self.followed(factor: $0)
+        }
         #expect(outcomes.count == 2)
         for outcome in outcomes { #expect(outcome.statistics.findings == Findings()) }
         let follower = try #require(outcomes.first { $0.statistics.counts.published == 0 })
@@ -153,8 +197,9 @@ struct RunTests {
         #expect(follower.breaks.allSatisfy { $0.tally.batches == 50 && $0.tally.delivered == 150 })
     }
 
-    @Test func `several processes begin together and are merged`() async throws {
-        let outcome = try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+    /// The merged outcomes of three processes that begin together.
+    private func together(factor: Int) async throws -> RunOutcome {
+        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
             let endpoints = running.endpoints
             let start = Beginning(processes: 3)
             return try await withThrowingTaskGroup(of: RunOutcome.self) { group in
@@ -168,7 +213,8 @@ struct RunTests {
                                     broadcast: endpoints.broadcast
                                 ),
                                 listeners: 100,
-                                breaks: 2
+                                breaks: 2,
+                                factor: factor
                             )
                             settings.process = number
                             settings.processes = 3
@@ -186,6 +232,14 @@ struct RunTests {
                 return try #require(merged)
             }
         }
+    }
+
+    @Test func `several processes begin together and are merged`() async throws {
+        let outcome = try await Self.slowerUntil {
+            $0.breaks.allSatisfy { $0.tally.batches == 100 }
+        } _: {
+            try await self.together(factor: $0)
+        }
         #expect(outcome.statistics.findings == Findings())
         #expect(outcome.statistics.counts.joined == 100 && outcome.statistics.counts.batches == 200)
         #expect(outcome.statistics.counts.published == 2)
@@ -197,26 +251,35 @@ struct RunTests {
 
     private func findings(
         of gateway: FaultyGateway,
-        listeners: Int = 10,
-        breaks: Int = 3
+        patience: Microseconds = 1_800_000_000,
+        _ isComplete: (Findings) -> Bool
     ) async throws -> Findings {
-        let outcome = try await gateway.run {
-            try runListeners(Self.settings($0, listeners: listeners, breaks: breaks))
+        try await Self.slowerUntil(isComplete) { factor in
+            let outcome = try await gateway.run {
+                var settings = Self.settings($0, listeners: 10, breaks: 3, factor: factor)
+                settings.patience = min(patience * Microseconds(factor), 1_800_000_000)
+                return try runListeners(settings)
+            }
+            let report = Self.report(outcome)
+            #expect(report.passed == outcome.statistics.findings.isEmpty)
+            return outcome.statistics.findings
         }
-        let report = Self.report(outcome)
-        #expect(report.passed == outcome.statistics.findings.isEmpty)
-        return outcome.statistics.findings
     }
 
+    /// How long a run waits for what a faulty gateway never sends.
+    private static let patience: Microseconds = 4_000_000
+
     @Test func `a small gateway that does everything right passes`() async throws {
-        #expect(try await self.findings(of: FaultyGateway()) == Findings())
+        #expect(try await self.findings(of: FaultyGateway()) { _ in true } == Findings())
     }
 
     @Test(arguments: [1, 2, 3])
     func `a notice that is dropped is lost for every listener, also when a join recovers it`(number: Int) async throws {
         var gateway = FaultyGateway()
         gateway.notices = { $0 == number ? .dropped : .sent }
-        let findings = try await self.findings(of: gateway)
+        let findings = try await self.findings(of: gateway, patience: Self.patience) {
+            Set($0.entries.keys) == [.noticesLost]
+        }
         #expect(findings[.noticesLost] == 10)
         #expect(findings.entries.keys.allSatisfy { $0 == .noticesLost })
         #expect(findings.entries[.noticesLost]?.examples.first?.contains("radio1") == true)
@@ -225,14 +288,14 @@ struct RunTests {
     @Test func `a last notice that is dropped is found although no head tells of it`() async throws {
         var gateway = FaultyGateway(hidesHead: true)
         gateway.notices = { $0 == 3 ? .dropped : .sent }
-        let findings = try await self.findings(of: gateway)
+        let findings = try await self.findings(of: gateway, patience: Self.patience) { $0[.noticesLost] == 10 }
         #expect(findings[.noticesLost] == 10)
     }
 
     @Test func `a notice that comes twice is found`() async throws {
         var gateway = FaultyGateway()
         gateway.notices = { $0 == 2 ? .twice : .sent }
-        let findings = try await self.findings(of: gateway)
+        let findings = try await self.findings(of: gateway, patience: Self.patience) { $0[.noticesRepeated] == 10 }
         #expect(findings[.noticesRepeated] == 10)
         #expect(findings.entries.keys.allSatisfy { $0 == .noticesRepeated })
     }
@@ -240,19 +303,29 @@ struct RunTests {
     @Test func `notices in the wrong order are found`() async throws {
         var gateway = FaultyGateway(hidesHead: true)
         gateway.notices = { $0 == 1 ? .late : .sent }
-        let findings = try await self.findings(of: gateway)
+        let findings = try await self.findings(of: gateway, patience: Self.patience) {
+            $0[.noticesOutOfOrder] + $0[.noticesLost] == 10
+        }
         #expect(findings[.noticesOutOfOrder] + findings[.noticesLost] == 10)
     }
 
     @Test func `a batch with another content is found`() async throws {
-        let findings = try await self.findings(of: FaultyGateway(changesContent: true))
+        let findings = try await self.findings(of: FaultyGateway(changesContent: true), patience: Self.patience) {
+            $0[.wrongContent] == 30
+        }
         #expect(findings[.wrongContent] == 30)
         #expect(findings.entries[.wrongContent]?.examples.first?.contains("load-test-1") == true)
     }
 
     @Test func `outcomes that are refused or not recorded are found`() async throws {
-        #expect(try await self.findings(of: FaultyGateway(refusal: .deliveryInvalid))[.acknowledgementsMissing] == 90)
-        #expect(try await self.findings(of: FaultyGateway(forgetsOutcomes: true))[.acknowledgementsMissing] == 30)
+        for (gateway, missing) in [
+            (FaultyGateway(refusal: .deliveryInvalid), 90), (FaultyGateway(forgetsOutcomes: true), 30),
+        ] {
+            let findings = try await self.findings(of: gateway, patience: Self.patience) {
+                $0[.acknowledgementsMissing] == missing
+            }
+            #expect(findings[.acknowledgementsMissing] == missing)
+        }
     }
 
     @Test func `where nobody listens the run ends with an error`() async throws {

@@ -7,7 +7,7 @@ import Histogram
 import LoadEngine
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.suiteLimit)
 struct StatisticsTests {
     @Test func `latencies count from the intended instant, service from the real one`() {
         var record = LatencyRecord()
