@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test demo lint format check-imports generate docs api-diff test-tsan test-asan \
+.PHONY: help setup build release test test-busy demo lint format check-imports generate docs api-diff test-tsan test-asan \
 	crash schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
@@ -30,6 +30,11 @@ release: ## builds `cuecast` and `cuecast-load` optimised, into .build/release
 
 test: ## every check and test: what continuous integration runs
 	@scripts/check.sh
+
+test-busy: ## runs every test target 10 times beside programs that keep all cores busy, and once at nice 19; for hours
+	@scripts/setup.sh
+	@scripts/busy.sh
+	@scripts/busy.sh --nice --times 1
 
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \
@@ -99,4 +104,4 @@ bench-peers: ## measures other servers at the same work; installs them; gates no
 
 clean: ## removes everything that was built
 	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq" \
-	    "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api"
+	    "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" "$$scratch-instructions"

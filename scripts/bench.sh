@@ -45,6 +45,8 @@ fi
 if [ "$#" -eq 0 ]; then
     printf '\n== from a publication to its notice\n'
     "$python" Benchmarks/notice_latency.py --binary "$binaries/cuecast"
+    printf '\n== how long stopping takes\n'
+    "$python" Benchmarks/stop_times.py --binary "$binaries/cuecast" || true  # It says so itself, and gates nothing here.
 fi
 printf '\n== the gateway and bare libzmq and SQLite\n'
 status=0

@@ -3,40 +3,90 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
-# step that fails, names it, and exits with its code. Quick checks come first.
+# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own
+# runs beside the tests, which wait more than they compute.
 #
 #   scripts/check.sh
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-done_steps=()
-current_step=""
+# What the steps leave behind: `passed` with a line for each, `step` and `beside-step` with the name of the one that runs,
+# `beside-log` with the output of those beside.
+records="$(mktemp -d)"
+touch "$records"/{passed,step,beside-step,beside-log}
+current="$records/step"
+beside=""
 
 # Ends the run: the summary, and which step failed.
 close() {
-    local status="$?" line
+    local status="$?" line failed
+    if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
+    failed="$(cat "$records/step")"
+    if [ -z "$failed" ] && [ "$status" -ne 0 ]; then failed="$(cat "$records/beside-step")"; fi
     printf '\n'
-    for line in "${done_steps[@]}"; do printf '  passed  %s\n' "$line"; done
-    if [ -n "$current_step" ]; then
+    while read -r line; do printf '  passed  %s\n' "$line"; done <"$records/passed"
+    if [ "$status" -ne 0 ]; then
         printf '  FAILED  %s\n\ncheck: step "%s" failed with exit code %s, after %s s in all\n' \
-            "$current_step" "$current_step" "$status" "$SECONDS"
+            "$failed" "$failed" "$status" "$SECONDS"
     else
-        printf '\ncheck: all %s steps passed in %s s\n' "${#done_steps[@]}" "$SECONDS"
+        printf '\ncheck: all %s steps passed in %s s\n' "$(wc -l <"$records/passed")" "$SECONDS"
     fi
+    rm -rf -- "$records"
 }
 trap close EXIT
 
+# Sets `computed` to the seconds that this shell and the programs that it waited for have computed.
+count_computed() {
+    # Not in a shell of its own, which would have computed nothing yet.
+    times >"$records/times"
+    computed="$(awk '{ for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += part[1] * 60 + part[2] } }
+        END { printf "%d", sum }' "$records/times")"
+}
+
 # Runs one step: its name, then the command. Never call this where the shell suspends `set -e` (`if`, `&&`, `||`).
 step() {
-    local started="$SECONDS"
-    current_step="$1"
-    printf '\n== %s\n' "$current_step"
-    shift
-    "$@" </dev/null
-    done_steps+=("$(printf '%-45s %5s s' "$current_step" "$((SECONDS - started))")")
-    printf '== passed: %s\n' "${done_steps[-1]}"
-    current_step=""
+    local started="$SECONDS" before line
+    count_computed
+    before="$computed"
+    printf '%s' "$1" >"$current"
+    printf '\n== %s\n' "$1"
+    "${@:2}" </dev/null
+    count_computed
+    line="$(printf '%-45s %5s s, computing %5s s' "$1" "$((SECONDS - started))" "$((computed - before))")"
+    printf '%s\n' "$line" >>"$records/passed"
+    printf '== passed: %s\n' "$line"
+    : >"$current"
+    check_beside
+}
+
+# Runs a function that has steps beside the steps that follow; its output comes when it has ended.
+begin_beside() {
+    set -m  # A process group of its own, to be ended with all that it started.
+    (
+        set +m
+        trap - EXIT
+        current="$records/beside-step"
+        check_beside() { :; }
+        "$1"
+    ) >"$records/beside-log" 2>&1 </dev/null &
+    beside="$!"
+    set +m
+}
+
+# Ends the run where a step beside has failed.
+check_beside() {
+    if [ -z "$beside" ] || kill -0 "$beside" 2>/dev/null; then return; fi
+    end_beside
+}
+
+# Waits for the steps beside, and shows what they said.
+end_beside() {
+    local status=0
+    wait "$beside" || status="$?"
+    beside=""
+    cat "$records/beside-log"
+    [ "$status" -eq 0 ] || exit "$status"
 }
 
 # The scripts themselves: their syntax, what shellcheck finds where it is installed, whether the checkers can fail, and
@@ -50,23 +100,29 @@ check_scripts() {
     python3 Benchmarks/instructions_test.py
 }
 
+# In folders of their own, and what they run depends on no time.
+steps_beside() {
+    step "client library without libzmq" scripts/check-without-zeromq.sh
+    step "instructions of the hot paths" scripts/instructions.sh
+    step "sanitizers find mistakes" scripts/sanitize.sh --self-test
+    step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS="CuecastTests CuecastZeroMQTests" \
+        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests'
+}
+
 step "setup" scripts/setup.sh
 step "scripts" check_scripts
 step "format" scripts/format.sh lint
-step "headers and Safety lines" scripts/check-sources
+step "headers, Safety lines and time limits" scripts/check-sources
 step "imports" scripts/check-imports
 step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
+begin_beside steps_beside
 step "generated code is current" scripts/generate-proto.sh --check
-step "client library without libzmq" scripts/check-without-zeromq.sh
 step "documentation" scripts/docs.sh
 step "tests" run_all_tests
-step "sanitizers find mistakes" scripts/sanitize.sh --self-test
-step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS="CuecastTests CuecastZeroMQTests" \
-    scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests'
-step "property tests with new seeds" scripts/fuzz.sh --seconds 20
-step "instructions of the hot paths" scripts/instructions.sh
+step "property tests with new seeds" scripts/fuzz.sh --rounds 1
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "measurements work" scripts/bench.sh --smoke
+if [ -n "$beside" ]; then end_beside; fi

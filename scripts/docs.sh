@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Builds the documentation of the public libraries that have a catalog, from their comments, articles and snippets, in a
-# folder of its own. Warnings are errors: a link that leads nowhere fails.
+# Builds the documentation of the public libraries that have a catalog, from their comments, articles and snippets, out of
+# the build that the tests use: nothing is compiled twice. Warnings are errors: a link that leads nowhere fails.
 #
 #   scripts/docs.sh            all of them
 #   scripts/docs.sh Cuecast    one of them; look at it with `python3 -m http.server` in the folder that is printed
@@ -15,15 +15,27 @@ targets=("$@")
 if [ $# -eq 0 ]; then
     for catalog in Sources/*/*.docc; do targets+=("$(basename "$(dirname "$catalog")")"); done
 fi
+choose_swift_flags
+# The snippets too: code that is shown must compile.
+swift build "${swift_flags[@]}" --build-tests
+modules="$(swift build "${swift_flags[@]}" --show-bin-path)/Modules"
+triple="$(swiftc -print-target-info | sed -nE 's/^ *"unversionedTriple": "([^"]+)".*/\1/p')"
+if [ "$(uname -s)" = Darwin ]; then
+    docc="$(xcrun --find docc)"
+else
+    docc="$(dirname "$(readlink -f "$(command -v swiftc)")")/docc"
+fi
 own="$scratch-docs"
-# Snippets may show every client library.
-export CUECAST_SUBSET="${targets[*]} CuecastBroadcast CuecastTesting CuecastZeroMQ"
-export CUECAST_SUBSET_DOCC=1
-make_subset "$own/package"
+# What another commit had and this one has not must not be there.
+rm -rf -- "$own/symbol-graphs"
 for target in "${targets[@]}"; do
-    mkdir -p "$own/site/$target"
-    swift package --package-path "$own/package" --scratch-path "$own/build" --allow-writing-to-directory "$own/site" \
-        generate-documentation --target "$target" --warnings-as-errors --output-path "$own/site/$target" \
-        --transform-for-static-hosting
+    graphs="$own/symbol-graphs/$target"
+    mkdir -p "$graphs" "$own/site/$target"
+    scripts/snippet-graph Snippets >"$graphs/cuecast-snippets.symbols.json"
+    swift symbolgraph-extract -module-name "$target" -I "$modules" -target "$triple" -minimum-access-level public \
+        -output-dir "$graphs"
+    "$docc" convert "Sources/$target/$target.docc" --fallback-display-name "$target" \
+        --fallback-bundle-identifier "$target" --additional-symbol-graph-dir "$graphs" --warnings-as-errors \
+        --transform-for-static-hosting --output-path "$own/site/$target"
     echo "docs: $target in $own/site/$target"
 done

@@ -4,7 +4,7 @@
 #
 # Runs the end-to-end tests: the real binary as a process, real TCP, a real SQLite folder, on ports that the system chooses.
 #
-#   scripts/end-to-end.sh                              all of them
+#   scripts/end-to-end.sh                              all of them, some classes at a time
 #   scripts/end-to-end.sh EndToEnd.test_a_cued_break…  one test
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -14,4 +14,8 @@ choose_swift_flags
 CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
 export CUECAST_BIN
 # Debian's Python has the Debian packages zmq and protobuf; another one on PATH may not.
-/usr/bin/python3 Tests/EndToEnd/test_end_to_end.py "$@"
+if [ "$#" -eq 0 ]; then
+    /usr/bin/python3 Tests/EndToEnd/all.py
+else
+    /usr/bin/python3 Tests/EndToEnd/test_end_to_end.py "$@"
+fi

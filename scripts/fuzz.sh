@@ -6,6 +6,7 @@
 #
 #   scripts/fuzz.sh                10 minutes
 #   scripts/fuzz.sh --seconds N    so long; the run that is under way then is finished
+#   scripts/fuzz.sh --rounds N     so many runs, however long they take
 #
 # When a test fails its output has the seed; CUECAST_SEED=… swift test --filter … repeats it.
 set -euo pipefail
@@ -17,12 +18,15 @@ set -euo pipefail
 readonly suites='PropertyTests|ModelTests|RandomScheduleTests|OracleTests|HostileBytesTests|LogDamageTests|RoundTripTests'
 
 seconds=600
+rounds=""
 case "${1:-}" in
     "") ;;
     --seconds) seconds="${2:-}" ;;
-    *) fail 64 "unknown argument '$1'; there is --seconds N" ;;
+    --rounds) rounds="${2:-}" ;;
+    *) fail 64 "unknown argument '$1'; there are --seconds N and --rounds N" ;;
 esac
 [[ "$seconds" =~ ^[0-9]+$ ]] || fail 64 "--seconds is '$seconds'; it must be a number"
+[[ "$rounds" =~ ^([1-9][0-9]*)?$ ]] || fail 64 "--rounds is '$rounds'; it must be a number above 0"
 
 choose_swift_flags
 swift build "${swift_flags[@]}" --build-tests
@@ -30,7 +34,11 @@ log="$scratch/fuzz.log"
 unset CUECAST_SEED
 SECONDS=0
 run=0
-while [ "$run" -eq 0 ] || [ "$SECONDS" -lt "$seconds" ]; do
+# Whether another run follows.
+goes_on() {
+    if [ -n "$rounds" ]; then [ "$run" -lt "$rounds" ]; else [ "$run" -eq 0 ] || [ "$SECONDS" -lt "$seconds" ]; fi
+}
+while goes_on; do
     run=$((run + 1))
     if ! run_tests --filter "$suites" >"$log" 2>&1; then
         cat "$log"

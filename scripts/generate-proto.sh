@@ -15,15 +15,28 @@ set -euo pipefail
 
 readonly committed="Sources/CuecastWire/Generated"
 
-# Builds the plugin for protoc, from the sources of the resolved swift-protobuf, and sets `plugin` to its path.
-# In a scratch folder of its own: building a dependency's product inside the project's folder makes the Swift package
-# manager take that dependency's other products into its plan, and the next build compiles protoc itself, from C++.
+# Builds the plugin for protoc, from the sources of the resolved swift-protobuf, and sets `plugin` to its path. By hand, on
+# the library that the build of the tests has compiled anyway: building a dependency's product inside the project's folder
+# makes the Swift package manager take that dependency's other products into its plan, and the next build compiles protoc
+# itself, from C++; a folder of its own would compile the library once more.
 build_plugin() {
-    local sources="$scratch/checkouts/swift-protobuf" flags
-    [ -d "$sources" ] || swift package --scratch-path "$scratch" resolve >&2
-    flags=(--package-path "$sources" --scratch-path "$scratch-generator")
-    swift build "${flags[@]}" --product protoc-gen-swift >&2
-    plugin="$(swift build "${flags[@]}" --show-bin-path)/protoc-gen-swift"
+    local bin own="$scratch-generator" sources="$scratch/checkouts/swift-protobuf/Sources"
+    choose_swift_flags
+    bin="$(swift build "${swift_flags[@]}" --show-bin-path)"
+    # Our own code may not compile before it is generated anew; what it needs does.
+    [ -f "$bin/Modules/SwiftProtobuf.swiftmodule" ] || swift build "${swift_flags[@]}" --target CuecastWire >&2 || true
+    [ -f "$bin/Modules/SwiftProtobuf.swiftmodule" ] || fail 70 "SwiftProtobuf was not built"
+    mkdir -p "$own"
+    # As its manifest says.
+    local flags=(
+        -swift-version 6 -enable-upcoming-feature ExistentialAny -package-name swift_protobuf -parse-as-library -Onone
+        -gnone -whole-module-optimization -I "$bin/Modules" -I "$own"
+    )
+    swiftc "${flags[@]}" -module-name SwiftProtobufPluginLibrary "$sources"/SwiftProtobufPluginLibrary/*.swift \
+        -emit-module -emit-module-path "$own/SwiftProtobufPluginLibrary.swiftmodule" -c -o "$own/library.o" >&2
+    plugin="$own/protoc-gen-swift"
+    swiftc "${flags[@]}" -module-name protoc_gen_swift "$sources"/protoc-gen-swift/*.swift \
+        "$own/library.o" "$bin"/SwiftProtobuf.build/*.o -o "$plugin" >&2
 }
 
 # Generates into the folder given.

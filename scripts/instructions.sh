@@ -12,7 +12,13 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 command -v valgrind >/dev/null || fail 69 "there is no valgrind; run scripts/setup.sh"
+# In a folder of its own with nothing but what it needs, so that it can be built beside everything else.
+export CUECAST_SUBSET=Microbenchmarks
+own="$scratch-instructions"
+make_subset "$own/package"
+rm -rf "$own/package/Snippets"
 choose_swift_flags
-swift build "${swift_flags[@]}" -c release --product Microbenchmarks
-python3 Benchmarks/instructions.py \
-    --binary "$(swift build "${swift_flags[@]}" -c release --show-bin-path)/Microbenchmarks" "$@"
+# Without the scratch folder of everything else.
+swift_flags=(--package-path "$own/package" --scratch-path "$own/build" "${swift_flags[@]:2}" -c release)
+swift build "${swift_flags[@]}" --product Microbenchmarks
+python3 Benchmarks/instructions.py --binary "$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks" "$@"

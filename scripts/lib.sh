@@ -52,8 +52,9 @@ choose_swift_flags() {
     esac
 }
 
-# How long one run of tests may take before it counts as hung.
-readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-900}"
+# How long one run of tests may take before it counts as hung: longer than the limit of every suite
+# (Tests/Shared/SuiteLimit.swift), which names the test.
+readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-5400}"
 
 # Ends the test process of the given `swift test` once it has run for too long: what hangs must fail.
 # The test process and not `swift test`, which would keep the last lines to itself, and with them what had begun.
@@ -68,13 +69,16 @@ end_hung_tests() {
     kill ${children:-"$runner"} 2>/dev/null
 }
 
+# What stands before `swift test`, such as `nice`.
+test_prefix=()
+
 # Runs the tests that are built, with the arguments given; fails when none ran. Call `choose_swift_flags` and build before.
 run_tests() {
     local log status=0 started="$SECONDS"
     log="$(mktemp)"
     # XCTest is not used; without it the output ends with what counts.
     {
-        swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 &
+        "${test_prefix[@]}" swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 &
         local runner="$!" watch ended=0
         end_hung_tests "$runner" >/dev/null 2>&1 &
         watch="$!"
@@ -118,7 +122,7 @@ our_swift_files() {
 make_subset() {
     local folder
     mkdir -p "$1"
-    for folder in Sources Tests; do ln -sfn "$PWD/$folder" "$1/$folder"; done
+    for folder in Sources Tests Benchmarks; do ln -sfn "$PWD/$folder" "$1/$folder"; done
     # What looks for snippets does not follow links.
     rm -rf "$1/Snippets"
     cp --recursive --preserve=timestamps Snippets "$1/Snippets"

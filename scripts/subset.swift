@@ -3,7 +3,6 @@
 //
 // The end of a manifest: what precedes it is a copy of Package.swift (scripts/lib.sh, `make_subset`). It leaves the
 // targets that CUECAST_SUBSET names, what they need, and the libraries of these, so that nothing else is built.
-// CUECAST_SUBSET_DOCC adds the plugin that makes documentation, which users of the package need not load.
 
 /// The names of what a target depends on: of targets, and of packages.
 private func needs(_ target: Target) -> (targets: [String], packages: [String]) {
@@ -34,7 +33,4 @@ package.products = package.products.filter { product in
 package.dependencies = package.dependencies.filter { dependency in
     guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
     return wantedPackages.contains(location.split(separator: "/").last.map { $0.lowercased() } ?? "")
-}
-if Context.environment["CUECAST_SUBSET_DOCC"] != nil {
-    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
