@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release test test-busy demo lint format check-imports generate docs api-diff test-tsan test-asan \
-	crash schedules fuzz soak bench bench-clock bench-peers clean
+	crash backups schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -74,6 +74,10 @@ test-asan: ## runs the client libraries' tests with the address sanitizer
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh
 	@scripts/crash.sh
+
+backups: ## makes 50 backups under load and restores each: nothing confirmed before is lost or counted twice
+	@scripts/setup.sh
+	@scripts/backups.sh --rounds 50
 
 schedules: ## runs 10,000 random schedules of a player against the gateway's decisions, for about half an hour
 	@scripts/setup.sh

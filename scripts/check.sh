@@ -124,5 +124,6 @@ step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
+step "backup test, short" scripts/backups.sh --rounds 3
 step "measurements work" scripts/bench.sh --smoke
 if [ -n "$beside" ]; then end_beside; fi

@@ -48,8 +48,14 @@ struct Serve: AsyncParsableCommand {
 extension Serve {
     private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
-        let log = try SQLiteEventLog(in: directory)
-        let ledger = try SQLiteLedger(in: directory)
+        let stores = try Stores.open(in: directory)
+        let (log, ledger) = (stores.log, stores.ledger)
+        if let reason = stores.newEpoch {
+            logger.warning(
+                "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
+                metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(log.epoch, radix: 16))"]
+            )
+        }
         let clock = SystemClock()
         let gateway = try await Gateway(
             configuration: configuration,
@@ -58,6 +64,8 @@ extension Serve {
             clock: clock,
             logger: logger
         )
+        if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
+        BackupCommand.register(stores, with: gateway.control)
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
         var services = gateway.services
         if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {

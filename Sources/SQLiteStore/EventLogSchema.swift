@@ -111,6 +111,17 @@ enum EventLogSchema {
         return records
     }
 
+    /// The bytes of a record; `nil`: it is not in the file.
+    static func bytes(_ database: Database, lane: Int64, at offset: UInt64) throws -> [UInt8]? {
+        guard offset < EventLogLimits.offsetsPerLaneMax else { return nil }
+        let row = try Row.fetchOne(
+            database,
+            sql: "SELECT bytes FROM records WHERE record_key = ?",
+            arguments: [Self.key(lane, offset)]
+        )
+        return try row?.withUnsafeData(atIndex: 0) { $0.map { Array($0) } ?? [] }
+    }
+
     static func snapshot(_ database: Database, lane: Int64) throws -> LaneSnapshot? {
         let row = try Row.fetchOne(
             database,

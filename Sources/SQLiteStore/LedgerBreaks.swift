@@ -54,6 +54,36 @@ enum LedgerBreaks {
         }
     }
 
+    /// The offset in the highest number of a break that there is anything of; 0: none.
+    static func highestOffset(_ database: Database) throws -> UInt64 {
+        // Each is the last entry of a key.
+        try ["breaks", "forgotten", "sessions", "outcomes", "totals"]
+            .compactMap { table in try Int64.fetchOne(database, sql: "SELECT max(break_number) FROM \(table)") }
+            .map { BreakNumber(stored: $0).rawValue / UInt64(BreakGroup.groupEntriesMax) }
+            .max() ?? 0
+    }
+
+    /// The newest breaks that are known.
+    static func newest(_ count: Int, _ database: Database) throws -> [(number: BreakNumber, key: BreakKey)] {
+        try Row.fetchAll(
+            database,
+            sql: "SELECT break_number, stream, id FROM breaks ORDER BY break_number DESC LIMIT ?",
+            arguments: [count]
+        )
+        .map { row in
+            let (number, stream, id): (Int64, String, String) = (row[0], row[1], row[2])
+            return (BreakNumber(stored: number), BreakKey(stream: try StreamID(stream), id: try BreakID(id)))
+        }
+    }
+
+    /// Lets what comes replace what is known of breaks from records that the log does not have any more.
+    static func forgetNews(after offset: UInt64, _ database: Database) throws {
+        try database.execute(
+            sql: "UPDATE breaks SET through = ?1 WHERE through > ?1",
+            arguments: [Int64(offset)]
+        )
+    }
+
     /// The breaks whose rows are to go: those that ended before an instant, and those begun earlier.
     static func withRows(endedBefore limit: Timestamp, _ database: Database) throws -> [BreakNumber] {
         try Int64.fetchAll(

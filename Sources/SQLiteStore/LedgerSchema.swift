@@ -102,6 +102,11 @@ enum LedgerSchema {
                     """
             )
         }
+        // `digest`: what the record at the applied offset comes to (`LoggedRecord.digest`); NULL: nobody knows.
+        migrator.registerMigration("ledger 3: identity") { database in
+            try StoreIdentity.createTables(database)
+            try database.execute(sql: "ALTER TABLE applied ADD COLUMN digest INTEGER")
+        }
         return migrator
     }
 
@@ -123,14 +128,64 @@ enum LedgerSchema {
     }
 
     /// Moves the applied offset of a lane forward; never back.
-    static func setAppliedOffset(_ offset: UInt64, of lane: Lane, _ database: Database) throws {
+    ///
+    /// - Parameters:
+    ///   - offset: where it is now.
+    ///   - lane: which lane.
+    ///   - digest: of the record there, where it is known.
+    ///   - database: in a transaction.
+    static func setAppliedOffset(
+        _ offset: UInt64,
+        of lane: Lane,
+        digest: UInt64? = nil,
+        _ database: Database
+    ) throws {
         try database.cachedStatement(
             sql: """
-                INSERT INTO applied (lane, applied_offset) VALUES (?, ?)
-                ON CONFLICT (lane) DO UPDATE SET applied_offset = max(applied_offset, excluded.applied_offset)
+                INSERT INTO applied (lane, applied_offset, digest) VALUES (?, ?, ?)
+                ON CONFLICT (lane) DO UPDATE SET applied_offset = excluded.applied_offset, digest = excluded.digest
+                    WHERE excluded.applied_offset > applied_offset
                 """
         )
-        .execute(arguments: [lane.description, Int64(clamping: offset)])
+        .execute(arguments: [
+            lane.description, Int64(clamping: offset), digest.map { Int64(bitPattern: $0) },
+        ])
+    }
+
+    /// Sets where the ledger goes on in a lane, wherever it is now.
+    static func replaceAppliedOffset(_ offset: UInt64, of lane: Lane, _ database: Database) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO applied (lane, applied_offset, digest) VALUES (?, ?, NULL)",
+            arguments: [lane.description, Int64(offset)]
+        )
+    }
+
+    /// What the last records that were applied come to, where that is known.
+    static func digests(_ database: Database) throws -> [Lane: (offset: UInt64, digest: UInt64)] {
+        var digests: [Lane: (offset: UInt64, digest: UInt64)] = [:]
+        let rows = try Row.fetchAll(
+            database,
+            sql: "SELECT lane, applied_offset, digest FROM applied WHERE digest IS NOT NULL"
+        )
+        for row in rows {
+            let (offset, digest): (Int64, Int64) = (row[1], row[2])
+            digests[Lane(name: row[0])] = (UInt64(offset), UInt64(bitPattern: digest))
+        }
+        return digests
+    }
+
+    /// Notes how far the ledger had counted in a lane before the epochs that it now goes on to; to be called in the
+    /// transaction that applies what jumps there.
+    static func note(_ posting: LedgerPosting, of lane: Lane, _ database: Database) throws {
+        guard posting.offset != posting.previous + 1 else { return }
+        try database.execute(
+            sql: """
+                INSERT INTO epoch_lanes (ordinal, lane, last_offset)
+                    SELECT ordinal, ?1, ?2 FROM epochs WHERE base >= ?2 AND base < ?3 AND ordinal > 0
+                ON CONFLICT (ordinal, lane) DO UPDATE SET last_offset = max(last_offset, excluded.last_offset)
+                """,
+            arguments: [lane.description, Int64(posting.previous), Int64(posting.offset)]
+        )
     }
 }
 

@@ -62,8 +62,12 @@ package final class SQLiteEventLog: EventLog {
     ///   - directory: where; the file is `events.sqlite`.
     ///   - limits: the bounds of memory and files.
     /// - Throws: `damaged`, `laterSchema`, or `notDurable`.
-    package init(in directory: StoreDirectory, limits: Limits = Limits()) throws(StoreError) {
-        let file = directory.file("events.sqlite")
+    package convenience init(in directory: StoreDirectory, limits: Limits = Limits()) throws(StoreError) {
+        try self.init(Self.openFile(in: directory, limits: limits), in: directory, limits: limits)
+    }
+
+    /// Opens the log's file, or makes it, without reading what is in it.
+    static func openFile(in directory: StoreDirectory, limits: Limits) throws(StoreError) -> DatabasePool {
         let settings = StoreFile.Settings(
             // A group of acknowledgements is some hundred kilobytes: large pages take fewer writes.
             pageBytes: 16_384,
@@ -74,7 +78,16 @@ package final class SQLiteEventLog: EventLog {
             walBytesKept: 2 * min(limits.checkpointBytes, 1 << 40),
             busyTimeout: limits.busyTimeout
         )
-        let pool = try StoreFile.open(file, settings: settings, migrator: EventLogSchema.migrator)
+        return try StoreFile.open(
+            directory.file(StoreDirectory.logFile),
+            settings: settings,
+            migrator: EventLogSchema.migrator
+        )
+    }
+
+    /// Takes over a file that is open.
+    init(_ pool: DatabasePool, in directory: StoreDirectory, limits: Limits) throws(StoreError) {
+        let file = directory.file(StoreDirectory.logFile)
         do {
             let (identity, lanes) = try pool.writeWithoutTransaction { database in
                 try StoreFile.makeDurable(database, file: file)
@@ -100,6 +113,7 @@ package final class SQLiteEventLog: EventLog {
         } catch {
             throw .damaged(file: file, reason: StoreFile.sentence(error))
         }
+        try directory.storeOpened()
         self.directory = Mutex(directory)
         self.file = file
         self.limits = limits
@@ -341,7 +355,11 @@ package final class SQLiteEventLog: EventLog {
             }
         }
         for reader in self.state.withLock({ $0.endClosing() }) { reader.resume() }
-        self.directory.withLock { $0 = nil }
+        let isClean = self.failure == nil
+        self.directory.withLock { directory in
+            directory?.storeClosed(isClean: isClean)
+            directory = nil
+        }
     }
 
     private func requireOpen() throws(EventLogError) {

@@ -19,8 +19,12 @@ package final class SQLiteLedger: Ledger {
     ///
     /// - Parameter directory: where; the file is `ledger.sqlite`.
     /// - Throws: `damaged` or `laterSchema`.
-    package init(in directory: StoreDirectory) throws(StoreError) {
-        let file = directory.file("ledger.sqlite")
+    package convenience init(in directory: StoreDirectory) throws(StoreError) {
+        try self.init(Self.openFile(in: directory), in: directory)
+    }
+
+    /// Opens the ledger's file, or makes it, without reading what is in it.
+    static func openFile(in directory: StoreDirectory) throws(StoreError) -> DatabasePool {
         let settings = StoreFile.Settings(
             // The rows of the breaks that are on air at the same time are written in random order.
             writerCacheKiB: 64 * 1_024,
@@ -28,12 +32,22 @@ package final class SQLiteLedger: Ledger {
             autocheckpointPages: 4_096,
             walBytesKept: 64 * 1_048_576
         )
-        let pool = try StoreFile.open(file, settings: settings, migrator: LedgerSchema.migrator)
+        return try StoreFile.open(
+            directory.file(StoreDirectory.ledgerFile),
+            settings: settings,
+            migrator: LedgerSchema.migrator
+        )
+    }
+
+    /// Takes over a file that is open.
+    init(_ pool: DatabasePool, in directory: StoreDirectory) throws(StoreError) {
+        let file = directory.file(StoreDirectory.ledgerFile)
         do {
             self.connection = try StoreConnection(pool) { try LedgerWriter($0) }
         } catch {
             throw .damaged(file: file, reason: StoreFile.sentence(error))
         }
+        try directory.storeOpened()
         self.directory = Mutex(directory)
         self.file = file
     }
@@ -54,7 +68,8 @@ package final class SQLiteLedger: Ledger {
                 let new = try LedgerPosting.following(applied, in: postings, of: lane)
                 guard let last = new.last else { return .rollback }
                 try writer.apply(new)
-                try LedgerSchema.setAppliedOffset(last.offset, of: lane, database)
+                for posting in new { try LedgerSchema.note(posting, of: lane, database) }
+                try LedgerSchema.setAppliedOffset(last.offset, of: lane, digest: last.digest, database)
                 return .commit
             }
         }
@@ -127,7 +142,10 @@ package final class SQLiteLedger: Ledger {
             // Where this fails, everything is in the write-ahead log.
             _ = try? database.checkpoint(.truncate)
         }
-        self.directory.withLock { $0 = nil }
+        self.directory.withLock { directory in
+            directory?.storeClosed(isClean: true)
+            directory = nil
+        }
     }
 
     private func read<Value: Sendable>(

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -13,15 +14,35 @@ import Darwin
 ///
 /// ```swift
 /// let directory = try StoreDirectory(path: "/var/lib/cuecast")
-/// let log = try SQLiteEventLog(in: directory)
-/// let ledger = try SQLiteLedger(in: directory)
+/// let stores = try Stores.open(in: directory)
 /// ```
 ///
 /// The hold is an advisory lock of the operating system on the file `cuecast.lock`: it ends when everything opened in the
 /// directory is closed and nobody keeps this value, and with the process, however that ends.
+///
+/// The file `cuecast.open` is there as long as a store is open. Where it is found at the start, the process before did not
+/// close its stores.
 package final class StoreDirectory: Sendable {
+    /// The event log's file.
+    package static let logFile = "events.sqlite"
+    /// The ledger's file.
+    package static let ledgerFile = "ledger.sqlite"
+    private static let lockFile = "cuecast.lock"
+    private static let openFile = "cuecast.open"
+
+    private struct State {
+        var openStores = 0
+        var allClean = true
+    }
+
     package let path: String
+    /// Whether whoever had the stores open before closed them.
+    package let wasClosedCleanly: Bool
+    /// Whether the log was open when the process before ended, and its write-ahead log, with what was recorded last, is
+    /// gone.
+    package let isLogTailMissing: Bool
     private let descriptor: Int32
+    private let state = Mutex(State())
 
     /// Makes the folder if necessary, and holds it.
     ///
@@ -37,7 +58,7 @@ package final class StoreDirectory: Sendable {
         } catch {
             throw .unusable(directory: path, reason: error.localizedDescription)
         }
-        let file = path + "/cuecast.lock"
+        let file = path + "/" + Self.lockFile
         let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw .unusable(directory: path, reason: unsafe String(cString: strerror(errno)))
@@ -54,6 +75,10 @@ package final class StoreDirectory: Sendable {
         try? Data("\(getpid())".utf8).write(to: URL(fileURLWithPath: file))
         self.path = path
         self.descriptor = descriptor
+        self.wasClosedCleanly = !Self.exists(path, Self.openFile)
+        self.isLogTailMissing =
+            !self.wasClosedCleanly && Self.exists(path, Self.logFile) && !Self.exists(path, Self.logFile + "-wal")
+        self.makePrivate()
     }
 
     deinit {
@@ -64,4 +89,51 @@ package final class StoreDirectory: Sendable {
     }
 
     func file(_ name: String) -> String { self.path + "/" + name }
+
+    private static func exists(_ path: String, _ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: path + "/" + name)
+    }
+
+    /// Whether there is an event log or a ledger.
+    package var hasStores: Bool {
+        Self.exists(self.path, Self.logFile) || Self.exists(self.path, Self.ledgerFile)
+    }
+
+    /// Lets nobody but the owner into the folder, where it holds nothing but stores, or nothing.
+    private func makePrivate() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: self.path)) ?? []
+        guard self.hasStores || names.allSatisfy({ $0 == Self.lockFile }) else { return }
+        // It fails where the folder belongs to somebody else, who has decided who may enter.
+        _ = unsafe chmod(self.path, 0o700)
+        _ = fchmod(self.descriptor, 0o600)
+    }
+
+    /// A store is open: its files are there.
+    func storeOpened() throws(StoreError) {
+        let isFirst = self.state.withLock { state in
+            state.openStores += 1
+            return state.openStores == 1
+        }
+        guard isFirst else { return }
+        let file = self.file(Self.openFile)
+        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .cannotOpen(file, errno) }
+        close(descriptor)
+        do {
+            // With the names of the files that were just made.
+            try StoreFiles.synchronizeFolder(of: file)
+        } catch {
+            throw .unusable(directory: self.path, reason: "\(error)")
+        }
+    }
+
+    /// A store is closed; with the last one the folder is left in order, if all of them were.
+    func storeClosed(isClean: Bool) {
+        let isOver = self.state.withLock { state in
+            state.openStores -= 1
+            state.allClean = state.allClean && isClean
+            return state.openStores == 0 && state.allClean
+        }
+        if isOver { _ = unsafe unlink(self.file(Self.openFile)) }
+    }
 }

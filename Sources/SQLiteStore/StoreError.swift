@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 /// Why a data directory cannot be used.
 package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another process uses it; `owner` is its process id, where it is known.
@@ -11,8 +17,14 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case laterSchema(file: String)
     /// A file is damaged, or not ours.
     case damaged(file: String, reason: String)
+    /// Log and ledger do not belong together; `reason` says what to do.
+    case mismatch(directory: String, reason: String)
     /// SQLite would confirm what a loss of power takes away.
     case notDurable(file: String, synchronous: Int)
+
+    static func cannotOpen(_ file: String, _ number: Int32) -> StoreError {
+        .damaged(file: file, reason: unsafe String(cString: strerror(number)))
+    }
 
     package var description: String {
         switch self {
@@ -22,6 +34,8 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .unusable(let directory, let reason): "The data directory \(directory) cannot be used: \(reason)."
         case .laterSchema(let file): "The file \(file) was written by a later version of the gateway."
         case .damaged(let file, let reason): "The file \(file) cannot be read: \(reason)."
+        case .mismatch(let directory, let reason):
+            "The files in \(directory) do not belong together: \(reason)."
         case .notDurable(let file, let synchronous):
             "The file \(file) would not be durable: PRAGMA synchronous reads \(synchronous) and must read 2 (FULL)."
         }

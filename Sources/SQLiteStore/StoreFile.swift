@@ -4,6 +4,17 @@
 import Foundation
 package import GRDB
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// `open(2)`, which has the name of a function here.
+private func openFile(_ path: String, _ flags: Int32, _ rights: mode_t) -> Int32 {
+    unsafe open(path, flags, rights)
+}
+
 /// What the log's file and the ledger's have in common.
 ///
 /// One connection does all writes and all checkpoints; readers are read-only: SQLite before 3.51.3 can corrupt a file in
@@ -52,6 +63,7 @@ package enum StoreFile {
             try database.execute(sql: "PRAGMA journal_size_limit = \(settings.walBytesKept)")
         }
         do {
+            try Self.makePrivate(path)
             let pool = try DatabasePool(path: path, configuration: configuration)
             guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
                 throw StoreError.laterSchema(file: path)
@@ -63,6 +75,21 @@ package enum StoreFile {
         } catch {
             throw .damaged(file: path, reason: Self.sentence(error))
         }
+    }
+
+    /// Makes the file where there is none, and lets nobody but its owner read it: SQLite gives what lies beside it the same
+    /// rights.
+    ///
+    /// A file that exists is not opened: closing it again would end the locks that SQLite holds on it in this process.
+    private static func makePrivate(_ path: String) throws {
+        let descriptor = openFile(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno != EEXIST {
+            throw StoreError.cannotOpen(path, errno)
+        }
+        // It fails where the file belongs to somebody else, who lets us write.
+        for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }
     }
 
     /// Makes commits of a connection survive a loss of power, and proves it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import GRDB
 import GatewayCore
 
@@ -21,6 +22,8 @@ enum StoreIdentity {
                     ordinal INTEGER NOT NULL, lane TEXT NOT NULL, last_offset INTEGER NOT NULL,
                     PRIMARY KEY (ordinal, lane)
                 ) STRICT, WITHOUT ROWID;
+                -- A row: this file is a backup's copy, made then.
+                CREATE TABLE backup_mark (at_us INTEGER NOT NULL) STRICT;
                 """
         )
     }
@@ -73,6 +76,23 @@ enum StoreIdentity {
     static func log(_ database: Database) throws -> LogIdentity {
         guard let identity = try Self.read(database) else { throw Self.damaged }
         return identity
+    }
+
+    /// Whether a file is a backup's copy that nobody restored.
+    static func isBackup(_ database: Database) throws -> Bool {
+        try Bool.fetchOne(database, sql: "SELECT 1 FROM backup_mark") ?? false
+    }
+
+    /// Says in a file that it is a backup's copy.
+    static func markBackup(at instant: Timestamp, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM backup_mark; INSERT INTO backup_mark (at_us) VALUES (?)",
+            arguments: [instant.microseconds]
+        )
+    }
+
+    static func removeBackupMark(_ database: Database) throws {
+        try database.execute(sql: "DELETE FROM backup_mark")
     }
 
     private static func offset(_ stored: Int64) throws -> UInt64 {

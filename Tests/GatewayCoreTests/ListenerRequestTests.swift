@@ -54,6 +54,22 @@ struct ListenerRequestTests {
         #expect(counter.metrics.value(.joins, .current) == 1)
     }
 
+    @Test func `a player that is ahead of the head gets a snapshot and is counted`() throws {
+        var counter = self.announced()
+        for sequence in [2, .max] as [UInt64] {
+            let joined = try counter.ask(self.join(last: Position(epoch: Sample.epoch, sequence: sequence)), at: 13)
+                .joined
+            #expect(joined?.kind == .snapshot)
+            #expect(joined?.notices.map(\.position.sequence) == [1])
+        }
+        #expect(counter.metrics.value(.joins, .ahead) == 2)
+        #expect(counter.metrics.value(.joins, .snapshot) == 0)
+        // Of another epoch is not ahead: it cannot be compared.
+        _ = try counter.ask(self.join(last: Position(epoch: 1, sequence: 9)), at: 13)
+        #expect(counter.metrics.value(.joins, .ahead) == 2)
+        #expect(counter.metrics.value(.joins, .snapshot) == 1)
+    }
+
     @Test func `a stream that nobody published for can be joined`() throws {
         var counter = Counter()
         let joined = try #require(try counter.ask(self.join(stream: Sample.stream("quiet")), at: 0).joined)

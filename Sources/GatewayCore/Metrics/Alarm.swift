@@ -9,6 +9,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case clock
     /// The control socket could not be made: commands of the command line cannot reach the gateway.
     case control
+    /// The event log went on in a new epoch at this start: something happened to the files of the stores.
+    case epoch
     /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
     case retention
 }

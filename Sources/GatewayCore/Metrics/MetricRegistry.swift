@@ -125,6 +125,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let current = MetricLabel(text: "current")
     package static let recovered = MetricLabel(text: "recovered")
     package static let snapshot = MetricLabel(text: "snapshot")
+    package static let ahead = MetricLabel(text: "ahead")
     package static let changed = MetricLabel(text: "changed")
     package static let unchanged = MetricLabel(text: "unchanged")
     package static let refused = MetricLabel(text: "refused")

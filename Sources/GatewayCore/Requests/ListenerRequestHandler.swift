@@ -227,6 +227,7 @@ extension ListenerRequestHandler {
     ) throws(Refusal) -> ReplyBytes {
         try self.renew(request.session, stream: join.stream, at: now)
         let stream = self.board.stream(join.stream) ?? StreamBoard(stream: join.stream)
+        let head = self.board.position(of: join.stream)
         let kind: ListenerReply.Joined.Kind
         let notices: [Notice]
         switch stream.recovery(
@@ -244,11 +245,11 @@ extension ListenerRequestHandler {
             self.metrics.count(.joins, .recovered)
         case .snapshot(let open):
             (kind, notices) = (.snapshot, open)
-            self.metrics.count(.joins, .snapshot)
+            self.metrics.count(.joins, join.last?.isAhead(of: head) == true ? .ahead : .snapshot)
         }
         let joined = ListenerReply.Joined(
             kind: kind,
-            head: self.board.position(of: join.stream),
+            head: head,
             notices: notices,
             instance: self.settings.instance,
             headInterval: self.settings.headInterval,
@@ -430,4 +431,9 @@ extension ListenerRequest.Kind {
         case .leave: .leave
         }
     }
+}
+
+extension Position {
+    /// Whether a player has heard of more than there is: the machine was put back to an earlier state as a whole.
+    fileprivate func isAhead(of head: Position) -> Bool { self.epoch == head.epoch && self.sequence > head.sequence }
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CuecastWire
+import Foundation
+import Gateway
+import SQLiteStore
+
+struct Backup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Copy a gateway's event log and ledger, also while it runs.",
+        discussion: """
+            The running gateway makes the copies itself, in small steps between its own work; where none runs, the command
+            makes them. Both files are checked, and belong together. Use them again with cuecast restore.
+
+            Example: cuecast backup --data-dir /var/lib/cuecast --to /mnt/backup/2026-11-22
+
+            Exit codes: 0 done, 64 the folder is not empty, 65 the data are damaged, 69 no backup was made.
+            """
+    )
+
+    @OptionGroup var gateway: ControlOptions
+
+    @Option(help: "The folder to make; it may exist empty.")
+    var to: String
+
+    func run() async throws {
+        let folder = URL(fileURLWithPath: self.to).standardizedFileURL.path
+        let meter = ProgressMeter()
+        let manifest: [String: ControlValue]
+        do {
+            if let directory = try self.unusedDirectory() {
+                manifest = try await self.copy(directory, to: folder, meter)
+            } else {
+                manifest = try self.gateway.ask("backup", ["to": .text(folder)]) { meter.show($0) }
+            }
+        } catch let error as ExitCode {
+            meter.end()
+            throw error
+        } catch {
+            meter.end()
+            complain("no backup was made: \(error)")
+            throw BackupExit.code(error)
+        }
+        meter.end()
+        print("backup to=\(folder) epoch=\(manifest["epoch"]?.asText ?? "") bytes=\(manifest["bytes"]?.asInteger ?? 0)")
+    }
+
+    /// The data directory; `nil`: a gateway runs in it.
+    private func unusedDirectory() throws -> StoreDirectory? {
+        let path = self.gateway.directory
+        var isFolder: ObjCBool = false
+        guard unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            throw BackupError.nothing(path)
+        }
+        do {
+            let directory = try StoreDirectory(path: path)
+            guard directory.hasStores else { throw BackupError.nothing(path) }
+            return directory
+        } catch StoreError.inUse {
+            return nil
+        }
+    }
+
+    private func copy(
+        _ directory: StoreDirectory,
+        to folder: String,
+        _ meter: ProgressMeter
+    ) async throws -> [String: ControlValue] {
+        let stores = try Stores.open(in: directory)
+        do {
+            let done = try await BackupCommand.make(of: stores, to: folder) { meter.show($0) }
+            await stores.close()
+            return done
+        } catch {
+            await stores.close()
+            throw error
+        }
+    }
+}
+
+/// What both the gateway and the command line do for `backup`.
+enum BackupCommand {
+    static func make(
+        of stores: Stores,
+        to folder: String,
+        progress: @escaping @Sendable ([String: ControlValue]) -> Void
+    ) async throws -> [String: ControlValue] {
+        let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        let manifest = try await StoreBackups.make(
+            of: stores.log,
+            stores.ledger,
+            in: folder,
+            version: CuecastVersion.text,
+            at: now
+        ) { step in
+            progress([
+                "file": .text(step.file), "pages": .integer(Int64(step.pagesDone)),
+                "of": .integer(Int64(step.pagesTotal)),
+            ])
+        }
+        let bytes = manifest.files.values.reduce(0) { $0 + $1.bytes }
+        return ["epoch": .text(manifest.epoch), "bytes": .integer(Int64(bytes))]
+    }
+
+    /// Lets the running gateway make backups.
+    static func register(_ stores: Stores, with commands: ControlCommands) {
+        commands.register("backup") { arguments, progress in
+            guard let folder = arguments["to"]?.asText, folder.hasPrefix("/") else {
+                throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
+            }
+            do {
+                return try await Self.make(of: stores, to: folder, progress: progress)
+            } catch {
+                throw ControlError("no backup was made: \(error)", exitCode: BackupExit.code(error).rawValue)
+            }
+        }
+    }
+}
+
+struct Restore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put a backup in place as the data directory of a gateway that does not run.",
+        discussion: """
+            The log goes on in a new epoch, far above every number in the backup: players get a snapshot, and no number is
+            used again. What was recorded after the backup is not in it.
+
+            Example: cuecast restore --from /mnt/backup/2026-11-22 --data-dir /var/lib/cuecast
+
+            Exit codes: 0 done, 64 the data directory is not empty, 65 the backup is damaged, 69 the data directory is in use
+            or cannot be written.
+            """
+    )
+
+    @Option(help: "The folder of the backup; it stays as it is.")
+    var from: String
+
+    @Option(help: "The data directory. (default: cuecast-data) [CUECAST_DATA_DIR]")
+    var dataDir: String?
+
+    @Flag(help: "Keep the files that are there aside, in the folder 'replaced' of the data directory.")
+    var replace = false
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment["CUECAST_DATA_DIR"] ?? ""
+        let path = self.dataDir ?? (environment.isEmpty ? GatewayConfiguration().dataDirectory : environment)
+        do {
+            let restored = try await StoreBackups.restore(from: self.from, to: path, replacing: self.replace)
+            let aside = restored.replaced.map { " replaced=\($0)" } ?? ""
+            print("restored data-dir=\(path) epoch=\(String(restored.epoch, radix: 16)) base=\(restored.base)\(aside)")
+        } catch {
+            if case BackupError.notEmpty = error {
+                complain("nothing was restored: \(error) --replace keeps what is there aside.")
+            } else {
+                complain("nothing was restored: \(error)")
+            }
+            throw BackupExit.code(error)
+        }
+    }
+}
+
+enum BackupExit {
+    static func code(_ error: any Error) -> ExitCode {
+        switch error {
+        case BackupError.notEmpty: ExitCode(64)
+        case BackupError.damaged, StoreError.damaged, StoreError.mismatch, StoreError.laterSchema: CommandExit.badData
+        default: CommandExit.unavailable
+        }
+    }
+}
+
+/// One line on a terminal that says how far a backup is; nothing elsewhere.
+private final class ProgressMeter: Sendable {
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+
+    func show(_ members: [String: ControlValue]) {
+        guard self.isTerminal, let file = members["file"]?.asText, let done = members["pages"]?.asInteger,
+            let total = members["of"]?.asInteger, total > 0
+        else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[K\(file) \(done * 100 / total) %".utf8))
+    }
+
+    func end() {
+        if self.isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import Foundation
+import GRDB
+import GatewayCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Why there is no backup, or nothing was restored.
+package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The folder holds something already.
+    case notEmpty(String)
+    /// There is nothing to back up in this folder, or no backup in it.
+    case nothing(String)
+    /// The backup is damaged, or not one of ours.
+    case damaged(String)
+    /// The log forgot records, again and again, before the copy of the ledger could rely on them.
+    case pruned
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .notEmpty(let folder): "The folder \(folder) is not empty."
+        case .nothing(let folder): "There are no event log and ledger in \(folder)."
+        case .damaged(let reason): "The backup cannot be used: \(reason)."
+        case .pruned: "The event log forgot records while it was copied; try again."
+        case .failed(let reason): "It failed: \(reason)."
+        }
+    }
+}
+
+/// What stands in a backup beside the two files.
+package struct BackupManifest: Codable, Hashable, Sendable {
+    package struct File: Codable, Hashable, Sendable {
+        package var bytes: Int
+        /// What the file's bytes come to, in hexadecimal digits (`FileDigest`).
+        package var digest: String
+    }
+
+    /// The version of this document.
+    package static let formatNow = 1
+
+    package var format: Int
+    /// The program's.
+    package var version: String
+    /// When the copies began, in microseconds since 1970.
+    package var takenMicroseconds: Int64
+    package var logID: String
+    package var epoch: String
+    /// The newest record of each lane in the log's copy.
+    package var logOffsets: [String: UInt64]
+    /// Up to where the ledger's copy counts.
+    package var ledgerOffsets: [String: UInt64]
+    /// By name.
+    package var files: [String: File]
+}
+
+/// How far a backup is.
+package struct BackupProgress: Hashable, Sendable {
+    /// The file that is being copied.
+    package let file: String
+    package let pagesDone: Int
+    package let pagesTotal: Int
+}
+
+/// What a restore came to.
+package struct RestoredStores: Hashable, Sendable {
+    package let manifest: BackupManifest
+    /// The new epoch.
+    package let epoch: UInt64
+    /// The offsets of the new epoch are above it.
+    package let base: UInt64
+    /// Where the files went that were there before; `nil`: there were none.
+    package let replaced: String?
+}
+
+/// Copies of both files that belong together, and how they are used again.
+///
+/// A copy says that it is one: a gateway that is started on it without a restore begins a new epoch as well.
+package enum StoreBackups {
+    /// The name of the manifest.
+    package static let manifestFile = "manifest.json"
+    /// There as long as a restore is not finished.
+    static let unfinishedFile = "restore.unfinished"
+    /// How often a backup is begun again because the log forgot records that the ledger's copy needs.
+    private static let attemptsMax = 3
+
+    /// Makes a backup while the stores are written to.
+    ///
+    /// The ledger is copied first: the log's copy then holds everything that the ledger's has counted.
+    ///
+    /// - Parameters:
+    ///   - log: open.
+    ///   - ledger: open.
+    ///   - folder: is made; may exist empty.
+    ///   - version: the program's.
+    ///   - now: by the wall clock.
+    ///   - progress: called after each step, by one caller at a time.
+    /// - Returns: what stands in the manifest.
+    /// - Throws: also when the task is cancelled; nothing of the backup is left then.
+    package static func make(
+        of log: SQLiteEventLog,
+        _ ledger: SQLiteLedger,
+        in folder: String,
+        version: String,
+        at now: Timestamp,
+        progress: @escaping @Sendable (BackupProgress) -> Void = { _ in }
+    ) async throws(BackupError) -> BackupManifest {
+        do {
+            let folder = Self.absolute(folder)
+            try Self.requireEmpty(folder)
+            let partial = folder + ".partial"
+            try? FileManager.default.removeItem(atPath: partial)
+            try Self.makeFolder(partial)
+            do {
+                let manifest = try await Self.copy(log, ledger, to: partial, version: version, at: now, progress)
+                try StoreFiles.rename(partial, to: folder)
+                return manifest
+            } catch {
+                try? FileManager.default.removeItem(atPath: partial)
+                throw error
+            }
+        } catch {
+            throw Self.backupError(error)
+        }
+    }
+
+    private static func copy(
+        _ log: SQLiteEventLog,
+        _ ledger: SQLiteLedger,
+        to folder: String,
+        version: String,
+        at now: Timestamp,
+        _ progress: @escaping @Sendable (BackupProgress) -> Void
+    ) async throws -> BackupManifest {
+        let (logFile, ledgerFile) = (StoreDirectory.logFile, StoreDirectory.ledgerFile)
+        for _ in 0..<Self.attemptsMax {
+            for (file, copy) in [
+                (ledgerFile, ledger.copy(to:pagesPerStep:progress:)), (logFile, log.copy(to:pagesPerStep:progress:)),
+            ] {
+                _ = try await copy(folder + "/" + file, nil) { step in
+                    progress(BackupProgress(file: file, pagesDone: step.pagesDone, pagesTotal: step.pagesTotal))
+                }
+            }
+            let facts = try await StoreFiles.onAnotherThread {
+                try (Self.mark(folder + "/" + ledgerFile, at: now), Self.mark(folder + "/" + logFile, at: now))
+            }
+            guard try Self.isComplete(folder) else { continue }
+            var manifest = BackupManifest(
+                format: BackupManifest.formatNow,
+                version: version,
+                takenMicroseconds: now.microseconds,
+                logID: log.identity.logID.description,
+                epoch: String(log.epoch, radix: 16),
+                logOffsets: try Self.offsets(folder + "/" + logFile) { database in
+                    Dictionary(try EventLogSchema.lanes(database).map { ($0.lane, $0.head) }, uniquingKeysWith: max)
+                },
+                ledgerOffsets: try Self.offsets(folder + "/" + ledgerFile) { try LedgerSchema.appliedOffsets($0) },
+                files: [:]
+            )
+            manifest.files = [ledgerFile: facts.0, logFile: facts.1]
+            try Self.write(manifest, to: folder)
+            return manifest
+        }
+        throw BackupError.pruned
+    }
+
+    /// Says in a copy that it is one, and makes that survive a loss of power.
+    private static func mark(_ path: String, at now: Timestamp) throws -> BackupManifest.File {
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { try StoreIdentity.markBackup(at: now, $0) }
+        try queue.close()
+        _ = unsafe chmod(path, 0o600)
+        try StoreFiles.synchronize(path)
+        return try Self.file(path)
+    }
+
+    private static func file(_ path: String) throws -> BackupManifest.File {
+        let (digest, bytes) = try FileDigest.of(path)
+        return BackupManifest.File(bytes: bytes, digest: String(digest, radix: 16))
+    }
+
+    /// Whether the log's copy holds all that the ledger's will need.
+    private static func isComplete(_ folder: String) throws -> Bool {
+        let lanes = try StoreFiles.reader(of: folder + "/" + StoreDirectory.logFile)
+            .read { try EventLogSchema.lanes($0) }
+        let applied = try StoreFiles.reader(of: folder + "/" + StoreDirectory.ledgerFile)
+            .read { try LedgerSchema.appliedOffsets($0) }
+        return lanes.allSatisfy { $0.lane == .breaks || (applied[$0.lane] ?? 0) + 1 >= $0.firstKept }
+    }
+
+    private static func offsets(
+        _ path: String,
+        _ read: (Database) throws -> [Lane: UInt64]
+    ) throws -> [String: UInt64] {
+        let offsets = try StoreFiles.reader(of: path).read { try read($0) }
+        return Dictionary(uniqueKeysWithValues: offsets.map { ($0.key.description, $0.value) })
+    }
+
+    private static func write(_ manifest: BackupManifest, to folder: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let path = folder + "/" + Self.manifestFile
+        try encoder.encode(manifest).write(to: URL(fileURLWithPath: path))
+        _ = unsafe chmod(path, 0o600)
+        try StoreFiles.synchronize(path)
+        try StoreFiles.synchronizeFolder(of: path)
+    }
+
+    /// Reads the manifest of a backup.
+    package static func manifest(in folder: String) throws(BackupError) -> BackupManifest {
+        let path = folder + "/" + Self.manifestFile
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw .damaged("there is no \(Self.manifestFile) in \(folder)")
+        }
+        guard let manifest = try? JSONDecoder().decode(BackupManifest.self, from: bytes) else {
+            throw .damaged("\(path) cannot be read")
+        }
+        guard manifest.format == BackupManifest.formatNow else {
+            throw .damaged("\(path) was written by a later version")
+        }
+        return manifest
+    }
+
+    /// Begins to use a backup again, in a data directory that nobody uses.
+    ///
+    /// - Parameters:
+    ///   - folder: the backup; it stays as it is.
+    ///   - path: the data directory; made where there is none.
+    ///   - replacing: whether it may hold other files: those are kept aside in it, and what they know is not used again.
+    /// - Returns: what it came to; the stores are closed.
+    /// - Throws: `BackupError` or `StoreError`; the data directory is as it was unless it says that a restore did not end.
+    package static func restore(
+        from folder: String,
+        to path: String,
+        replacing: Bool = false
+    ) async throws -> RestoredStores {
+        let manifest = try Self.manifest(in: folder)
+        try await Self.check(folder, manifest)
+        let directory = try StoreDirectory(path: path)
+        guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
+            throw BackupError.notEmpty(path)
+        }
+        let unfinished = directory.file(Self.unfinishedFile)
+        // What an attempt that did not end knew of the files that were there first.
+        let before = (try? String(contentsOfFile: unfinished, encoding: .utf8)).flatMap { UInt64($0) } ?? 0
+        let floor = max(before, directory.hasStores ? directory.highestOffset() : 0)
+        // From here on a gateway refuses to start on what is only half there.
+        try Data("\(floor)".utf8).write(to: URL(fileURLWithPath: unfinished))
+        _ = unsafe chmod(unfinished, 0o600)
+        try StoreFiles.synchronize(unfinished)
+        try StoreFiles.synchronizeFolder(of: unfinished)
+        let aside = directory.hasStores ? try directory.moveAside() : nil
+        for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
+            let target = directory.file(name)
+            StoreFiles.remove(target)
+            try await StoreFiles.onAnotherThread {
+                let partial = target + ".partial"
+                StoreFiles.remove(partial)
+                try FileManager.default.copyItem(atPath: folder + "/" + name, toPath: partial)
+                _ = unsafe chmod(partial, 0o600)
+                try StoreFiles.synchronize(partial)
+                try StoreFiles.rename(partial, to: target)
+            }
+        }
+        let stores = try Stores.open(in: directory, floor: floor, finishing: true)
+        let restored = RestoredStores(
+            manifest: manifest,
+            epoch: stores.log.epoch,
+            base: stores.log.identity.current.base,
+            replaced: aside
+        )
+        await stores.close()
+        _ = unsafe unlink(unfinished)
+        try StoreFiles.synchronizeFolder(of: unfinished)
+        return restored
+    }
+
+    /// Makes sure that a backup is whole.
+    private static func check(_ folder: String, _ manifest: BackupManifest) async throws {
+        for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
+            let path = folder + "/" + name
+            guard let expected = manifest.files[name], FileManager.default.fileExists(atPath: path) else {
+                throw BackupError.damaged("there is no \(name) in \(folder)")
+            }
+            let found = try await StoreFiles.onAnotherThread { try Self.file(path) }
+            guard found == expected else { throw BackupError.damaged("\(path) is not as it was written") }
+            let problems = try await StoreFiles.problems(of: path)
+            if let problem = problems.first { throw BackupError.damaged("\(path): \(problem)") }
+        }
+    }
+
+    private static func requireEmpty(_ folder: String) throws {
+        var isFolder: ObjCBool = false
+        guard unsafe FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return }
+        guard isFolder.boolValue, try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty else {
+            throw BackupError.notEmpty(folder)
+        }
+    }
+
+    private static func makeFolder(_ path: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    /// Without a slash at the end, which a temporary name could not follow.
+    private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+    private static func backupError(_ error: any Error) -> BackupError {
+        switch error {
+        case let error as BackupError: error
+        case let error as StoreCopyError: .failed("\(error)")
+        default: .failed(error is DatabaseError ? StoreFile.sentence(error) : error.localizedDescription)
+        }
+    }
+}
+
+extension StoreDirectory {
+    /// Whether a restore began here and did not end.
+    package var isRestoreUnfinished: Bool {
+        FileManager.default.fileExists(atPath: self.file(StoreBackups.unfinishedFile))
+    }
+
+    /// The highest offset that the files here know; 0 for those that cannot be read.
+    fileprivate func highestOffset() -> UInt64 {
+        var offsets: [UInt64] = []
+        if let log = try? SQLiteEventLog.openFile(in: self, limits: SQLiteEventLog.Limits()) {
+            offsets += (try? log.read { try EventLogSchema.lanes($0).map(\.head) }) ?? []
+            offsets += (try? log.read { [try StoreIdentity.log($0).current.base] }) ?? []
+            try? log.close()
+        }
+        if let ledger = try? SQLiteLedger.openFile(in: self) {
+            offsets += (try? ledger.read { Array(try LedgerSchema.appliedOffsets($0).values) }) ?? []
+            offsets += (try? ledger.read { [try LedgerBreaks.highestOffset($0)] }) ?? []
+            offsets += (try? ledger.read { [try StoreIdentity.read($0)?.current.base ?? 0] }) ?? []
+            try? ledger.close()
+        }
+        return offsets.max() ?? 0
+    }
+
+    /// Moves the stores into a folder of their own in this one.
+    fileprivate func moveAside() throws -> String {
+        var folder = self.file("replaced")
+        var number = 1
+        while FileManager.default.fileExists(atPath: folder) {
+            number += 1
+            folder = self.file("replaced-\(number)")
+        }
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+        for name in [Self.ledgerFile, Self.logFile] {
+            for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: self.file(name + suffix)) {
+                try FileManager.default.moveItem(
+                    atPath: self.file(name + suffix),
+                    toPath: folder + "/" + name + suffix
+                )
+            }
+        }
+        try StoreFiles.synchronizeFolder(of: folder + "/x")
+        try StoreFiles.synchronizeFolder(of: folder)
+        return folder
+    }
+}

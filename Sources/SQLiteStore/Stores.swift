@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GRDB
+package import GatewayCore
+
+/// Log and ledger of one data directory, opened together: whether they belong together is decided here.
+///
+/// ```swift
+/// let stores = try Stores.open(in: try StoreDirectory(path: "/var/lib/cuecast"))
+/// if let reason = stores.newEpoch { print(reason.sentence) }
+/// ```
+package struct Stores: Sendable {
+    package let log: SQLiteEventLog
+    package let ledger: SQLiteLedger
+    /// Why a new epoch has begun; `nil`: none has.
+    package let newEpoch: StoreReconciliation.Reason?
+
+    /// Opens both, or makes them.
+    ///
+    /// What does not fit is refused, or the log goes on in a new epoch (`StoreReconciliation`). The log's new epoch is
+    /// written first: when the process ends before the ledger is told, the next start finds a ledger of the epoch before
+    /// and tells it then.
+    ///
+    /// - Parameters:
+    ///   - directory: where; both files hold it until they are closed.
+    ///   - limits: of the log.
+    ///   - floor: no offset up to it is given out in a new epoch.
+    ///   - finishing: whether a restore does it, as its last step.
+    /// - Returns: both, open.
+    /// - Throws: `damaged`, `laterSchema`, `notDurable`, or `mismatch`.
+    package static func open(
+        in directory: StoreDirectory,
+        limits: SQLiteEventLog.Limits = SQLiteEventLog.Limits(),
+        floor: UInt64 = 0,
+        finishing: Bool = false
+    ) throws(StoreError) -> Stores {
+        guard finishing || !directory.isRestoreUnfinished else {
+            throw .unusable(
+                directory: directory.path,
+                reason: "a restore did not end there: do it again with cuecast restore --replace"
+            )
+        }
+        let logPool = try SQLiteEventLog.openFile(in: directory, limits: limits)
+        let ledgerPool = try SQLiteLedger.openFile(in: directory)
+        let newEpoch = try StoreFitting(directory: directory, log: logPool, ledger: ledgerPool).fit(floor: floor)
+        return Stores(
+            log: try SQLiteEventLog(logPool, in: directory, limits: limits),
+            ledger: try SQLiteLedger(ledgerPool, in: directory),
+            newEpoch: newEpoch
+        )
+    }
+
+    /// Closes both.
+    package func close() async {
+        await self.ledger.close()
+        await self.log.close()
+    }
+}
+
+/// Makes two files that were just opened fit, or says why they cannot.
+private struct StoreFitting {
+    /// How many of the ledger's newest breaks are looked up in the log.
+    private static let breaksComparedMax = 16
+
+    let directory: StoreDirectory
+    let log: DatabasePool
+    let ledger: DatabasePool
+
+    func fit(floor: UInt64) throws(StoreError) -> StoreReconciliation.Reason? {
+        do {
+            let logFacts = try self.logFacts()
+            let ledgerFacts = try self.ledger.read { try Self.facts($0) }
+            let decision = StoreReconciliation.decide(
+                log: logFacts,
+                ledger: ledgerFacts,
+                difference: try self.difference(),
+                floor: floor,
+                epoch: .random(in: 1 ... .max)
+            )
+            switch decision {
+            case .fits(let move):
+                if let move { try self.tellLedger(move) }
+                return nil
+            case .beginEpoch(let reason, let identity, let move):
+                try self.log.writeInTransaction(.immediate) { database in
+                    try StoreIdentity.write(identity, database)
+                    try StoreIdentity.removeBackupMark(database)
+                    return .commit
+                }
+                try self.tellLedger(move)
+                return reason
+            case .refuse(let refusal):
+                throw StoreError.mismatch(directory: self.directory.path, reason: refusal.sentence)
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .damaged(file: self.directory.path, reason: StoreFile.sentence(error))
+        }
+    }
+
+    private func logFacts() throws -> LogFacts {
+        let file = self.directory.file(StoreDirectory.logFile)
+        return try self.log.writeWithoutTransaction { database in
+            // What is decided here must not be undone by a loss of power.
+            try StoreFile.makeDurable(database, file: file)
+            let lanes = try EventLogSchema.lanes(database)
+            return LogFacts(
+                identity: try StoreIdentity.log(database),
+                heads: Dictionary(lanes.map { ($0.lane, $0.head) }, uniquingKeysWith: max),
+                isNew: lanes.allSatisfy { $0.head == 0 },
+                isBackup: try StoreIdentity.isBackup(database),
+                isTailMissing: self.directory.isLogTailMissing
+            )
+        }
+    }
+
+    private static func facts(_ database: Database) throws -> LedgerFacts {
+        LedgerFacts(
+            identity: try StoreIdentity.read(database),
+            applied: try LedgerSchema.appliedOffsets(database),
+            highestBreakOffset: try LedgerBreaks.highestOffset(database),
+            isBackup: try StoreIdentity.isBackup(database)
+        )
+    }
+
+    /// Looks for something that shows that the ledger counted another history.
+    private func difference() throws -> HistoryDifference? {
+        let (digests, breaks) = try self.ledger.read { database in
+            (try LedgerSchema.digests(database), try LedgerBreaks.newest(Self.breaksComparedMax, database))
+        }
+        return try self.log.read { database in
+            let lanes = try EventLogSchema.lanes(database)
+            for (lane, place) in digests {
+                guard let number = lanes.firstIndex(where: { $0.lane == lane }),
+                    let bytes = try EventLogSchema.bytes(database, lane: Int64(number), at: place.offset)
+                else { continue }
+                let record = LoggedRecord(offset: place.offset, bytes: bytes)
+                if record.digest != place.digest { return .record(lane, offset: place.offset) }
+            }
+            guard let number = lanes.firstIndex(where: { $0.lane == .breaks }) else { return nil }
+            for each in breaks {
+                let (offset, index) = each.number.rawValue.quotientAndRemainder(
+                    dividingBy: UInt64(BreakGroup.groupEntriesMax)
+                )
+                guard let bytes = try EventLogSchema.bytes(database, lane: Int64(number), at: offset) else { continue }
+                let entries = try BreakGroup(decoding: bytes).entries
+                guard Int(index) < entries.count, case .publish(let publish) = entries[Int(index)].kind,
+                    publish.request.key == each.key
+                else { return .breakNumber(each.number) }
+            }
+            return nil
+        }
+    }
+
+    private func tellLedger(_ move: StoreReconciliation.LedgerMove) throws {
+        try self.ledger.writeInTransaction(.immediate) { database in
+            try StoreIdentity.write(move.identity, database)
+            try StoreIdentity.removeBackupMark(database)
+            for (lane, offset) in move.applied {
+                try LedgerSchema.replaceAppliedOffset(offset, of: lane, database)
+                // What the log knows of a break from now on is newer than what it has lost.
+                if lane == .breaks { try LedgerBreaks.forgetNews(after: offset, database) }
+            }
+            return .commit
+        }
+    }
+}

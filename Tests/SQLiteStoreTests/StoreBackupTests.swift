@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import SQLiteStore
+
+/// Backups, made while the stores are written to, and what is restored from them.
+@Suite(.timeLimit(.minutes(10)))
+struct StoreBackupTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { self.directory = try TemporaryDirectory() }
+
+    private func open(_ path: String) throws -> Stores { try Stores.open(in: StoreDirectory(path: path)) }
+
+    private func makeBackup(of stores: Stores, _ folder: String) async throws -> BackupManifest {
+        try await StoreBackups.make(of: stores.log, stores.ledger, in: folder, version: "test", at: Books.start)
+    }
+
+    /// Records one delivery for each session, and lets the ledger count the first of them.
+    private func fill(_ stores: Stores, _ sessions: Range<Int>, counting counted: Int) async throws {
+        for session in sessions {
+            let group = AcknowledgementGroup(deliveries: [Books.delivery(session)])
+            _ = try await stores.log.append(group.encoded(), to: Books.lane)
+        }
+        try await self.count(stores, counted)
+    }
+
+    private func count(_ stores: Stores, _ counted: Int = .max) async throws {
+        let applied = try await stores.ledger.appliedOffset(of: Books.lane)
+        let head = try await stores.log.head(of: Books.lane)
+        guard applied < head, counted > 0 else { return }
+        let records = try await stores.log.read(Books.lane, after: applied, recordsMax: counted, bytesMax: .max)
+        try await stores.ledger.apply(try LedgerPosting.postings(of: records), of: Books.lane)
+    }
+
+    private func delivered(_ stores: Stores) async throws -> Int64 {
+        try await self.count(stores)
+        return try await stores.ledger.everything().breaks.first?.sessions ?? 0
+    }
+
+    @Test func `a backup that is made under load is restored with all that the log had when it was done`() async throws
+    {
+        let stores = try self.open(self.directory.fresh("data"))
+        try await stores.ledger.record([try Books.summary()], through: 0)
+        try await self.fill(stores, 0..<300, counting: 100)
+        let stop = Mutex(false)
+        let confirmed = Mutex(300)
+        let lane = Books.lane
+        async let writer: Void = {
+            var session = 300
+            while !stop.withLock({ $0 }) {
+                let group = AcknowledgementGroup(deliveries: [Books.delivery(session)])
+                _ = try await stores.log.append(group.encoded(), to: lane)
+                session += 1
+                confirmed.withLock { $0 = session }
+            }
+        }()
+        let backup = self.directory.fresh("backup")
+        let steps = Mutex<[BackupProgress]>([])
+        let manifest = try await StoreBackups.make(
+            of: stores.log,
+            stores.ledger,
+            in: backup,
+            version: "test",
+            at: Books.start
+        ) { step in steps.withLock { $0.append(step) } }
+        stop.withLock { $0 = true }
+        try await writer
+        #expect(Set(steps.withLock { $0.map(\.file) }) == ["ledger.sqlite", "events.sqlite"])
+        let epoch = stores.log.epoch
+        await stores.close()
+
+        let held = try #require(manifest.logOffsets[lane.description])
+        #expect(held >= 300 && held <= UInt64(confirmed.withLock { $0 }))
+        #expect(manifest.ledgerOffsets[lane.description] == 100)
+        let data = self.directory.fresh("restored")
+        let restored = try await StoreBackups.restore(from: backup, to: data)
+        #expect(restored.epoch != epoch && restored.base == held + EventLogLimits.epochOffsetStep)
+        #expect(restored.replaced == nil)
+        let again = try self.open(data)
+        #expect(again.newEpoch == nil && again.log.epoch == restored.epoch)
+        #expect(try await self.delivered(again) == Int64(held))
+        #expect(try await again.log.append([1], to: .breaks) == restored.base + 1)
+        #expect(try await again.ledger.audit() == [])
+        await again.close()
+        // The backup is as it was, and can be restored again.
+        #expect(try StoreBackups.manifest(in: backup) == manifest)
+        _ = try await StoreBackups.restore(from: backup, to: self.directory.fresh())
+    }
+
+    @Test func `a backup that is used without a restore begins a new epoch`() async throws {
+        let stores = try self.open(self.directory.fresh("data"))
+        try await self.fill(stores, 0..<5, counting: 5)
+        let backup = self.directory.fresh("backup")
+        _ = try await self.makeBackup(of: stores, backup)
+        let epoch = stores.log.epoch
+        await stores.close()
+        let direct = try self.open(backup)
+        #expect(direct.newEpoch == .backup && direct.log.epoch != epoch)
+        await direct.close()
+        let again = try self.open(backup)
+        #expect(again.newEpoch == nil && again.log.epoch == direct.log.epoch)
+        await again.close()
+    }
+
+    @Test func `what a restore replaces is kept aside, and its numbers are not used again`() async throws {
+        let data = self.directory.fresh("data")
+        let backup = self.directory.fresh("backup")
+        var stores = try self.open(data)
+        try await self.fill(stores, 0..<5, counting: 5)
+        _ = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        // The data directory has gone through an epoch since.
+        try await beginEpochOfLog(in: data)
+        stores = try self.open(data)
+        try await self.fill(stores, 5..<9, counting: 4)
+        let newest = try await stores.log.head(of: Books.lane)
+        await #expect(throws: StoreError.self) {
+            try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        }
+        await stores.close()
+
+        await #expect(throws: BackupError.notEmpty(data)) { try await StoreBackups.restore(from: backup, to: data) }
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
+        let aside = try #require(restored.replaced)
+        let old = try self.open(aside)
+        #expect(try await old.log.head(of: Books.lane) == newest)
+        await old.close()
+        // And once more: the files before stay.
+        let second = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(second.base == restored.base + EventLogLimits.epochOffsetStep && second.replaced != aside)
+    }
+
+    @Test func `a restore that did not end is finished by another, and not used before`() async throws {
+        let data = self.directory.fresh("data")
+        let backup = self.directory.fresh("backup")
+        let stores = try self.open(self.directory.fresh())
+        try await self.fill(stores, 0..<5, counting: 5)
+        _ = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        // It had moved files aside that knew this offset, and copied one of the two.
+        try Data("9000".utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
+        try FileManager.default.copyItem(atPath: backup + "/ledger.sqlite", toPath: data + "/ledger.sqlite")
+        let error = #expect(throws: StoreError.self) { try self.open(data) }
+        #expect(error.map { "\($0)" }?.contains("cuecast restore --replace") == true)
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base == 9_000 + EventLogLimits.epochOffsetStep)
+        let again = try self.open(data)
+        #expect(again.newEpoch == nil)
+        await again.close()
+    }
+
+    @Test func `a folder with something in it gets no backup`() async throws {
+        let stores = try self.open(self.directory.fresh("data"))
+        let folder = self.directory.fresh("taken")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // Empty it may exist, also with a slash at the end.
+        _ = try await self.makeBackup(of: stores, folder + "/")
+        await #expect(throws: BackupError.notEmpty(folder)) { _ = try await self.makeBackup(of: stores, folder) }
+        let file = self.directory.fresh("file")
+        #expect(FileManager.default.createFile(atPath: file, contents: nil))
+        await #expect(throws: BackupError.notEmpty(file)) { _ = try await self.makeBackup(of: stores, file) }
+        let names = try FileManager.default.contentsOfDirectory(atPath: self.directory.path)
+        #expect(!names.contains { $0.hasSuffix(".partial") })
+        for name in ["", "/events.sqlite", "/ledger.sqlite", "/manifest.json"] {
+            let rights = try FileManager.default.attributesOfItem(atPath: folder + name)[.posixPermissions] as? Int
+            #expect(rights == (name.isEmpty ? 0o700 : 0o600))
+        }
+        await stores.close()
+    }
+
+    @Test func `a backup that is damaged is not restored, and nothing is touched`() async throws {
+        let stores = try self.open(self.directory.fresh("data"))
+        try await self.fill(stores, 0..<50, counting: 50)
+        let whole = self.directory.fresh("whole")
+        _ = try await self.makeBackup(of: stores, whole)
+        await stores.close()
+        func damaged(_ damage: (String) throws -> Void) async throws {
+            let backup = self.directory.fresh()
+            try FileManager.default.copyItem(atPath: whole, toPath: backup)
+            try damage(backup)
+            let data = self.directory.fresh()
+            do {
+                _ = try await StoreBackups.restore(from: backup, to: data)
+                Issue.record("it was restored")
+            } catch {
+                guard case BackupError.damaged = error else { throw error }
+            }
+            #expect(!FileManager.default.fileExists(atPath: data + "/events.sqlite"))
+        }
+        for name in ["manifest.json", "events.sqlite", "ledger.sqlite"] {
+            try await damaged { try FileManager.default.removeItem(atPath: $0 + "/" + name) }
+            try await damaged { backup in
+                let file = try #require(FileHandle(forUpdatingAtPath: backup + "/" + name))
+                try file.seek(toOffset: 5)
+                try file.write(contentsOf: [0xFF])
+                try file.close()
+            }
+        }
+        try await damaged { backup in
+            let path = URL(fileURLWithPath: backup + "/manifest.json")
+            let text = try String(contentsOf: path, encoding: .utf8)
+            try Data(text.replacing("\"format\" : 1", with: "\"format\" : 2").utf8).write(to: path)
+        }
+    }
+}
