@@ -33,6 +33,9 @@ enum Operation: String, CaseIterable {
     case acknowledge
     case project
     case update
+    case publishAtNone = "publish-at-0"
+    case publishAtMany = "publish-at-100000"
+    case listAtMany = "list-at-100000"
 }
 
 /// What the operations need is made before any of them is counted.
@@ -59,6 +62,9 @@ struct Bench {
         case .acknowledge: self.acknowledge(count)
         case .project: try self.project(count)
         case .update: try self.update(count)
+        case .publishAtNone: try self.publish(count, on: Board(epoch: Workload.epoch))
+        case .publishAtMany: try self.publish(count, on: try Workload.crowd())
+        case .listAtMany: self.list(count, of: try Workload.crowd())
         }
     }
 
@@ -124,6 +130,40 @@ struct Bench {
             let results = board.apply(BreakGroup(entries: [entry]), offset: board.offset + 1)
             guard case .changed(_, _?)? = results.first else { preconditionFailure("no notice: \(results)") }
             _ = served.offset
+        }
+    }
+
+    /// Decides about a break, writes and reads its record, applies it, and has its timer wait; the board it is published on
+    /// stays as large as it is.
+    private func publish(_ count: Int, on board: Board) throws {
+        let planner = BroadcastPlanner(policy: BreakPolicy())
+        let timers = BreakTimers(policy: BreakPolicy())
+        let requests = try (0..<Self.group).map { try Workload.publish($0) }
+        var queue = TimerQueue(board)
+        for index in 0..<count {
+            let request = try BroadcastRequest(decoding: requests[index % Self.group])
+            let plan = planner.plan(request, by: "", on: board, at: Workload.now, listeners: 100)
+            guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
+            var next = board
+            let group = try BreakGroup(decoding: BreakGroup(entries: [entry]).encoded())
+            let results = next.apply(group, offset: board.offset + 1)
+            guard case .changed(let each, nil)? = results.first else { preconditionFailure("not kept: \(results)") }
+            queue.note(each)
+            let due = queue.due(on: next, at: Workload.now, timers: timers) { _ in 100 }
+            precondition(due.isEmpty && queue.next != nil, "nothing is due yet")
+        }
+    }
+
+    /// A page from the middle of the list of all breaks.
+    private func list(_ count: Int, of board: Board) {
+        let mark = board.sortedStreams[board.streamCount / 2].sortedBreaks.first.map { BreakMark($0) }
+        for _ in 0..<count {
+            var infos: [BreakInfo] = []
+            board.scan(after: mark) { each in
+                infos.append(each.info(at: Workload.now))
+                return infos.count < 100
+            }
+            precondition(infos.count == 100, "a page is full")
         }
     }
 }

@@ -188,4 +188,78 @@ struct Workload {
             metrics: MetricRegistry()
         )
     }
+
+    /// How many streams a crowded board has, and how many breaks wait on each.
+    static let crowdStreams = 10_000
+    static let crowdBreaksPerStream = 10
+
+    /// A board on which a hundred thousand breaks wait for their announcement.
+    static func crowd() throws(WireError) -> Board {
+        let content = [try Self.spot()]
+        var streams: [StreamRecord] = []
+        for index in 0..<Self.crowdStreams {
+            let stream = try StreamID("radio-\(index)")
+            var breaks: [BreakRecord] = []
+            for slot in 0..<Self.crowdBreaksPerStream {
+                let start = Self.now + .seconds(600 + 60 * slot + index % 50)
+                let publish = BroadcastRequest.Publish(
+                    key: BreakKey(stream: stream, id: try BreakID("break-\(slot)")),
+                    start: .at(start),
+                    duration: .seconds(30),
+                    advertisements: content,
+                    preStream: false,
+                    exact: false,
+                    hold: nil
+                )
+                breaks.append(
+                    BreakRecord(
+                        number: BreakNumber(rawValue: UInt64(index * Self.crowdBreaksPerStream + slot + 1)),
+                        published: Self.now,
+                        broadcaster: "",
+                        publish: BreakEntry.Publish(
+                            request: publish,
+                            start: start,
+                            announce: start - .seconds(8),
+                            window: RequestWindow(from: start - .seconds(8), by: start - .seconds(1)),
+                            holdUntil: nil,
+                            safetyDuration: .seconds(300)
+                        )
+                    )
+                )
+            }
+            streams.append(
+                StreamRecord(stream: stream, sequence: 0, recentNotices: [], breaks: breaks, retired: [])
+            )
+        }
+        return Board(epoch: Self.epoch, BoardRecord(offset: 1_000, streams: streams))
+    }
+
+    private static func spot() throws(WireError) -> AdvertisementContent {
+        AdvertisementContent(
+            id: try AdvertisementID("spot"),
+            title: "Spot",
+            duration: .seconds(30),
+            media: [.init(url: "https://media.example/spot.mp3", type: "audio/mpeg")]
+        )
+    }
+
+    /// A request to publish one more break of a stream, before all others of it.
+    static func publish(_ index: Int) throws(WireError) -> [UInt8] {
+        let key = BreakKey(stream: try StreamID("radio-\(index * 7)"), id: try BreakID("break-next"))
+        return BroadcastRequest(
+            id: UInt64(index + 1),
+            kind: .publish(
+                BroadcastRequest.Publish(
+                    key: key,
+                    start: .at(Self.now + .milliseconds(300_000 + Int64(index))),
+                    duration: .seconds(30),
+                    advertisements: try Self.advertisements(),
+                    preStream: false,
+                    exact: false,
+                    hold: nil
+                )
+            )
+        )
+        .encoded()
+    }
 }

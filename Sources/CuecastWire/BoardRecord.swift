@@ -89,28 +89,40 @@ package struct StreamRecord: Hashable, Sendable {
     }
 }
 
-/// The whole board, as its snapshot in the event log holds it.
+/// The board, or a part of it, as its snapshot in the event log holds it.
 package struct BoardRecord: Hashable, Sendable {
     package var offset: UInt64
     /// The log's own time; `nil` before the first entry, and in snapshots from before it was kept.
     package var retention: Timestamp?
     /// The newest instant that an entry carried.
     package var newest: Timestamp?
+    /// The highest sequence of a stream that is no longer kept.
+    package var retiredSequence: UInt64
+    /// The hashes of the names that are reserved, in the order in which they were.
+    package var retiredHashes: [UInt64]
     package var streams: [StreamRecord]
+    /// Breaks apart from their streams.
+    package var breaks: [BreakRecord]
 
     package init(
-        offset: UInt64,
+        offset: UInt64 = 0,
         retention: Timestamp? = nil,
         newest: Timestamp? = nil,
-        streams: [StreamRecord]
+        retiredSequence: UInt64 = 0,
+        retiredHashes: [UInt64] = [],
+        streams: [StreamRecord] = [],
+        breaks: [BreakRecord] = []
     ) {
         self.offset = offset
         self.retention = retention
         self.newest = newest
+        self.retiredSequence = retiredSequence
+        self.retiredHashes = retiredHashes
         self.streams = streams
+        self.breaks = breaks
     }
 
-    /// Reads a snapshot of the lane `breaks`.
+    /// Reads a snapshot of the lane `breaks`, or a part of one.
     package init(decoding bytes: [UInt8]) throws(WireError) {
         let wire = try decode(
             Cuecast_V1_BoardState.self,
@@ -125,6 +137,12 @@ package struct BoardRecord: Hashable, Sendable {
         self.offset = wire.offset
         self.retention = wire.hasRetentionUs ? Timestamp(microseconds: wire.retentionUs) : nil
         self.newest = wire.hasNewestUs ? Timestamp(microseconds: wire.newestUs) : nil
+        guard wire.retiredSequence <= UInt64(Int64.max) else {
+            throw .invalid(field: "retired_sequence", rule: "no stream has so many notices")
+        }
+        self.retiredSequence = wire.retiredSequence
+        self.retiredHashes = wire.retiredHashes
+        self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
         self.streams = try wire.streams.map { (stream) throws(WireError) in try StreamRecord(wire: stream) }
         guard Set(self.streams.map(\.stream)).count == self.streams.count else {
             throw .invalid(field: "streams", rule: "one stands there twice")
@@ -140,6 +158,9 @@ package struct BoardRecord: Hashable, Sendable {
                 $0.offset = self.offset
                 if let retention = self.retention { $0.retentionUs = retention.microseconds }
                 if let newest = self.newest { $0.newestUs = newest.microseconds }
+                $0.retiredSequence = self.retiredSequence
+                $0.retiredHashes = self.retiredHashes
+                $0.breaks = self.breaks.map(\.wire)
             }
         )
         for stream in self.streams {
@@ -196,7 +217,10 @@ extension BreakRecord {
         )
         self.start = wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil
         self.duration = try breakDuration(wire.hasDurationMs ? wire.durationMs : nil)
-        self.advertisements = try AdvertisementContent.list(wire: wire.advertisements)
+        // Those that were published stand there once.
+        if !wire.advertisementsAsPublished {
+            self.advertisements = try AdvertisementContent.list(wire: wire.advertisements)
+        }
         self.announce = Timestamp(microseconds: wire.announceUs)
         self.window = RequestWindow(wire: wire.window)
         self.phase = try requireKnown(wire.phase, field: "phase") { Phase(rawValue: $0.rawValue) }
@@ -216,7 +240,11 @@ extension BreakRecord {
             $0.publish = self.publish.wire
             if let start = self.start { $0.startUs = start.microseconds }
             if let duration = self.duration { $0.durationMs = duration.inMilliseconds }
-            $0.advertisements = self.advertisements.map(\.wire)
+            if self.advertisements == self.publish.request.advertisements {
+                $0.advertisementsAsPublished = true
+            } else {
+                $0.advertisements = self.advertisements.map(\.wire)
+            }
             $0.announceUs = self.announce.microseconds
             $0.window = self.window.wire
             $0.phase = .init(rawValue: self.phase.rawValue) ?? .unspecified

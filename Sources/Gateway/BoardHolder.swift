@@ -12,7 +12,23 @@ package final class BoardHolder: Sendable {
     private struct State {
         var board: Board
         /// Breaks that the ledger has not been told of since they changed.
-        var unrecorded: Set<BreakKey>
+        var unrecorded: Set<BreakKey> = []
+        /// The first time through all breaks: where it stands, until it is done.
+        var firstPass: FirstPass? = .begun(nil)
+    }
+
+    private enum FirstPass {
+        /// All breaks up to this one were taken; `nil`: none was.
+        case begun(BreakMark?)
+    }
+
+    /// Breaks that the ledger has to be told of.
+    package struct Portion: Sendable {
+        package var breaks: [BreakSummary]
+        /// The offset up to which they are the truth.
+        package var offset: UInt64
+        /// Whether there are more.
+        package var hasMore: Bool
     }
 
     private let state: Mutex<State>
@@ -21,7 +37,7 @@ package final class BoardHolder: Sendable {
 
     /// Begins with everything unrecorded: the ledger may be older than the board.
     package init(_ board: Board) {
-        self.state = Mutex(State(board: board, unrecorded: Set(board.keys)))
+        self.state = Mutex(State(board: board))
         self.newest = Atomic(board.offset)
     }
 
@@ -39,12 +55,34 @@ package final class BoardHolder: Sendable {
         self.newest.store(board.offset, ordering: .releasing)
     }
 
-    /// The breaks that the ledger has to be told of, with the offset up to which that is the truth.
-    package func takeUnrecorded() -> (breaks: [BreakSummary], offset: UInt64) {
+    /// Takes breaks that the ledger has to be told of: at most so many.
+    ///
+    /// After a start these are all, in their order; what changes meanwhile is told at once, and once more in its place.
+    package func takeUnrecorded(most: Int) -> Portion {
         self.state.withLock { state in
-            let summaries = state.unrecorded.compactMap { state.board[$0]?.summary }
-            state.unrecorded = []
-            return (summaries.sorted { $0.number < $1.number }, state.board.offset)
+            var summaries: [BreakSummary] = []
+            while summaries.count < most, let key = state.unrecorded.popFirst() {
+                if let each = state.board[key] { summaries.append(each.summary) }
+            }
+            if case .begun(let mark)? = state.firstPass, summaries.count < most {
+                var last = mark
+                var isDone = true
+                state.board.scan(after: mark) { each in
+                    guard summaries.count < most else {
+                        isDone = false
+                        return false
+                    }
+                    summaries.append(each.summary)
+                    last = BreakMark(each)
+                    return true
+                }
+                state.firstPass = isDone ? nil : .begun(last)
+            }
+            return Portion(
+                breaks: summaries.sorted { $0.number < $1.number },
+                offset: state.board.offset,
+                hasMore: !state.unrecorded.isEmpty || state.firstPass != nil
+            )
         }
     }
 

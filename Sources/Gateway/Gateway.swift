@@ -67,13 +67,15 @@ package struct Gateway: Sendable {
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
     ) async throws {
-        let board = try await BreakBoardService.load(from: log)
+        var board = try await BreakBoardService.load(from: log)
+        let changes = board.takeChanges()
         let holder = BoardHolder(board)
         let instance = UInt64.random(in: 1 ... .max)
         let readiness = ReadinessBoard(metrics: metrics)
         readiness.set(.log, isReady: true)
         readiness.set(.board, isReady: true)
         metrics.set(.streams, to: board.streams.count)
+        metrics.set(.boardBytes, to: board.bytes)
         for lane in [Lane.breaks, .acknowledgements(0)] {
             metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.head(of: lane)))
         }
@@ -141,6 +143,7 @@ package struct Gateway: Sendable {
         let boardService = BreakBoardService(
             log: log,
             holder: holder,
+            changes: changes,
             observers: [requestService, ledgerService],
             sinks: [fanOut],
             metrics: metrics,

@@ -70,18 +70,20 @@ extension BreakListDocument {
         self.now = now.description
         self.breaks = []
         var last: BreakListQuery.Mark?
-        let breaks = board.keys.compactMap { key in
-            query.stream == nil || key.stream == query.stream ? board[key] : nil
-        }
-        for each in breaks.sorted(by: { ($0.key.stream, $0.number) < ($1.key.stream, $1.number) }) {
-            if let after = query.after, (each.key.stream, each.number) <= (after.stream, after.number) { continue }
-            guard self.breaks.count < query.limit else {
-                self.after = last?.text
-                return
+        var after: String?
+        var breaks: [Break] = []
+        let mark = query.after.map { BreakMark(stream: $0.stream, number: $0.number) }
+        board.scan(of: query.stream, after: mark) { each in
+            guard breaks.count < query.limit else {
+                after = last?.text
+                return false
             }
-            self.breaks.append(Break(each.info(at: now)))
+            breaks.append(Break(each.info(at: now)))
             last = BreakListQuery.Mark(stream: each.key.stream, number: each.number)
+            return true
         }
+        self.breaks = breaks
+        self.after = after
     }
 }
 

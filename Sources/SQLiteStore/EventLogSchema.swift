@@ -43,6 +43,28 @@ enum EventLogSchema {
             try StoreIdentity.write(LogIdentity(logID: logID, epoch: number), database)
             try database.execute(sql: "DROP TABLE history")
         }
+        migrator.registerMigration("log 3: snapshot parts") { database in
+            try database.execute(
+                sql: """
+                    -- A part as it is from a generation of its snapshot on; without bytes: it is no more.
+                    CREATE TABLE snapshot_parts (
+                        part INTEGER PRIMARY KEY, lane INTEGER NOT NULL, key TEXT NOT NULL, generation INTEGER NOT NULL,
+                        bytes BLOB
+                    ) STRICT;
+                    CREATE UNIQUE INDEX snapshot_part_keys ON snapshot_parts (lane, key, generation);
+                    CREATE INDEX snapshot_part_generations ON snapshot_parts (lane, generation);
+                    -- What readers see: of each key the newest from generation `base` to `generation`.
+                    CREATE TABLE snapshot_heads (
+                        lane INTEGER PRIMARY KEY, offset INTEGER NOT NULL, base INTEGER NOT NULL,
+                        generation INTEGER NOT NULL
+                    ) STRICT;
+                    -- A snapshot of the version before is one part without a name.
+                    INSERT INTO snapshot_heads (lane, offset, base, generation) SELECT lane, offset, 1, 1 FROM snapshots;
+                    INSERT INTO snapshot_parts (lane, key, generation, bytes) SELECT lane, '', 1, bytes FROM snapshots;
+                    DROP TABLE snapshots;
+                    """
+            )
+        }
         return migrator
     }
 
@@ -122,17 +144,60 @@ enum EventLogSchema {
         return try row?.withUnsafeData(atIndex: 0) { $0.map { Array($0) } ?? [] }
     }
 
-    static func snapshot(_ database: Database, lane: Int64) throws -> LaneSnapshot? {
+    /// Which parts of a lane's snapshot readers see.
+    struct SnapshotHead {
+        let offset: UInt64
+        /// What is of an earlier generation is no more.
+        let base: Int64
+        let generation: Int64
+    }
+
+    static func snapshotHead(_ database: Database, lane: Int64) throws -> SnapshotHead? {
         let row = try Row.fetchOne(
             database,
-            sql: "SELECT offset, bytes FROM snapshots WHERE lane = ?",
+            sql: "SELECT offset, base, generation FROM snapshot_heads WHERE lane = ?",
             arguments: [lane]
         )
-        guard let row else { return nil }
-        let offset: Int64 = row[0]
-        return LaneSnapshot(
-            offset: UInt64(offset),
-            bytes: try row.withUnsafeData(atIndex: 1) { $0.map { Array($0) } ?? [] }
-        )
+        return row.map { row in
+            let offset: Int64 = row[0]
+            return SnapshotHead(offset: UInt64(offset), base: row[1], generation: row[2])
+        }
     }
+
+    /// Parts of a lane's snapshot behind a key.
+    static func snapshotParts(
+        _ database: Database,
+        lane: Int64,
+        after key: String?,
+        bytesMax: Int
+    ) throws -> [SnapshotPart] {
+        guard let head = try Self.snapshotHead(database, lane: lane) else { return [] }
+        var parts: [SnapshotPart] = []
+        var bytes = 0
+        var last = key
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT key, bytes FROM snapshot_parts
+                WHERE lane = ?1 AND key >= ?2 AND generation BETWEEN ?3 AND ?4
+                ORDER BY key, generation DESC
+                """,
+            arguments: [lane, key ?? "", head.base, head.generation]
+        )
+        while let row = try rows.next() {
+            let key: String = row[0]
+            // The newest of a key comes first.
+            guard key != last else { continue }
+            last = key
+            let found = try row.withUnsafeData(atIndex: 1) { $0.map { Array($0) } }
+            guard let found else { continue }
+            parts.append(SnapshotPart(key: key, bytes: found))
+            bytes += found.count + Self.partOverheadBytes
+            if bytes >= bytesMax { break }
+        }
+        return parts
+    }
+
+    /// What a part takes in memory beside its bytes.
+    private static let partOverheadBytes = 64
 }

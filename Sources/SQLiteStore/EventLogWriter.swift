@@ -17,6 +17,11 @@ final class EventLogWriter {
     private let pageBytes: Int
     /// How many lanes the file knows: their numbers are 0 to this less one.
     private var lanesStored: Int
+    private let insertPart: PreparedStatement
+    /// By the number of the lane.
+    private var changes: [Int: Change] = [:]
+    /// The generation of a lane's snapshot beside which nothing is left to delete.
+    private var cleaned: [Int: Int64] = [:]
     /// About how much was written to the write-ahead log since it was last moved into the file.
     private var bytesSinceCheckpoint = 0
     /// A checkpoint for which there was no room is not tried again before this.
@@ -37,6 +42,13 @@ final class EventLogWriter {
         )
         self.deleteRecords = try PreparedStatement(
             "DELETE FROM records WHERE record_key >= ? AND record_key <= ?",
+            in: database
+        )
+        self.insertPart = try PreparedStatement(
+            """
+            INSERT INTO snapshot_parts (lane, key, generation, bytes) VALUES (?, CAST(? AS TEXT), ?, ?)
+            ON CONFLICT (lane, key, generation) DO UPDATE SET bytes = excluded.bytes
+            """,
             in: database
         )
         self.setFirstKept = try PreparedStatement("UPDATE lanes SET first_kept = ? WHERE lane = ?", in: database)
@@ -150,32 +162,157 @@ final class EventLogWriter {
         }
     }
 
-    /// Keeps a snapshot, unless there is a newer one.
+    /// The change of a lane's snapshot whose portions are coming.
+    private struct Change {
+        let offset: UInt64
+        let generation: Int64
+        let base: Int64
+        /// Whether a snapshot at a later offset is kept: the change has no effect.
+        let isLate: Bool
+
+        init(_ first: SnapshotPortion, after head: EventLogSchema.SnapshotHead?) {
+            self.offset = first.offset
+            self.generation = (head?.generation ?? 0) + 1
+            self.base = first.isWhole ? self.generation : head?.base ?? self.generation
+            self.isLate = head.map { $0.offset > first.offset } ?? false
+        }
+    }
+
+    /// Keeps a portion of a change of a lane's snapshot; its last one makes all of it what readers see.
+    ///
+    /// - Returns: `false` where it is not the first and follows none.
     func save(
-        _ snapshot: LaneSnapshot,
+        _ portion: SnapshotPortion,
         of number: Int,
         lane: (Int) -> Lane,
         _ database: Database
-    ) throws(LogWriteError) {
+    ) throws(LogWriteError) -> Bool {
+        let row = Int64(number)
+        var change = portion.isFirst ? nil : self.changes[number]
+        var isTaken = true
         try self.inTransaction(database) {
-            try self.store(lanesThrough: number, lane)
-            let insert = try PreparedStatement(
-                """
-                INSERT INTO snapshots (lane, offset, bytes) VALUES (?, ?, ?)
-                ON CONFLICT (lane) DO UPDATE SET offset = excluded.offset, bytes = excluded.bytes
-                    WHERE excluded.offset >= snapshots.offset
-                """,
-                in: database
-            )
-            insert.bind(1, Int64(number))
-            insert.bind(2, Int64(snapshot.offset))
-            try unsafe snapshot.bytes.withUnsafeBytes { bytes in
-                unsafe insert.bind(3, unsafeBytes: bytes)
-                try insert.run()
+            if portion.isFirst {
+                try self.store(lanesThrough: number, lane)
+                change = Change(portion, after: try EventLogSchema.snapshotHead(database, lane: row))
             }
+            guard let change, change.offset == portion.offset else {
+                isTaken = false
+                return
+            }
+            guard !change.isLate else { return }
+            for part in portion.parts { try self.put(part.key, part.bytes, row, change.generation) }
+            for key in portion.removed { try self.put(key, nil, row, change.generation) }
+            guard portion.isLast else { return }
+            try database.execute(
+                sql: """
+                    INSERT INTO snapshot_heads (lane, offset, base, generation) VALUES (?, ?, ?, ?)
+                    ON CONFLICT (lane) DO UPDATE SET offset = excluded.offset, base = excluded.base,
+                        generation = excluded.generation
+                    """,
+                arguments: [row, Int64(change.offset), change.base, change.generation]
+            )
         }
-        self.bytesSinceCheckpoint += snapshot.bytes.count + self.pageBytes
+        self.changes[number] = portion.isLast ? nil : change
+        let bytes = portion.parts.reduce(0) { $0 + $1.bytes.count }
+        self.bytesSinceCheckpoint += bytes + (portion.parts.count / 16 + 4) * self.pageBytes
+        return isTaken
     }
+
+    private func put(
+        _ key: String,
+        _ bytes: [UInt8]?,
+        _ lane: Int64,
+        _ generation: Int64
+    ) throws {
+        self.insertPart.bind(1, lane)
+        self.insertPart.bind(3, generation)
+        try unsafe Array(key.utf8)
+            .withUnsafeBytes { key in
+                unsafe self.insertPart.bind(2, unsafeBytes: key)
+                guard let bytes else {
+                    self.insertPart.bindNull(4)
+                    return try self.insertPart.run()
+                }
+                try unsafe bytes.withUnsafeBytes { bytes in
+                    unsafe self.insertPart.bind(4, unsafeBytes: bytes)
+                    try self.insertPart.run()
+                }
+            }
+    }
+
+    /// Forgets the change of a lane's snapshot whose portions were coming: another one begins.
+    func abandonChange(of number: Int) { self.changes[number] = nil }
+
+    /// Where the cleaning of a lane's snapshot stands.
+    struct Cleaning {
+        /// The last part of the generation that readers see that was looked at.
+        var part: Int64 = 0
+    }
+
+    /// Deletes some of what no reader of a lane's snapshot sees any more.
+    ///
+    /// - Returns: `nil` where there is nothing left.
+    func clean(_ cleaning: Cleaning, of number: Int, _ database: Database) throws(LogWriteError) -> Cleaning? {
+        guard self.changes[number] == nil else { return nil }
+        let lane = Int64(number)
+        var cleaning = cleaning
+        var isDone = true
+        var generation: Int64?
+        try self.inTransaction(database) {
+            guard let head = try EventLogSchema.snapshotHead(database, lane: lane) else {
+                // A change that was the first and did not come to its end.
+                isDone = try !self.deleteParts("generation > 0", of: lane, database)
+                return
+            }
+            // What a whole change replaced, and what a change left that did not come to its end.
+            for condition in ["generation < \(head.base)", "generation > \(head.generation)"]
+            where try self.deleteParts(condition, of: lane, database) { isDone = false }
+            // What the newest generation stands for; a whole one stands for nothing.
+            guard isDone, head.base < head.generation, self.cleaned[number] != head.generation else { return }
+            generation = head.generation
+            let newest = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT part, key, bytes IS NULL FROM snapshot_parts
+                    WHERE lane = ? AND generation = ? AND part > ? ORDER BY part LIMIT \(Self.partsPerCleaningMax)
+                    """,
+                arguments: [lane, head.generation, cleaning.part]
+            )
+            for row in newest {
+                let (part, key, isGone): (Int64, String, Bool) = (row[0], row[1], row[2])
+                try database.cachedStatement(
+                    sql: "DELETE FROM snapshot_parts WHERE lane = ? AND key = ? AND generation < ?"
+                )
+                .execute(arguments: [lane, key, head.generation])
+                if isGone {
+                    try database.cachedStatement(sql: "DELETE FROM snapshot_parts WHERE part = ?")
+                        .execute(arguments: [part])
+                }
+                cleaning.part = part
+            }
+            isDone = newest.isEmpty
+        }
+        if isDone, let generation { self.cleaned[number] = generation }
+        if !isDone { self.bytesSinceCheckpoint += Self.partsPerCleaningMax / 2 * self.pageBytes }
+        return isDone ? nil : cleaning
+    }
+
+    /// Deletes some parts of a lane's snapshot.
+    ///
+    /// - Returns: whether there were any.
+    private func deleteParts(_ condition: String, of lane: Int64, _ database: Database) throws -> Bool {
+        try database.execute(
+            sql: """
+                DELETE FROM snapshot_parts WHERE part IN (
+                    SELECT part FROM snapshot_parts WHERE lane = ? AND \(condition) LIMIT \(Self.partsPerCleaningMax))
+                """,
+            arguments: [lane]
+        )
+        return database.changesCount > 0
+    }
+
+    /// The most parts that are deleted in one transaction; appends need not wait for more.
+    private static let partsPerCleaningMax = 128
 
     /// Deletes records of a lane: at most `recordsPerPruneMax` have these offsets.
     func delete(_ offsets: ClosedRange<UInt64>, of lane: Int, _ database: Database) throws(LogWriteError) {

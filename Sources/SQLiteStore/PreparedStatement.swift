@@ -40,6 +40,12 @@ struct PreparedStatement: ~Copyable {
         precondition(code == SQLITE_OK, "the statement has no parameter \(index), or it is running")
     }
 
+    /// Binds nothing.
+    func bindNull(_ index: Int32) {
+        let code = unsafe sqlite3_bind_null(self.handle, index)
+        precondition(code == SQLITE_OK, "the statement has no parameter \(index), or it is running")
+    }
+
     /// Binds bytes without copying them: they must not move or change until the statement has run.
     func bind(_ index: Int32, unsafeBytes bytes: UnsafeRawBufferPointer) {
         // A null pointer would bind NULL; no bytes are still bytes.

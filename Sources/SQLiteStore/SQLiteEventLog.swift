@@ -296,21 +296,50 @@ package final class SQLiteEventLog: EventLog {
         return self.state.withLock { $0.head(of: lane) }
     }
 
-    package func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
+    package func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
         let head = try await self.head(of: lane)
-        guard snapshot.offset <= head else {
-            throw .failed("a snapshot of the lane \(lane) at \(snapshot.offset) is ahead of its head \(head)")
+        guard portion.offset <= head else {
+            throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head \(head)")
         }
         let number = try self.state.withLock { (state) throws(EventLogError) in try state.number(of: lane) }
-        try await self.onWriter { database, writer throws(LogWriteError) in
-            try writer.save(snapshot, of: number, lane: { each in self.state.withLock { $0.lane(each) } }, database)
+        // What a change left behind that did not come to its end is not taken for part of this one.
+        if portion.isFirst {
+            try await self.onWriter { _, writer throws(LogWriteError) in writer.abandonChange(of: number) }
+            try await self.clean(number)
+        }
+        let isTaken = try await self.onWriter { database, writer throws(LogWriteError) in
+            try writer.save(portion, of: number, lane: { each in self.state.withLock { $0.lane(each) } }, database)
+        }
+        guard isTaken else { throw .failed("a portion of a snapshot of the lane \(lane) follows none") }
+        if portion.isLast { try await self.clean(number) }
+    }
+
+    /// Deletes what no reader of a lane's snapshot sees any more, in small steps.
+    private func clean(_ number: Int) async throws(EventLogError) {
+        var cleaning: EventLogWriter.Cleaning? = EventLogWriter.Cleaning()
+        while let step = cleaning {
+            cleaning = try await self.onWriter { database, writer throws(LogWriteError) in
+                try writer.clean(step, of: number, database)
+            }
         }
     }
 
-    package func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
+    package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
         try self.requireOpen()
         guard let number = self.state.withLock({ $0.knownNumber(of: lane) }) else { return nil }
-        return try await self.fromFile { try EventLogSchema.snapshot($0, lane: Int64(number)) }
+        return try await self.fromFile { try EventLogSchema.snapshotHead($0, lane: Int64(number))?.offset }
+    }
+
+    package func snapshotParts(
+        of lane: Lane,
+        after key: String?,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [SnapshotPart] {
+        try self.requireOpen()
+        guard let number = self.state.withLock({ $0.knownNumber(of: lane) }) else { return [] }
+        return try await self.fromFile {
+            try EventLogSchema.snapshotParts($0, lane: Int64(number), after: key, bytesMax: bytesMax)
+        }
     }
 
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
@@ -369,15 +398,16 @@ package final class SQLiteEventLog: EventLog {
     /// Does something with the writing connection.
     ///
     /// - Throws: `noRoom` or `failed` where nothing was done and the log goes on.
-    private func onWriter(
-        _ body: @escaping @Sendable (Database, EventLogWriter) throws(LogWriteError) -> Void
-    ) async throws(EventLogError) {
+    private func onWriter<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, EventLogWriter) throws(LogWriteError) -> Value
+    ) async throws(EventLogError) -> Value {
         if let refusal = self.state.withLock(\.refusal) { throw refusal }
         do {
-            try await self.connection.write { database, writer in
+            return try await self.connection.write { database, writer in
                 if let refusal = self.state.withLock(\.refusal) { throw refusal }
+                let value: Value
                 do throws(LogWriteError) {
-                    try body(database, writer)
+                    value = try body(database, writer)
                 } catch {
                     switch error.failure {
                     case .retry: throw EventLogError.failed(error.sentence)
@@ -392,6 +422,7 @@ package final class SQLiteEventLog: EventLog {
                 }
                 self.bytesUsed.store(writer.bytesUsed, ordering: .relaxed)
                 self.checkpointIfDue(writer, database)
+                return value
             }
         } catch let error as EventLogError {
             throw error

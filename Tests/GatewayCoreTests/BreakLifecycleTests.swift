@@ -64,9 +64,9 @@ struct BreakLifecycleTests {
     /// cancelled; `s`: it changes and they are not told; `.`: it was so already; `W`: WRONG_STATE, `I`: INVALID.
     private static let table = """
                        same punch start duration advertisements nothingNew endNow endAt20 endAt45 endAt5000 cancel announce announceOther expire expireOther
-        scheduled      .    W     s     s        s              .          W      W       W       W         s      a        .             s      .
-        due            .    W     s     a        a              .          W      W       W       W         s      a        .             s      .
-        overdue        .    W     s     a        W              .          W      W       W       W         s      a        .             s      .
+        scheduled      .    W     s     s        s              .          W      W       W       W         s      .        .             .      .
+        due            .    W     s     a        a              .          W      W       W       W         s      a        .             .      .
+        overdue        .    W     s     a        W              .          W      W       W       W         s      s        .             s      .
         announced      .    W     u     u        W              .          W      W       e       I         c      .        .             .      .
         live           .    W     W     u        W              .          e      W       e       I         c      .        .             .      .
         openEnded      .    W     W     u        W              .          e      W       e       I         c      .        .             .      .

@@ -62,7 +62,22 @@ struct BroadcastModelTests {
                 try #require(each.encoded == EncodedAdvertisements(expected.advertisements), "\(said)")
             }
             kept += breaks.count
-            // Whatever the model thinks: no two breaks of a stream hold the same time.
+            // Whatever the model thinks: a break can be played, or its state says that it cannot.
+            for each in breaks.compactMap({ desk.board[Sample.key($0.id, of: stream)] }) where !each.isOver(at: now) {
+                try #require(each.lasting != .zero, "\(said)")
+                if each.record.phase == .announced {
+                    try #require(each.record.lastNotice.map { $0.duration != .zero } ?? false, "\(said)")
+                    try #require(!each.playableSteps.isEmpty || each.waitsForPunch || each.exact, "\(said)")
+                }
+                if let start = each.record.start, let end = each.end {
+                    try #require(start < end, "\(said)")
+                    let most = each.record.duration ?? each.record.publish.safetyDuration
+                    try #require(end - start <= most, "\(said)")
+                    // Also after the timer has been late: it is announced, or expires.
+                    if each.record.phase == .scheduled { try #require(each.timer.map { $0 < end } ?? false, "\(said)") }
+                }
+            }
+            // No two breaks of a stream hold the same time.
             let intervals = breaks.compactMap { desk.board[Sample.key($0.id, of: stream)]?.interval }
                 .sorted { $0.lowerBound < $1.lowerBound }
             for (one, next) in zip(intervals, intervals.dropFirst()) {
@@ -99,6 +114,7 @@ struct BoardFoldTests {
             _ = Self.fold(desk.log.prefix(offset), into: &first)
             let snapshot = first.record.encoded()
             var second = Board(epoch: Sample.epoch, try BoardRecord(decoding: snapshot))
+            try #require(second.bytes == first.bytes)
             try #require(second == first, "CUECAST_SEED=\(SeededGenerator.seed) offset \(offset)")
             try #require(second.record.encoded() == snapshot)
             guard offset % 7 == 0 else { continue }
@@ -136,7 +152,10 @@ struct BoardFoldTests {
                 let group = entries[start..<min(start + size, entries.count)].enumerated()
                     .map { index, entry in
                         if case .publish(let publish) = entry.kind {
-                            numbers[publish.request.key] = BreakGroup.breakNumber(offset: board.offset + 1, index: index)
+                            numbers[publish.request.key] = BreakGroup.breakNumber(
+                                offset: board.offset + 1,
+                                index: index
+                            )
                         }
                         return Self.renumber(entry, as: numbers)
                     }

@@ -147,6 +147,12 @@ struct ModelGateway {
                 if each.request.preStream { throw Refused(word: "INVALID") }
                 if each.isCued || each.state(at: now) == "live" { throw Refused(word: "WRONG_STATE") }
                 each.start = start
+                // An end that was set before stands where it leaves something, and makes the break no longer.
+                if let ended = each.ended,
+                    ended < start + 1_000 || ended >= start + (each.duration ?? each.safety)
+                {
+                    each.ended = nil
+                }
                 if !each.announced { each.announce = max(now, start - Self.announceAhead) }
                 changes = true
             }
@@ -169,7 +175,7 @@ struct ModelGateway {
             guard each.announced, each.closed == nil else { throw Refused(word: "WRONG_STATE") }
             if let ended = each.ended, ended <= now { return "unchanged" }
             guard let planned = each.end else { throw Refused(word: "WRONG_STATE") }
-            if let start = each.start, at <= start { throw Refused(word: "WRONG_STATE") }
+            if let start = each.start, at < start + 1_000 { throw Refused(word: "WRONG_STATE") }
             guard at >= each.published else { throw Refused(word: "INVALID") }
             guard now < planned else { throw Refused(word: "WRONG_STATE") }
             guard at <= planned else { throw Refused(word: "INVALID") }

@@ -113,7 +113,9 @@ enum Sample {
             breaks: breaks,
             retired: []
         )
-        return Board(epoch: Self.epoch, BoardRecord(offset: 0, streams: [stream]))
+        // The numbers of breaks to come are above theirs.
+        let offset = (breaks.map(\.number.rawValue).max() ?? 0) / UInt64(BreakGroup.groupEntriesMax)
+        return Board(epoch: Self.epoch, BoardRecord(offset: offset, streams: [stream]))
     }
 }
 

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Gateway
 import GatewayCore
 import GatewayTestKit
 import Testing
@@ -109,6 +110,52 @@ struct RestartTests {
         }
     }
 
+    @Test func `a snapshot of the version before is read, and replaced by parts`() async throws {
+        let kept = try await self.station.run { running in
+            let broadcaster = try await running.broadcaster()
+            for index in 0..<5 { try await broadcaster.publish("break-\(index)", of: "radio\(index % 2)", start: nil) }
+            return running.board
+        }
+        let old = SnapshotPart(key: "", bytes: kept.record.encoded())
+        try await self.station.memory.save(
+            SnapshotPortion(offset: kept.offset, parts: [old], isFirst: true, isWhole: true, isLast: true),
+            of: .breaks
+        )
+        #expect(try await self.station.run { $0.board } == kept)
+        let parts = try await self.station.memory.snapshotParts(of: .breaks, after: nil, bytesMax: .max)
+        #expect(parts.count == 1 + 2 + 5, "the board's, two streams' and five breaks'")
+        #expect(!parts.contains { $0.key.isEmpty })
+        #expect(try await self.station.run { $0.board } == kept)
+    }
+
+    @Test func `after a start the ledger is told of all breaks in portions, and of changes at once`() async throws {
+        let board = try await self.station.run { running in
+            let broadcaster = try await running.broadcaster()
+            for index in 0..<25 { try await broadcaster.publish("break-\(index)", of: "radio\(index % 3)", start: nil) }
+            return running.board
+        }
+        let holder = BoardHolder(board)
+        var told: [BreakNumber] = []
+        let changed = try BreakKey.of("radio2", "break-2")
+        holder.swap(board, changed: [changed])
+        while true {
+            let portion = holder.takeUnrecorded(most: 10)
+            #expect(portion.breaks.count <= 10)
+            #expect(portion.offset == board.offset)
+            if told.isEmpty {
+                #expect(portion.breaks.contains { $0.key == changed })
+                // What the ledger did not take comes again.
+                holder.putBack(portion.breaks)
+                _ = holder.takeUnrecorded(most: 3)
+                holder.putBack(portion.breaks)
+            }
+            told += portion.breaks.map(\.number)
+            guard portion.hasMore else { break }
+        }
+        #expect(Set(told) == Set(board.keys.compactMap { board[$0]?.number }))
+        #expect(holder.takeUnrecorded(most: 10).breaks.isEmpty)
+    }
+
     @Test func `the board is the same from its snapshot as from all records`() async throws {
         let kept = try await self.station.runByHand { running in
             let broadcaster = try await running.broadcaster()
@@ -116,7 +163,7 @@ struct RestartTests {
             try await broadcaster.do(.cancel(.of("radio1", "break-1")))
             return running.board
         }
-        #expect(try await self.station.memory.snapshot(of: .breaks)?.offset == kept.offset)
+        #expect(try await self.station.memory.snapshotOffset(of: .breaks) == kept.offset)
         let fromSnapshot = try await self.station.runByHand { $0.board }
         #expect(fromSnapshot == kept)
 

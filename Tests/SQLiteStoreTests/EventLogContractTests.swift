@@ -192,10 +192,10 @@ struct EventLogContractTests {
         #expect(try await log.read(lane, after: 1, recordsMax: 1, bytesMax: 1).isEmpty)
         await #expect(throws: EventLogError.closed) { _ = try await log.append([2], to: lane) }
         await #expect(throws: EventLogError.closed) { _ = try await log.head(of: lane) }
-        await #expect(throws: EventLogError.closed) { _ = try await log.snapshot(of: lane) }
+        await #expect(throws: EventLogError.closed) { _ = try await log.snapshotOffset(of: lane) }
         await #expect(throws: EventLogError.closed) { try await log.prune(lane, through: 1) }
         await #expect(throws: EventLogError.closed) {
-            try await log.save(LaneSnapshot(offset: 1, bytes: []), of: lane)
+            try await log.save(SnapshotPortion.whole(1, [:]), of: lane)
         }
         await harness.close()
     }
@@ -271,8 +271,8 @@ struct EventLogContractTests {
             // From the file, too.
             log = try await harness.open()
         }
-        try await log.save(LaneSnapshot(offset: base + 1, bytes: [7]), of: lane)
-        #expect(try await log.snapshot(of: lane)?.offset == base + 1)
+        try await log.save(SnapshotPortion.whole(base + 1, ["a": [7]]), of: lane)
+        #expect(try await log.snapshotOffset(of: lane) == base + 1)
         // Pruning goes over the jump, and not through the offsets that were left out.
         try await log.prune(lane, through: 69)
         #expect(try await log.everything(in: lane, after: 69).map(\.bytes) == [[70], [71], [72]])
@@ -332,20 +332,106 @@ struct EventLogContractTests {
     func `the newest snapshot of a lane is kept`(_ kind: StoreKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
-        #expect(try await log.snapshot(of: .breaks) == nil)
-        let empty = LaneSnapshot(offset: 0, bytes: [])
-        try await log.save(empty, of: .breaks)
-        #expect(try await log.snapshot(of: .breaks) == empty)
+        #expect(try await log.snapshotOffset(of: .breaks) == nil)
+        #expect(try await log.snapshotParts(of: .breaks, after: nil, bytesMax: 1).isEmpty)
+        try await log.save(.whole(0, [:]), of: .breaks)
+        #expect(try await log.snapshotOffset(of: .breaks) == 0)
         for _ in 0..<3 { _ = try await log.append([1], to: .breaks) }
-        let newest = LaneSnapshot(offset: 3, bytes: [3, 3, 3])
-        try await log.save(newest, of: .breaks)
-        try await log.save(LaneSnapshot(offset: 2, bytes: [2]), of: .breaks)
-        #expect(try await log.snapshot(of: .breaks) == newest)
-        let sameOffset = LaneSnapshot(offset: 3, bytes: [4])
-        try await log.save(sameOffset, of: .breaks)
+        try await log.save(.whole(3, ["a": [3, 3, 3], "b": []]), of: .breaks)
+        try await log.save(.whole(2, ["a": [2]]), of: .breaks)
+        #expect(try await log.snapshotOffset(of: .breaks) == 3)
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [3, 3, 3], "b": []])
+        try await log.save(.whole(3, ["a": [4]]), of: .breaks)
         log = try await harness.open()
-        #expect(try await log.snapshot(of: .breaks) == sameOffset)
-        #expect(try await log.snapshot(of: self.lane) == nil)
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [4]])
+        #expect(try await log.snapshotOffset(of: self.lane) == nil)
+        await harness.close()
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a change of a snapshot writes only what changed, and is seen all at once`(_ kind: StoreKind) async throws {
+        var harness = try LogHarness(kind)
+        var log = try await harness.open()
+        for _ in 0..<5 { _ = try await log.append([1], to: .breaks) }
+        let first: [String: [UInt8]] = ["a": [1], "b": [2], "c": [3]]
+        try await log.save(.whole(1, first), of: .breaks)
+        let change = SnapshotPortion(
+            offset: 2,
+            parts: [SnapshotPart(key: "b", bytes: [20])],
+            isFirst: true
+        )
+        try await log.save(change, of: .breaks)
+        try await log.save(SnapshotPortion(offset: 2, removed: ["a"]), of: .breaks)
+        #expect(try await log.wholeSnapshot(of: .breaks) == first, "not before its last portion")
+        #expect(try await log.snapshotOffset(of: .breaks) == 1)
+        let last = SnapshotPortion(offset: 2, parts: [SnapshotPart(key: "d", bytes: [4])], isLast: true)
+        try await log.save(last, of: .breaks)
+        let second: [String: [UInt8]] = ["b": [20], "c": [3], "d": [4]]
+        #expect(try await log.wholeSnapshot(of: .breaks) == second)
+
+        // One that does not come to its end has no effect, also after a restart and on the one that follows.
+        let lost = SnapshotPortion(
+            offset: 3,
+            parts: [SnapshotPart(key: "lost", bytes: [9])],
+            removed: ["b"],
+            isFirst: true
+        )
+        try await log.save(lost, of: .breaks)
+        log = try await harness.open()
+        #expect(try await log.wholeSnapshot(of: .breaks) == second)
+        #expect(try await log.snapshotOffset(of: .breaks) == 2)
+        let next = SnapshotPortion(
+            offset: 4,
+            parts: [SnapshotPart(key: "a", bytes: [1, 1])],
+            removed: ["c", "never there"],
+            isFirst: true,
+            isLast: true
+        )
+        try await log.save(next, of: .breaks)
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [1, 1], "b": [20], "d": [4]])
+        log = try await harness.open()
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [1, 1], "b": [20], "d": [4]])
+        await #expect(throws: EventLogError.self) {
+            try await log.save(SnapshotPortion(offset: 5, isLast: true), of: .breaks)
+        }
+        #expect(try await log.append([1], to: .breaks) == 6)
+        await harness.close()
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `changes of a snapshot come to what a plain dictionary comes to`(_ kind: StoreKind) async throws {
+        var harness = try LogHarness(kind)
+        var log = try await harness.open()
+        var generator = SeededGenerator.announced("snapshot changes, \(kind)")
+        var model: [String: [UInt8]] = [:]
+        for round in 1...60 {
+            let offset = try await log.append([1], to: .breaks)
+            let isWhole = Int.random(in: 0...9, using: &generator) == 0
+            let isLost = Int.random(in: 0...5, using: &generator) == 0
+            var changed = isWhole ? [:] : model
+            let portions = Int.random(in: 1...3, using: &generator)
+            for index in 1...portions {
+                var portion = SnapshotPortion(offset: offset)
+                portion.isFirst = index == 1
+                portion.isWhole = isWhole
+                portion.isLast = index == portions && !isLost
+                for number in 0..<Int.random(in: 0...200, using: &generator)
+                where Int.random(in: 0...1, using: &generator) == 0 {
+                    let key = "part/\(index)/\(number)"
+                    if Int.random(in: 0...3, using: &generator) == 0 {
+                        portion.removed.append(key)
+                        changed[key] = nil
+                    } else {
+                        portion.parts.append(SnapshotPart(key: key, bytes: [UInt8(round)]))
+                        changed[key] = [UInt8(round)]
+                    }
+                }
+                try await log.save(portion, of: .breaks)
+            }
+            if !isLost { model = changed }
+            if Int.random(in: 0...9, using: &generator) == 0 { log = try await harness.open() }
+            try #require(try await log.wholeSnapshot(of: .breaks) == model, "round \(round)")
+        }
         await harness.close()
     }
 
@@ -354,10 +440,10 @@ struct EventLogContractTests {
         var harness = try LogHarness(kind)
         let log = try await harness.open()
         _ = try await log.append([1], to: .breaks)
-        try await log.save(LaneSnapshot(offset: 1, bytes: []), of: .breaks)
+        try await log.save(SnapshotPortion.whole(1, [:]), of: .breaks)
         for offset in [2, UInt64.max] {
             await #expect(throws: EventLogError.self) {
-                try await log.save(LaneSnapshot(offset: offset, bytes: []), of: .breaks)
+                try await log.save(SnapshotPortion.whole(offset, [:]), of: .breaks)
             }
         }
         #expect(try await log.append([1], to: .breaks) == 2)

@@ -90,7 +90,7 @@ struct EventLogLimitTests {
 
     @Test func `a full disk refuses what it has no room for, and the log goes on when there is room`() async throws {
         var limits = SQLiteEventLog.Limits()
-        limits.fileBytesMax = 300_000
+        limits.fileBytesMax = 400_000
         var log = try self.open(limits)
         let full = await self.fill(log)
         #expect(full > 5 && full < 30)
@@ -98,7 +98,7 @@ struct EventLogLimitTests {
         #expect(try await log.head(of: self.lane) == full)
         #expect(try await log.everything(in: self.lane).count == Int(full))
         await #expect(throws: EventLogError.self) {
-            try await log.save(LaneSnapshot(offset: 1, bytes: [UInt8](repeating: 1, count: 100_000)), of: self.lane)
+            try await log.save(.whole(1, ["a": [UInt8](repeating: 1, count: 100_000)]), of: self.lane)
         }
         // Room that was made is used, without a gap.
         try await log.prune(self.lane, through: full - 1)

@@ -55,6 +55,29 @@ struct EventLogMigrationTests {
         await log.close()
     }
 
+    @Test func `a snapshot of the version before is one part without a name`() async throws {
+        let queue = try DatabaseQueue(path: self.directory.path + "/events.sqlite")
+        try EventLogSchema.migrator.migrate(queue, upTo: "log 2: identity")
+        try await queue.write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO lanes VALUES (0, 'breaks', 1);
+                    INSERT INTO records VALUES (1, x'01'), (2, x'02');
+                    INSERT INTO snapshots VALUES (0, 2, x'0505');
+                    """
+            )
+        }
+        try queue.close()
+        var log = try SQLiteEventLog(in: StoreDirectory(path: self.directory.path))
+        #expect(try await log.snapshotOffset(of: .breaks) == 2)
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["": [5, 5]])
+        try await log.save(.whole(2, ["a": [1]]), of: .breaks)
+        await log.close()
+        log = try SQLiteEventLog(in: StoreDirectory(path: self.directory.path))
+        #expect(try await log.wholeSnapshot(of: .breaks) == ["a": [1]])
+        await log.close()
+    }
+
     @Test func `a damaged identity is refused`() async throws {
         let log = try SQLiteEventLog(in: StoreDirectory(path: self.directory.path))
         await log.close()

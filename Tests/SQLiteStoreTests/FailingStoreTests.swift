@@ -48,13 +48,13 @@ struct FailingStoreTests {
     @Test func `every call of a log can fail`() async throws {
         let log = FailingEventLog(InMemoryEventLog())
         _ = try await log.append([1], to: self.lane)
-        let snapshot = LaneSnapshot(offset: 1, bytes: [1])
+        let snapshot = SnapshotPortion.whole(1, ["a": [1]])
         let calls: [(FailingEventLog.Call, () async throws -> Void)] = [
             (.append, { _ = try await log.append([1], to: self.lane) }),
             (.read, { _ = try await log.read(self.lane, after: 0, recordsMax: 1, bytesMax: 1) }),
             (.head, { _ = try await log.head(of: self.lane) }),
             (.save, { try await log.save(snapshot, of: self.lane) }),
-            (.snapshot, { _ = try await log.snapshot(of: self.lane) }),
+            (.snapshot, { _ = try await log.snapshotOffset(of: self.lane) }),
             (.prune, { try await log.prune(.breaks, through: 1) }),
         ]
         for (call, body) in calls {

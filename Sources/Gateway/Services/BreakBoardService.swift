@@ -5,6 +5,7 @@ import CuecastWire
 package import GatewayCore
 package import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// Somebody who wants to know what became of the records of the lane `breaks`.
 package protocol BoardObserver: Sendable {
@@ -21,8 +22,15 @@ package struct BreakBoardService: Service {
     private static let groupsPerReadMax = 64
     /// The most bytes read at once.
     private static let bytesPerReadMax = 16 * 1_048_576
-    /// A snapshot is kept after so many groups.
+    /// The snapshot is brought up to date after so many groups.
     private static let groupsPerSnapshot: UInt64 = 1_000
+    /// And after so long, where anything has changed.
+    private static let snapshotInterval: Duration = .seconds(60)
+    /// A portion of a snapshot is written in one transaction: an append waits for no more than that.
+    private static let snapshotPortionBytesMax = 256 * 1_024
+    private static let snapshotPortionPartsMax = 128
+    /// The most bytes of a snapshot that are read at once.
+    private static let snapshotPageBytesMax = 4 * 1_048_576
 
     /// So many entries at once are a burst: one broadcaster sends all its updates, or many publish together.
     private static let entriesInBurst = 8
@@ -40,10 +48,20 @@ package struct BreakBoardService: Service {
     private let sinks: [any NoticeSink]
     private let metrics: MetricRegistry
     private let logger: Logger
+    private let snapshots: SnapshotDesk
 
+    /// - Parameters:
+    ///   - log: the event log.
+    ///   - holder: has the board as it was loaded, and everybody's newest board from then on.
+    ///   - changes: what changed since the snapshot that is kept, as `load` gave it.
+    ///   - observers: told of results first.
+    ///   - sinks: given the notices.
+    ///   - metrics: counts what happens.
+    ///   - logger: for people.
     package init(
         log: any EventLog,
         holder: BoardHolder,
+        changes: BoardChanges,
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
         metrics: MetricRegistry,
@@ -55,14 +73,31 @@ package struct BreakBoardService: Service {
         self.sinks = sinks
         self.metrics = metrics
         self.logger = logger
+        self.snapshots = SnapshotDesk(changes, of: holder.board)
     }
 
     /// The board as the log has it: from its snapshot and all records after.
+    ///
+    /// What changed since the snapshot is to be taken from it (`takeChanges`) before anybody works with it.
     package static func load(from log: any EventLog) async throws -> Board {
-        var board = Board(epoch: log.epoch)
-        if let snapshot = try await log.snapshot(of: .breaks) {
-            board = Board(epoch: log.epoch, try BoardRecord(decoding: snapshot.bytes))
+        let id = log.identity.logID
+        var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high))
+        let snapshotOffset = try await log.snapshotOffset(of: .breaks)
+        if snapshotOffset != nil {
+            var key: String?
+            while true {
+                let parts = try await log.snapshotParts(
+                    of: .breaks,
+                    after: key,
+                    bytesMax: Self.snapshotPageBytesMax
+                )
+                guard let last = parts.last else { break }
+                // Decoding is most of a start: all cores share it.
+                for record in try await Self.decode(parts) { try loader.read(record.record, isOld: record.isOld) }
+                key = last.key
+            }
         }
+        var board = loader.finish(at: snapshotOffset ?? 0)
         let head = try await log.head(of: .breaks)
         while board.offset < head {
             let records = try await log.read(
@@ -73,22 +108,66 @@ package struct BreakBoardService: Service {
             )
             guard !records.isEmpty else { throw EventLogError.closed }
             for record in records {
-                _ = board.apply(try BreakGroup(decoding: record.bytes), offset: record.offset, after: record.previous)
+                _ = board.apply(
+                    try BreakGroup(decoding: record.bytes),
+                    offset: record.offset,
+                    after: record.previous
+                )
             }
         }
         return board
     }
 
+    private struct ReadPart: Sendable {
+        let record: BoardRecord
+        let isOld: Bool
+    }
+
+    private static func decode(_ parts: [SnapshotPart]) async throws -> [ReadPart] {
+        let portions = stride(from: 0, to: parts.count, by: Self.snapshotPortionPartsMax)
+            .map { parts[$0..<min($0 + Self.snapshotPortionPartsMax, parts.count)] }
+        return try await withThrowingTaskGroup(of: (Int, [ReadPart]).self) { group in
+            for (index, portion) in portions.enumerated() {
+                group.addTask {
+                    (
+                        index,
+                        try portion.map { part in
+                            // One part without a name is a snapshot of the version before.
+                            ReadPart(record: try BoardRecord(decoding: part.bytes), isOld: part.key.isEmpty)
+                        }
+                    )
+                }
+            }
+            var decoded = [[ReadPart]](repeating: [], count: portions.count)
+            for try await (index, parts) in group { decoded[index] = parts }
+            return decoded.flatMap { $0 }
+        }
+    }
+
     package func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await self.follow()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(priority: .low) { await self.keepSnapshots() }
+            group.addTask { await self.wakeForSnapshots() }
+            defer { group.cancelAll() }
+            try await cancelWhenGracefulShutdown {
+                try await self.follow()
+            }
         }
         await self.keepSnapshot()
     }
 
+    /// Brings the snapshot up to date whenever that is due, one at a time.
+    private func keepSnapshots() async {
+        for await _ in self.snapshots.due { await self.keepSnapshot() }
+    }
+
+    private func wakeForSnapshots() async {
+        while (try? await Task.sleep(for: Self.snapshotInterval)) != nil { self.snapshots.wake() }
+    }
+
     private func follow() async throws {
         var board = self.holder.board
-        var snapshotOffset = board.offset
+        var snapshotGroups: UInt64 = 0
         while !Task.isCancelled {
             let records = try await self.log.read(
                 .breaks,
@@ -102,6 +181,8 @@ package struct BreakBoardService: Service {
             for record in records {
                 let group = try BreakGroup(decoding: record.bytes)
                 let results = board.apply(group, offset: record.offset, after: record.previous)
+                let changes = board.takeChanges()
+                self.snapshots.note(changes, board)
                 notices += self.tell(results, of: group, board: board)
                 entryCount += group.entries.count
             }
@@ -113,9 +194,10 @@ package struct BreakBoardService: Service {
                 let gather = Self.gatherInBurst + Self.gatherPerConnection * connections
                 try? await Task.sleep(for: min(gather, Self.gatherMax))
             }
-            if board.offset >= snapshotOffset + Self.groupsPerSnapshot {
-                snapshotOffset = board.offset
-                await self.keepSnapshot()
+            snapshotGroups += UInt64(records.count)
+            if snapshotGroups >= Self.groupsPerSnapshot {
+                snapshotGroups = 0
+                self.snapshots.wake()
             }
         }
     }
@@ -144,21 +226,75 @@ package struct BreakBoardService: Service {
         }
         self.holder.swap(board, changed: changed)
         self.metrics.set(.streams, to: board.streams.count)
+        self.metrics.set(.boardBytes, to: board.bytes)
         for observer in self.observers { observer.applied(results, offset: board.offset, board: board) }
         return notices
     }
 
     private func keepSnapshot() async {
-        let board = self.holder.board
-        guard board.offset > 0 else { return }
+        let (changes, board) = self.snapshots.take()
+        guard board.offset > 0, !changes.isEmpty else { return }
         do {
-            try await self.log.save(
-                LaneSnapshot(offset: board.offset, bytes: board.record.encoded()),
-                of: .breaks
-            )
+            try await BoardParts.write(
+                changes,
+                of: board,
+                bytesMax: Self.snapshotPortionBytesMax,
+                partsMax: Self.snapshotPortionPartsMax
+            ) { portion in try await self.log.save(portion, of: .breaks) }
         } catch {
             // The log still has every record: only the next start takes longer.
+            self.snapshots.giveBack(changes)
             self.logger.warning("could not keep a snapshot of the board", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// What is to be written into the next snapshot, and when.
+private final class SnapshotDesk: Sendable {
+    private struct State {
+        var changes: BoardChanges
+        /// With exactly these changes.
+        var board: Board
+    }
+
+    private let state: Mutex<State>
+    /// Yields when a snapshot is due; further ones meanwhile are one.
+    let due: AsyncStream<Void>
+    private let sink: AsyncStream<Void>.Continuation
+
+    /// - Parameters:
+    ///   - changes: what the snapshot that is kept does not have.
+    ///   - board: with them.
+    init(_ changes: BoardChanges, of board: Board) {
+        self.state = Mutex(State(changes: changes, board: board))
+        (self.due, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func wake() { self.sink.yield() }
+
+    /// The board has changed.
+    func note(_ changes: BoardChanges, _ board: Board) {
+        self.state.withLock { state in
+            state.changes.formUnion(changes)
+            state.board = board
+        }
+    }
+
+    /// Takes the changes, and the board that has them and no others.
+    func take() -> (BoardChanges, Board) {
+        self.state.withLock { state in
+            defer { state.changes = BoardChanges() }
+            return (state.changes, state.board)
+        }
+    }
+
+    /// Gives back changes that could not be kept.
+    func giveBack(_ changes: BoardChanges) {
+        self.state.withLock { state in
+            // What changed since is as new or newer.
+            var all = changes
+            all.formUnion(state.changes)
+            state.changes = all
         }
     }
 }

@@ -26,6 +26,8 @@ package struct LedgerService: Service, BoardObserver {
     private static let retryAfter: Duration = .seconds(1)
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
+    /// The most breaks that are recorded at once.
+    private static let breaksPerPortionMax = 1_000
     /// How long after a break's end the ledger keeps who did what: a day longer than acknowledgements are accepted.
     private static let keepRowsFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
 
@@ -90,13 +92,17 @@ package struct LedgerService: Service, BoardObserver {
 
     private func projectBreaks() async {
         for await _ in self.boardChanged {
-            let (breaks, offset) = self.holder.takeUnrecorded()
-            guard !breaks.isEmpty else { continue }
+            let portion = self.holder.takeUnrecorded(most: Self.breaksPerPortionMax)
+            // The next portion is taken after this one, and after whatever else the ledger has to do.
+            if portion.hasMore { self.boardChangedSink.yield() }
+            guard !portion.breaks.isEmpty else { continue }
             do throws(LedgerError) {
-                try await self.ledger.record(breaks, through: offset)
-                self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: offset))
+                try await self.ledger.record(portion.breaks, through: portion.offset)
+                if !portion.hasMore {
+                    self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
+                }
             } catch {
-                self.holder.putBack(breaks)
+                self.holder.putBack(portion.breaks)
                 guard await self.waitAfter(error) else { return }
                 self.boardChangedSink.yield()
             }
@@ -176,7 +182,10 @@ package struct LedgerService: Service, BoardObserver {
     }
 
     private func forgetOnce() async throws {
-        let now = self.clock.now()
+        // By the log's own time: a clock that is wrong deletes nothing.
+        let board = self.holder.board
+        guard board.hasTime else { return }
+        let now = board.retentionTime
         let pruned = try await self.ledger.prune(
             rowsOfBreaksEndedBefore: now - Self.keepRowsFor,
             totalsBefore: now - self.keepTotalsFor
@@ -187,8 +196,8 @@ package struct LedgerService: Service, BoardObserver {
         // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
         let offsets = try await self.ledger.checkpoint()
         for (lane, offset) in offsets where lane != .breaks { try await self.prune(lane, before: offset) }
-        if let snapshot = try await self.log.snapshot(of: .breaks) {
-            try await self.prune(.breaks, before: snapshot.offset)
+        if let offset = try await self.log.snapshotOffset(of: .breaks) {
+            try await self.prune(.breaks, before: offset)
         }
     }
 

@@ -46,7 +46,7 @@ package actor RequestService: Service, BoardObserver {
     private var acknowledgements = AcknowledgementLane()
     private var breaks: BreakLane
     private var timer: PollingThread.Timer?
-    private var timersInFlight = false
+    private var timerQueue: TimerQueue
     private let retention: RetentionGate
     private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
 
@@ -92,6 +92,7 @@ package actor RequestService: Service, BoardObserver {
         self.clock = clock
         self.planner = BroadcastPlanner(policy: configuration.breaks)
         self.timers = BreakTimers(policy: configuration.breaks)
+        self.timerQueue = TimerQueue(handler.board)
         self.recheckInterval = configuration.timerRecheck
         self.drainTimeout = configuration.drainTimeout
         self.metrics = metrics
@@ -143,7 +144,12 @@ package actor RequestService: Service, BoardObserver {
             case .acknowledgementsAppended(let id, let result): self.acknowledgementsAnswered(id, result)
             case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
             case .applied(let results, let offset):
-                self.timersInFlight = false
+                for result in results {
+                    switch result {
+                    case .changed(let each, _), .unchanged(let each): self.timerQueue.note(each)
+                    case .refused, .housekept: break
+                    }
+                }
                 for (member, result) in self.breaks.applied(results, offset: offset) { self.answer(member, result) }
                 self.runTimers()
             }
@@ -264,8 +270,8 @@ extension RequestService {
             for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
         case .failure:
             _ = self.note(result, of: .breaks)
-            self.timersInFlight = false
             for member in self.breaks.failed(id) {
+                self.waitAgain(member.entry)
                 if case .housekeeping = member.entry.kind { self.housekeeping.answered(nil) }
                 if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
             }
@@ -289,7 +295,10 @@ extension RequestService {
     }
 
     private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster) {
-        if case .refused(let refusal) = body { self.metrics.count(.refusals, .status(refusal.status)) }
+        if case .refused(let refusal) = body {
+            self.metrics.count(.refusals, .status(refusal.status))
+            if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit("boardBytesMax")) }
+        }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
         self.sockets.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
     }
@@ -324,18 +333,20 @@ extension RequestService {
         self.handler.board = self.holder.board
         let now = self.clock.now()
         var wait = self.recheckInterval
-        if !self.timersInFlight {
-            let leases = self.handler.leases
-            let (entries, next) = self.timers.due(on: self.handler.board, at: now) { leases.count(of: $0) }
-            for entry in entries
-            where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) == nil {
-                self.timersInFlight = true
-            }
-            // What is due already and did not go is looked at again when the log has answered, or at the next recheck.
-            if let next, next > now { wait = min(wait, next - now) }
-            self.closeGroups()
+        let leases = self.handler.leases
+        let entries = self.timerQueue.due(on: self.handler.board, at: now, timers: self.timers) { leases.count(of: $0) }
+        for entry in entries where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil {
+            // Looked at again at the next recheck.
+            self.waitAgain(entry)
         }
+        if !entries.isEmpty { self.closeGroups() }
+        if let next = self.timerQueue.next, next > now { wait = min(wait, next - now) }
         self.timer = self.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
+    }
+
+    /// A timer's record was not taken: its break waits for one as before.
+    private func waitAgain(_ entry: BreakEntry) {
+        if let each = entry.key.flatMap({ self.holder.board[$0] }) { self.timerQueue.note(each) }
     }
 
     /// Monotonic time.

@@ -36,9 +36,14 @@ package struct Housekeeping: Hashable, Sendable {
 ///
 /// Records are applied in log order and decide everything, so that every gateway that reads the same log gives the same
 /// notice the same position. Copies are cheap: the request thread works on one while the next is made.
-package struct Board: Hashable, Sendable {
+///
+/// Nothing that is done for one entry costs more because much is kept: what falls due, what is listed and what overlaps
+/// is found through ordered indexes.
+package struct Board: Sendable {
     /// Of the event log.
     package let epoch: UInt64
+    /// The most bytes that it may come to; the same at every gateway.
+    package let bytesMax: Int
     /// The offset of the last group applied.
     package private(set) var offset: UInt64 = 0
     package private(set) var streams: TreeDictionary<StreamID, StreamBoard> = [:]
@@ -51,37 +56,112 @@ package struct Board: Hashable, Sendable {
     package private(set) var retentionTime = Timestamp(microseconds: .min)
     /// The newest instant that an entry carried.
     package private(set) var newestTime = Timestamp(microseconds: .min)
+    /// The highest sequence of a stream that is no longer kept: a stream that comes, or comes back, begins above it.
+    package private(set) var retiredSequence: UInt64 = 0
+    /// The names of breaks that are no longer kept.
+    package private(set) var retired: RetiredNames
+    /// How many breaks are kept.
+    package private(set) var breakCount = 0
+    /// About what it takes in memory, worked out from what is kept: the same at every gateway.
+    private var streamBytes = 0
+    /// The streams in the order of their ids; follows from `streams`.
+    private var order = SortedTree<StreamID, Present>()
+    /// When something about a break is to be let go of by the log's own time; follows from `streams`.
+    private var due = SortedTree<BreakInstant, BreakKey>()
+    /// What changed since somebody took note; says nothing about the streams, so that equal boards are equal without it.
+    private var changes = BoardChanges()
 
-    package init(epoch: UInt64) {
+    /// A board before the first entry.
+    ///
+    /// - Parameters:
+    ///   - epoch: of the event log.
+    ///   - names: hashes the names of breaks that are let go of; by a key of the event log.
+    ///   - bytesMax: the most bytes that it may come to.
+    package init(
+        epoch: UInt64,
+        names: SipHash = SipHash(key: 0, 0),
+        bytesMax: Int = BoardLimits.boardBytesMax
+    ) {
         self.epoch = epoch
+        self.bytesMax = bytesMax
+        self.retired = RetiredNames(hash: names)
     }
 
     /// The board as a snapshot kept it.
-    package init(epoch: UInt64, _ record: BoardRecord) {
-        self.epoch = epoch
-        self.offset = record.offset
-        for each in record.streams { self.put(StreamBoard(each, epoch: epoch)) }
+    package init(epoch: UInt64, names: SipHash = SipHash(key: 0, 0), _ record: BoardRecord) {
+        var loader = BoardLoader(epoch: epoch, names: names)
+        loader.add(record)
+        self = loader.finish(at: record.offset)
+    }
+
+    /// A board of streams that were loaded.
+    init(epoch: UInt64, offset: UInt64, streams: some Sequence<StreamBoard>, loaded: BoardLoader.Facts) {
+        self.init(epoch: epoch)
+        self.offset = offset
+        self.retired = loaded.retired
+        self.retiredSequence = loaded.retiredSequence
+        for stream in streams {
+            guard stream.breakCount > 0 else {
+                // A board from before streams were let go of.
+                self.retiredSequence = max(self.retiredSequence, stream.sequence)
+                self.changes.streams.insert(stream.stream)
+                continue
+            }
+            self.put(stream)
+            for each in stream.breaks.values { if let due = each.due { self.due.updateValue(each.key, forKey: due) } }
+        }
         // A snapshot from before these were kept: nothing in it is newer than the newest thing that happened.
-        let newest = record.newest ?? self.streams.values.lazy.flatMap(\.breaks.values).map(\.record.newest).max()
+        let newest = loaded.newest ?? self.streams.values.lazy.flatMap(\.breaks.values).map(\.record.newest).max()
         self.newestTime = newest ?? self.newestTime
-        self.retentionTime = record.retention ?? self.newestTime
+        self.retentionTime = loaded.retention ?? self.newestTime
+        if loaded.isOld { self.changes.isWhole = true }
     }
 
     /// Whether any entry was ever applied.
     package var hasTime: Bool { self.newestTime.microseconds > .min }
 
+    /// About how many bytes it takes in memory: what its limit goes by.
+    package var bytes: Int { self.streamBytes + self.retired.bytes }
+
     private mutating func put(_ stream: StreamBoard) {
-        self.streams[stream.stream] = stream
-        if stream.waiting.isEmpty { self.waiting.remove(stream.stream) } else { self.waiting.insert(stream.stream) }
+        let before = self.streams.updateValue(stream, forKey: stream.stream)
+        self.streamBytes += stream.bytes - (before?.bytes ?? 0)
+        self.breakCount += stream.breakCount - (before?.breakCount ?? 0)
+        if before == nil { self.order.updateValue(Present(), forKey: stream.stream) }
+        if stream.waiting.isEmpty != (before?.waiting.isEmpty ?? true) {
+            if stream.waiting.isEmpty {
+                self.waiting.remove(stream.stream)
+            } else {
+                self.waiting.insert(stream.stream)
+            }
+        }
+    }
+
+    private mutating func drop(_ stream: StreamBoard) {
+        self.streams.removeValue(forKey: stream.stream)
+        self.order.removeValue(forKey: stream.stream)
+        self.waiting.remove(stream.stream)
+        self.streamBytes -= stream.bytes
+        self.breakCount -= stream.breakCount
+        self.retiredSequence = max(self.retiredSequence, stream.sequence)
+        self.changes.streams.insert(stream.stream)
     }
 
     /// For the snapshot: in an order that does not depend on hashing.
     package var record: BoardRecord {
+        var record = self.headRecord
+        record.retiredHashes = self.retired.chunks.flatMap { $0 }
+        record.streams = self.sortedStreams.map(\.record)
+        return record
+    }
+
+    /// What is not about one stream or break.
+    var headRecord: BoardRecord {
         BoardRecord(
             offset: self.offset,
             retention: self.hasTime ? self.retentionTime : nil,
             newest: self.hasTime ? self.newestTime : nil,
-            streams: self.sortedStreams.map(\.record)
+            retiredSequence: self.retiredSequence
         )
     }
 
@@ -95,25 +175,60 @@ package struct Board: Hashable, Sendable {
         Dictionary(uniqueKeysWithValues: self.streams.values.map { ($0.stream, $0.sequence) })
     }
 
-    /// What is known of a stream; `nil` where nothing was ever published for it.
+    /// What is known of a stream; `nil` where nothing was ever published for it, or nothing is kept any more.
     package func stream(_ id: StreamID) -> StreamBoard? { self.streams[id] }
 
     /// How many streams there are.
     package var streamCount: Int { self.streams.count }
 
     /// The streams in the order of their ids.
-    package var sortedStreams: [StreamBoard] { self.streams.values.sorted { $0.stream < $1.stream } }
+    package var sortedStreams: [StreamBoard] { self.order.elements.compactMap { self.streams[$0.key] } }
 
     package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
 
-    /// Where a stream stands; sequence 0 for a stream without any notice yet.
-    package func position(of stream: StreamID) -> Position {
-        Position(epoch: self.epoch, sequence: self.streams[stream]?.sequence ?? 0)
+    /// A stream of which nothing is kept: where it would begin.
+    private func newStream(_ id: StreamID) -> StreamBoard {
+        StreamBoard(stream: id, sequence: self.retiredSequence)
     }
 
-    /// Whether a break of this name was kept once and is no more.
+    /// What a listener of a stream is told from: also of one of which nothing is kept.
+    ///
+    /// Such a stream stands where the next one begins: whoever knows an old position of it is told to begin anew, and nobody
+    /// is told that nothing was missed while something was.
+    package func streamOrNew(_ id: StreamID) -> StreamBoard { self.streams[id] ?? self.newStream(id) }
+
+    /// Where a stream stands.
+    package func position(of stream: StreamID) -> Position {
+        Position(epoch: self.epoch, sequence: self.streams[stream]?.sequence ?? self.retiredSequence)
+    }
+
+    /// Whether a break of this name was kept once and is no more. (It may be said of a name that was never used, once in
+    /// 2⁶⁴ divided by how many were.)
     package func isRetired(_ key: BreakKey) -> Bool {
-        self.streams[key.stream]?.retired.contains(key.id) ?? false
+        self[key] == nil && self.retired.contains(key)
+    }
+
+    /// Visits breaks by stream, in the order in which they were published, until `body` says `false`.
+    ///
+    /// - Parameters:
+    ///   - stream: the only stream to visit; `nil`: all.
+    ///   - mark: begins behind this break; `nil`: at the first.
+    ///   - body: says whether to go on.
+    package func scan(of stream: StreamID? = nil, after mark: BreakMark? = nil, _ body: (Break) -> Bool) {
+        if let stream {
+            guard mark.map({ $0.stream <= stream }) ?? true else { return }
+            _ = self.streams[stream]?.scan(after: mark?.stream == stream ? mark?.number : nil, body)
+            return
+        }
+        self.order.scan(from: mark?.stream) { id, _ in
+            self.streams[id]?.scan(after: mark?.stream == id ? mark?.number : nil, body) ?? true
+        }
+    }
+
+    /// What changed since this was last called, for whoever keeps snapshots.
+    package mutating func takeChanges() -> BoardChanges {
+        defer { self.changes = BoardChanges() }
+        return self.changes
     }
 
     /// Applies one group.
@@ -149,45 +264,164 @@ package struct Board: Hashable, Sendable {
             guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
             return .housekept(self.keepHouse(time))
         }
-        if self.streams[key.stream] == nil {
-            guard case .publish = entry.kind else { return .refused(.noSuchBreak(key)) }
+        let known = self.streams[key.stream]
+        let before = known?.breaks[key.id]
+        let isRetired = before == nil && self.retired.contains(key)
+        if known == nil {
+            guard case .publish = entry.kind, !isRetired else {
+                guard case .publish = entry.kind else {
+                    return .refused(isRetired ? .retired(key) : .noSuchBreak(key))
+                }
+                return .refused(.reserved(key))
+            }
             guard self.streams.count < BoardLimits.streamsMax else {
                 return .refused(
                     Refusal(.limitReached, "The limit streamsMax is \(BoardLimits.streamsMax) and is reached.")
                 )
             }
         }
-        var stream = self.streams[key.stream] ?? StreamBoard(stream: key.stream)
-        let result = stream.apply(entry, number: number, epoch: self.epoch)
-        if case .refused = result, self.streams[key.stream] == nil { return result }
+        var stream = known ?? self.newStream(key.stream)
+        let room = self.bytesMax - self.bytes
+        let result = stream.apply(
+            entry,
+            number: number,
+            epoch: self.epoch,
+            isRetired: isRetired,
+            room: known == nil ? room - stream.bytes : room
+        )
+        guard case .changed(let each, let notice) = result else { return result }
+        if notice != nil || known == nil { self.changes.streams.insert(key.stream) }
+        self.note(each, before: before)
+        if before == nil { self.makeRoom(in: &stream, at: entry.at) }
         self.put(stream)
         return result
     }
 
-    /// Whether a record of housekeeping at this instant would let go of something.
-    package func hasDue(at now: Timestamp) -> Bool {
-        let reached = min(now, self.retentionTime + BoardLimits.retentionStepMax)
-        return self.streams.values.contains { $0.hasDue(at: reached) }
+    /// Keeps what follows from a break as it is now.
+    private mutating func note(_ each: Break, before: Break?) {
+        self.changes.breaks[each.number] = each.key
+        let (old, new) = (before?.due, each.due)
+        guard old != new else { return }
+        if let old { self.due.removeValue(forKey: old) }
+        if let new { self.due.updateValue(each.key, forKey: new) }
     }
 
-    /// Lets the log's own time go on, and lets go of what is too old by it.
+    /// Lets go of a stream's breaks that have been over for longest, where it has too many.
+    private mutating func makeRoom(in stream: inout StreamBoard, at now: Timestamp) {
+        while stream.breakCount > BoardLimits.keptBreaksPerStreamMax, let oldest = stream.oldest(at: now) {
+            self.retire(oldest, from: &stream)
+        }
+    }
+
+    private mutating func retire(_ each: Break, from stream: inout StreamBoard) {
+        stream.drop(each)
+        if let due = each.due { self.due.removeValue(forKey: due) }
+        let count = self.retired.count
+        self.retired.insert(each.key)
+        if self.retired.count > count { self.changes.firstName = min(self.changes.firstName ?? count, count) }
+        self.changes.breaks[each.number] = each.key
+    }
+
+    /// Whether a record of housekeeping at this instant would let go of something.
+    package func hasDue(at now: Timestamp) -> Bool {
+        let reached = max(self.retentionTime, min(now, self.retentionTime + BoardLimits.retentionStepMax))
+        return self.due.first.map { $0.key.at < reached } ?? false
+    }
+
+    /// Lets the log's own time go on, and lets go of what is too old by it: keeps only the essentials of breaks that no
+    /// listener can ask for, only the names of those that nobody can acknowledge, and nothing of streams without breaks.
+    ///
+    /// No more than a bounded number of breaks: the rest waits for the next record.
     private mutating func keepHouse(_ time: Timestamp) -> Housekeeping {
         self.retentionTime = max(self.retentionTime, min(time, self.retentionTime + BoardLimits.retentionStepMax))
         var done = Housekeeping()
-        for stream in self.streams.values {
-            var kept = stream
-            let (condensed, retired) = kept.retire(at: self.retentionTime)
-            guard condensed + retired > 0 else { continue }
-            done.condensed += condensed
-            done.retired += retired
-            self.put(kept)
+        while let next = self.due.first, next.key.at < self.retentionTime {
+            guard done.condensed + done.retired < BoardLimits.housekeepingBreaksMax else {
+                done.hasMore = true
+                break
+            }
+            guard var stream = self.streams[next.value.stream], let each = stream[next.value.id], each.due == next.key
+            else {
+                preconditionFailure("the index of what is due has a break that is not kept")
+            }
+            if each.record.condensed {
+                self.retire(each, from: &stream)
+                done.retired += 1
+            } else {
+                let condensed = each.condensed
+                stream.put(condensed)
+                self.note(condensed, before: each)
+                done.condensed += 1
+            }
+            if stream.breakCount > 0 {
+                self.put(stream)
+            } else {
+                // The stream as it was before its last break went is what the board counted.
+                self.put(stream)
+                self.drop(stream)
+                done.streams += 1
+            }
         }
         return done
+    }
+}
+
+extension Board: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        left.epoch == right.epoch && left.offset == right.offset && left.retentionTime == right.retentionTime
+            && left.newestTime == right.newestTime && left.retiredSequence == right.retiredSequence
+            && left.retired == right.retired && left.bytes == right.bytes && left.breakCount == right.breakCount
+            && left.streams == right.streams && left.waiting == right.waiting && left.order == right.order
+            && left.due == right.due
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.epoch)
+        hasher.combine(self.offset)
+        hasher.combine(self.streams)
+    }
+}
+
+/// A place in the list of all breaks.
+package struct BreakMark: Hashable, Sendable {
+    package let stream: StreamID
+    package let number: BreakNumber
+
+    package init(stream: StreamID, number: BreakNumber) {
+        self.stream = stream
+        self.number = number
+    }
+
+    package init(_ each: Break) {
+        self.init(stream: each.key.stream, number: each.number)
+    }
+}
+
+/// An instant that belongs to a break: no two are the same.
+struct BreakInstant: Hashable, Comparable, Sendable {
+    let at: Timestamp
+    let number: BreakNumber
+
+    static func < (left: Self, right: Self) -> Bool {
+        left.at == right.at ? left.number < right.number : left.at < right.at
     }
 }
 
 extension Refusal {
     static func noSuchBreak(_ key: BreakKey) -> Refusal {
         Refusal(.notFound, "There is no break \(key.id) of the stream \(key.stream).")
+    }
+
+    static func retired(_ key: BreakKey) -> Refusal {
+        Refusal(.breakTooOld, "The break \(key.id) is older than the gateway keeps.")
+    }
+
+    static func reserved(_ key: BreakKey) -> Refusal {
+        Refusal(.conflict, "The id \(key.id) belonged to a break that is no longer kept; it stays reserved.")
+    }
+
+    /// The board is full.
+    package static func boardFull(_ bytesMax: Int = BoardLimits.boardBytesMax) -> Refusal {
+        Refusal(.limitReached, "The limit boardBytesMax is \(bytesMax) and is reached.")
     }
 }

@@ -7,12 +7,36 @@ package import CuecastWire
 package struct Break: Hashable, Sendable {
     package internal(set) var record: BreakRecord
     /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
-    package internal(set) var encoded: EncodedAdvertisements?
+    package private(set) var encoded: EncodedAdvertisements?
+    /// What its advertisements are counted as.
+    private var contentBytes: Int
 
     package init(_ record: BreakRecord) {
         self.record = record
+        // One list in memory where both are the same.
+        if record.advertisements == record.publish.request.advertisements {
+            self.record.advertisements = record.publish.request.advertisements
+        }
         self.encoded = record.condensed ? nil : EncodedAdvertisements(record.advertisements)
+        self.contentBytes = Self.contentBytes(of: self.record, self.encoded)
     }
+
+    /// Gives it other advertisements.
+    mutating func setAdvertisements(_ advertisements: [AdvertisementContent]) {
+        self.record.advertisements = advertisements
+        self.encoded = EncodedAdvertisements(advertisements)
+        self.contentBytes = Self.contentBytes(of: self.record, self.encoded)
+    }
+
+    private static func contentBytes(of record: BreakRecord, _ encoded: EncodedAdvertisements?) -> Int {
+        let published = record.publish.request.advertisements
+        var bytes = published.reduce(0) { $0 + $1.memoryBytes } + (encoded?.bytes.count ?? 0)
+        if record.advertisements != published { bytes += record.advertisements.reduce(0) { $0 + $1.memoryBytes } }
+        return bytes
+    }
+
+    /// About how many bytes it takes in memory.
+    package var bytes: Int { BoardLimits.breakBytes + self.contentBytes }
 
     package var key: BreakKey { self.record.publish.request.key }
     package var number: BreakNumber { self.record.number }
@@ -48,6 +72,18 @@ package struct Break: Hashable, Sendable {
     package var timer: Timestamp? {
         if self.record.phase == .scheduled { return self.record.announce }
         return self.waitsForPunch ? self.record.publish.holdUntil : nil
+    }
+
+    /// When the log's own time lets go of something of it: of all but the essentials of its advertisements once no listener
+    /// can ask for them, which is at once where it was withdrawn, and of the rest once nobody can acknowledge it.
+    ///
+    /// `nil` while it waits for something: what is open is kept, however old it is.
+    var due: BreakInstant? {
+        guard self.timer == nil else { return nil }
+        let wait: Duration =
+            self.record.condensed
+            ? BoardLimits.acknowledgeWithin : self.record.closed == nil ? BoardLimits.batchesWithin : .zero
+        return BreakInstant(at: self.over + wait, number: self.number)
     }
 
     /// With only the essentials of its advertisements, for when no listener can ask for them any more.
@@ -215,4 +251,18 @@ package struct PlayableStep: Hashable, Sendable {
     package let until: Timestamp
     /// The ordinal of the first advertisement.
     package let first: Int
+}
+
+extension AdvertisementContent {
+    /// About what it takes in memory: its texts, and the values that hold them.
+    fileprivate var memoryBytes: Int {
+        var bytes = 512 + self.id.description.utf8.count + self.title.utf8.count + self.text.utf8.count
+        bytes += self.advertiser.utf8.count + self.clickThroughURL.utf8.count
+        for each in self.media { bytes += 128 + each.url.utf8.count + each.type.utf8.count + each.codec.utf8.count }
+        for each in self.trackers { bytes += 96 + each.event.utf8.count + each.url.utf8.count }
+        if let banner = self.banner {
+            bytes += banner.imageURL.utf8.count + banner.targetURL.utf8.count + banner.alternativeText.utf8.count
+        }
+        return bytes
+    }
 }

@@ -74,6 +74,16 @@ package enum BoardLimits {
     package static let recoveryNoticesMax = 256
     /// How long after a break's end acknowledgements are accepted (7 days in the outbox of a client, and a day more).
     package static let acknowledgeWithin: Duration = .seconds(8 * 86_400)
+    /// The most bytes that the board comes to, by what its parts are counted as; more is not published.
+    package static let boardBytesMax = 1_024 * 1_048_576
+    /// What a stream is counted as, without its breaks and notices.
+    package static let streamBytes = 1_024
+    /// What a notice that can be recovered is counted as.
+    package static let noticeBytes = 256
+    /// What a break is counted as, without its advertisements.
+    package static let breakBytes = 2_048
+    /// The most breaks that one record of housekeeping lets go of.
+    package static let housekeepingBreaksMax = 1_024
     /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more harm.
     package static let retentionStepMax: Duration = .seconds(3_600)
     /// How long after a break's end a listener that hears the stream late can ask for its batch.

@@ -15,17 +15,38 @@ import HashTreeCollections
 //   announced, started       update of the duration, end, cancel
 
 extension StreamBoard {
-    mutating func apply(_ entry: BreakEntry, number: BreakNumber, epoch: UInt64) -> EntryResult {
+    /// Applies an entry about a break of this stream.
+    ///
+    /// - Parameters:
+    ///   - entry: what is asked, or what a timer decided.
+    ///   - number: of the break that it publishes, if it does.
+    ///   - epoch: of the event log.
+    ///   - isRetired: whether the break was kept once and is no more.
+    ///   - room: how many bytes the board has left.
+    /// - Returns: what became of it.
+    mutating func apply(
+        _ entry: BreakEntry,
+        number: BreakNumber,
+        epoch: UInt64,
+        isRetired: Bool,
+        room: Int
+    ) -> EntryResult {
+        if isRetired {
+            guard case .publish(let publish) = entry.kind else {
+                return .refused(entry.key.map { .retired($0) } ?? Refusal(.breakTooOld, "It is older than is kept."))
+            }
+            return .refused(.reserved(publish.request.key))
+        }
         switch entry.kind {
         case .publish(let publish):
-            return self.publish(publish, by: entry.broadcaster, number: number, at: entry.at, epoch: epoch)
+            return self.publish(publish, by: entry.broadcaster, number: number, at: entry.at, epoch: epoch, room: room)
         case .punch(let punch, let start):
             return self.change(punch.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
                 try stream.punch(&each, punch, start: start, at: entry.at)
             }
         case .update(let update):
             return self.change(update.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
-                try stream.update(&each, update, at: entry.at)
+                try stream.update(&each, update, at: entry.at, room: room)
             }
         case .end(let end):
             return self.change(end.key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
@@ -37,10 +58,8 @@ extension StreamBoard {
             }
         case .announce(let key, let number, let window):
             return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
-                guard each.number == number, each.record.phase == .scheduled else { return .nothing }
-                each.record.phase = .announced
-                each.record.window = window
-                return .tell(.available)
+                guard each.number == number else { return .nothing }
+                return Self.announce(&each, window: window, at: entry.at)
             }
         case .expire(let key, let number):
             return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
@@ -67,12 +86,7 @@ extension StreamBoard {
         epoch: UInt64,
         _ step: (StreamBoard, inout Break) throws(Refusal) -> Step
     ) -> EntryResult {
-        guard var each = self.breaks[key.id] else {
-            if self.retired.contains(key.id) {
-                return .refused(Refusal(.breakTooOld, "The break \(key.id) is older than the gateway keeps."))
-            }
-            return .refused(.noSuchBreak(key))
-        }
+        guard var each = self.breaks[key.id] else { return .refused(.noSuchBreak(key)) }
         do throws(Refusal) {
             let step = try step(self, &each)
             guard case .nothing = step else {
@@ -94,7 +108,8 @@ extension StreamBoard {
         by broadcaster: String,
         number: BreakNumber,
         at now: Timestamp,
-        epoch: UInt64
+        epoch: UInt64,
+        room: Int
     ) -> EntryResult {
         let id = publish.request.key.id
         if let existing = self.breaks[id] {
@@ -104,11 +119,6 @@ extension StreamBoard {
                     .conflict,
                     "The break \(id) of the stream \(self.stream) exists already with another \(field)."
                 )
-            )
-        }
-        guard !self.retired.contains(id) else {
-            return .refused(
-                Refusal(.conflict, "The id \(id) belonged to a break that is no longer kept; it stays reserved.")
             )
         }
         guard self.openBreakCount(at: now) < BoardLimits.openBreaksPerStreamMax else {
@@ -123,7 +133,7 @@ extension StreamBoard {
             BreakRecord(number: number, published: now, broadcaster: broadcaster, publish: publish)
         )
         if let refusal = self.overlap(of: each) { return .refused(refusal) }
-        self.makeRoom(at: now)
+        guard each.bytes <= room else { return .refused(.boardFull()) }
         guard publish.announce <= now else {
             self.put(each)
             return .changed(each, nil)
@@ -169,10 +179,11 @@ extension StreamBoard {
     private func update(
         _ each: inout Break,
         _ update: BreakEntry.Update,
-        at now: Timestamp
+        at now: Timestamp,
+        room: Int
     ) throws(Refusal) -> Step {
         let id = each.key.id
-        let before = each.record
+        let (before, bytesBefore) = (each.record, each.bytes)
         guard !each.isOver(at: now) else {
             throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot change any more.")
         }
@@ -181,8 +192,8 @@ extension StreamBoard {
             guard each.record.phase == .scheduled else {
                 throw Refusal(.wrongState, "The break \(id) is announced: its advertisements cannot change any more.")
             }
-            each.record.advertisements = advertisements
-            each.encoded = EncodedAdvertisements(advertisements)
+            each.setAdvertisements(advertisements)
+            guard each.bytes - bytesBefore <= max(0, room) else { throw .boardFull() }
         }
         if let start = update.start, start != before.start {
             guard !each.preStream else {
@@ -194,11 +205,7 @@ extension StreamBoard {
             guard !started else {
                 throw Refusal(.wrongState, "The break \(id) has started: its start cannot change any more.")
             }
-            each.record.start = start
-            if each.record.phase == .scheduled {
-                each.record.announce = update.announce ?? each.record.announce
-            }
-            each.record.window = update.window ?? each.record.window
+            each.move(to: start, announce: update.announce, window: update.window, at: now)
         }
         if let duration = update.request.duration {
             each.record.duration = duration
@@ -234,7 +241,7 @@ extension StreamBoard {
         guard let planned = each.end else {
             throw Refusal(.wrongState, "The break \(id) has not started: cancel it instead.")
         }
-        if let start = each.record.start, at <= start {
+        if let start = each.record.start, at < start + Break.shortest {
             throw Refusal(.wrongState, "The break \(id) starts at \(start): cancel it instead.")
         }
         guard at >= each.record.published else {
@@ -266,8 +273,22 @@ extension StreamBoard {
         }
     }
 
+    // A timer's record was planned on the board as it was. Where a change came first, the break is looked at again.
+
+    private static func announce(_ each: inout Break, window: RequestWindow, at now: Timestamp) -> Step {
+        guard each.record.phase == .scheduled, each.record.announce <= now else { return .nothing }
+        if let end = each.end, end <= now { return Self.expire(&each, at: now) }
+        each.record.phase = .announced
+        each.record.window = window
+        if let start = each.record.start, window.from < start, start < window.by {
+            each.record.window = RequestWindow(from: window.from, by: start)
+        }
+        return .tell(.available)
+    }
+
     private static func expire(_ each: inout Break, at now: Timestamp) -> Step {
         if each.record.phase == .scheduled {
+            if let end = each.end, now < end { return .nothing }
             each.record.phase = .expired
             each.record.closed = now
             return .silently
@@ -287,6 +308,31 @@ extension BroadcastRequest.Punch {
 }
 
 extension Break {
+    /// The shortest that a break lasts: one millisecond, as the wire has it.
+    fileprivate static let shortest: Duration = .milliseconds(1)
+
+    /// Gives it another start.
+    ///
+    /// An end that was set for the start before stands only where it leaves something of the break and makes it no longer
+    /// than it may last.
+    fileprivate mutating func move(
+        to start: Timestamp,
+        announce: Timestamp?,
+        window: RequestWindow?,
+        at now: Timestamp
+    ) {
+        let ahead = self.record.start.map { $0 - self.record.announce } ?? .zero
+        self.record.start = start
+        if self.record.phase == .scheduled {
+            // Who took it for the start that it had already did not work it out: it goes along.
+            self.record.announce = announce ?? max(now, start - ahead)
+        }
+        self.record.window = window ?? self.record.window
+        guard let ended = self.record.ended else { return }
+        let planned = start + (self.record.duration ?? self.record.publish.safetyDuration)
+        if ended < start + Self.shortest || ended >= planned { self.record.ended = nil }
+    }
+
     /// The first field in which a request to publish differs from the one that published this break; `nil`: it is the
     /// same break.
     ///

@@ -3,11 +3,12 @@
 
 package import CuecastWire
 import HashTreeCollections
+import HeapModule
 
 /// What time alone makes due: announcements, and the end of what waited too long.
 ///
-/// Timers are not state. They are derived from the board each time, so that after a restart everything that fell due
-/// meanwhile is done at once, and a repeat of a timer's record has no effect.
+/// Timers are not state. They follow from the board, so that after a restart everything that fell due meanwhile is done at
+/// once, and a repeat of a timer's record has no effect.
 package struct BreakTimers: Sendable {
     package let policy: BreakPolicy
 
@@ -15,7 +16,7 @@ package struct BreakTimers: Sendable {
         self.policy = policy
     }
 
-    /// The records that are due, and when to look again.
+    /// The records that are due, and when to look again, worked out from the whole board.
     ///
     /// - Parameters:
     ///   - board: the board as it is.
@@ -27,29 +28,108 @@ package struct BreakTimers: Sendable {
         at now: Timestamp,
         listeners: (StreamID) -> Int
     ) -> (entries: [BreakEntry], next: Timestamp?) {
-        var due: [(instant: Timestamp, break: Break)] = []
-        var next: Timestamp?
-        for stream in board.waiting.lazy.compactMap({ board.streams[$0] }) {
-            for each in stream.waiting.lazy.compactMap({ stream.breaks[$0] }) {
-                guard let instant = each.timer else { continue }
-                if instant <= now {
-                    due.append((instant, each))
-                } else {
-                    next = min(next ?? instant, instant)
-                }
-            }
-        }
-        // In an order that does not depend on hashing; what waits longest goes first.
-        due.sort { ($0.instant, $0.break.number) < ($1.instant, $1.break.number) }
-        let entries = due.prefix(BreakGroup.groupEntriesMax)
-            .map { self.entry(for: $0.break, at: now, listeners: listeners($0.break.key.stream)) }
-        return (entries, due.count > entries.count ? now : next)
+        var queue = TimerQueue(board)
+        return (queue.due(on: board, at: now, timers: self, listeners: listeners), queue.next)
     }
 
-    private func entry(for each: Break, at now: Timestamp, listeners: Int) -> BreakEntry {
+    fileprivate func entry(for each: Break, at now: Timestamp, listeners: Int) -> BreakEntry {
         let playable = each.record.phase == .scheduled && (each.end.map { now < $0 } ?? true)
         guard playable else { return BreakEntry(at: now, kind: .expire(each.key, each.number)) }
         let window = self.policy.window(opens: now, start: each.record.start, listeners: listeners)
         return BreakEntry(at: now, kind: .announce(each.key, each.number, window: window))
+    }
+}
+
+/// The breaks that wait for a timer's record, the earliest first: made once from the board, and changed by what becomes of
+/// records, so that a change costs by the logarithm of how many wait, and waiting costs nothing.
+package struct TimerQueue: Sendable {
+    private struct Waiting: Comparable {
+        let instant: Timestamp
+        let number: BreakNumber
+        let key: BreakKey
+
+        static func < (left: Self, right: Self) -> Bool {
+            left.instant == right.instant ? left.number < right.number : left.instant < right.instant
+        }
+    }
+
+    private var heap: Heap<Waiting>
+    /// Where each break stands in the heap: what lies there under another instant is void.
+    private var instants: [BreakNumber: Timestamp]
+
+    /// What waits on a board.
+    package init(_ board: Board) {
+        var waiting: [Waiting] = []
+        for stream in board.waiting.lazy.compactMap({ board.streams[$0] }) {
+            for each in stream.waiting.lazy.compactMap({ stream.breaks[$0] }) {
+                guard let instant = each.timer else { continue }
+                waiting.append(Waiting(instant: instant, number: each.number, key: each.key))
+            }
+        }
+        self.instants = Dictionary(waiting.map { ($0.number, $0.instant) }) { _, new in new }
+        self.heap = Heap(waiting)
+    }
+
+    /// How many breaks wait.
+    package var count: Int { self.instants.count }
+
+    /// How many entries are remembered; bounded by how many breaks wait, however often they change.
+    package var entryCount: Int { self.heap.count }
+
+    /// When something falls due next.
+    package var next: Timestamp? { self.heap.min?.instant }
+
+    /// Keeps what a record made of a break.
+    package mutating func note(_ each: Break) {
+        guard let instant = each.timer else {
+            if self.instants.removeValue(forKey: each.number) != nil { self.tidy() }
+            return
+        }
+        guard self.instants.updateValue(instant, forKey: each.number) != instant else { return }
+        self.heap.insert(Waiting(instant: instant, number: each.number, key: each.key))
+        self.tidy()
+    }
+
+    /// The records that are due: at most a group of them.
+    ///
+    /// Their breaks wait no longer here: when it is known what became of a record, `note` takes its break again.
+    ///
+    /// - Parameters:
+    ///   - board: the board as it is.
+    ///   - now: the gateway's clock.
+    ///   - timers: makes the records.
+    ///   - listeners: how many listeners of a stream are expected to ask for a batch.
+    /// - Returns: entries for the log; what waits longest goes first.
+    package mutating func due(
+        on board: Board,
+        at now: Timestamp,
+        timers: BreakTimers,
+        listeners: (StreamID) -> Int
+    ) -> [BreakEntry] {
+        var entries: [BreakEntry] = []
+        while entries.count < BreakGroup.groupEntriesMax, let first = self.heap.min, first.instant <= now {
+            self.heap.removeMin()
+            self.instants[first.number] = nil
+            defer { self.dropVoid() }
+            guard let each = board[first.key], each.number == first.number, let instant = each.timer else { continue }
+            if instant <= now {
+                entries.append(timers.entry(for: each, at: now, listeners: listeners(first.key.stream)))
+            } else {
+                self.note(each)
+            }
+        }
+        return entries
+    }
+
+    /// The earliest entry is never void: the next instant is one at which something falls due.
+    private mutating func dropVoid() {
+        while let first = self.heap.min, self.instants[first.number] != first.instant { self.heap.removeMin() }
+    }
+
+    private mutating func tidy() {
+        self.dropVoid()
+        if self.heap.count > 2 * self.instants.count + 64 {
+            self.heap = Heap(self.heap.unordered.filter { self.instants[$0.number] == $0.instant })
+        }
     }
 }

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import HashTreeCollections
 
 /// What a gateway does about a request of a broadcaster.
 package enum BroadcastPlan: Hashable, Sendable {
@@ -107,8 +106,15 @@ package struct BroadcastPlanner: Sendable {
     ) throws(Refusal) -> BreakEntry.Update {
         guard let said = update.start else { return BreakEntry.Update(request: update) }
         if case .at(let instant) = said, board[update.key]?.record.start == instant {
-            // It starts then already, whether that is over by now or not.
-            return BreakEntry.Update(request: update, start: instant)
+            // It starts then already, whether that is over by now or not. Another gateway may have moved it meanwhile:
+            // what follows from the start goes along.
+            let announce = max(now, instant - self.policy.announceAhead)
+            return BreakEntry.Update(
+                request: update,
+                start: instant,
+                announce: announce,
+                window: self.policy.window(opens: announce, start: instant, listeners: listeners)
+            )
         }
         let start = try self.resolve(said, at: now, leadTimeMin: self.policy.leadTimeMin)
         let announce = max(now, start - self.policy.announceAhead)
@@ -150,57 +156,47 @@ package struct BroadcastPlanner: Sendable {
 
     /// One page of the list of breaks: by stream, in the order in which they were published.
     private static func page(_ list: BroadcastRequest.List, of board: Board, at now: Timestamp) -> BroadcastReply.Body {
-        let after = PageMark(bytes: list.after)
+        let after = BreakMark(bytes: list.after)
+        if let stream = list.stream, let id = list.id {
+            guard let each = board[BreakKey(stream: stream, id: id)],
+                after.map({ ($0.stream, $0.number) < (stream, each.number) }) ?? true
+            else { return .list([], after: []) }
+            return .list([each.info(at: now)], after: [])
+        }
         var infos: [BreakInfo] = []
         var bytes = 0
-        var last: PageMark?
-        let streams = list.stream.map { board.stream($0).map { [$0] } ?? [] } ?? board.sortedStreams
-        for stream in streams {
-            if let after, stream.stream < after.stream { continue }
-            let floor = after.flatMap { $0.stream == stream.stream ? $0.number : nil }
-            for id in Self.ids(of: stream, only: list.id, after: floor) {
-                guard let each = stream[id] else { continue }
-                let info = each.info(at: now)
-                bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax
-                guard infos.count < WireLimits.breaksPerPageMax, bytes <= Self.pageBytesMax else {
-                    return .list(infos, after: last?.bytes ?? [])
-                }
-                infos.append(info)
-                last = PageMark(stream: stream.stream, number: each.number)
+        var looked = 0
+        var last: BreakMark?
+        var isWhole = true
+        board.scan(of: list.stream, after: after) { each in
+            let info = each.info(at: now)
+            looked += 1
+            let isWanted = list.id.map { $0 == each.key.id } ?? true
+            if isWanted { bytes += info.firstAdvertisementTitle.utf8.count + Self.infoBytesMax }
+            guard infos.count < WireLimits.breaksPerPageMax, bytes <= Self.pageBytesMax, looked <= Self.pageLooksMax
+            else {
+                isWhole = false
+                return false
             }
+            if isWanted { infos.append(info) }
+            last = BreakMark(each)
+            return true
         }
-        return .list(infos, after: [])
+        return .list(infos, after: isWhole ? [] : last?.bytes ?? [])
     }
+
+    /// The most breaks that are looked at for one page, also where few of them are asked for.
+    private static let pageLooksMax = 4 * WireLimits.breaksPerPageMax
 
     /// More than a break takes in a list, but for the title of its first advertisement.
     private static let infoBytesMax = 512
     /// A page is at most so large, so that its reply is not too large for whoever reads it.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
-
-    private static func ids(of stream: StreamBoard, only: BreakID?, after floor: BreakNumber?) -> [BreakID] {
-        if let only {
-            guard let each = stream[only], floor.map({ $0 < each.number }) ?? true else { return [] }
-            return [only]
-        }
-        return stream.breaks.lazy.map { (id: $0.key, number: $0.value.number) }
-            .filter { each in floor.map { $0 < each.number } ?? true }
-            .sorted { $0.number < $1.number }
-            .map(\.id)
-    }
 }
 
-/// Where a page of a list ended.
-private struct PageMark {
-    let stream: StreamID
-    let number: BreakNumber
-
-    init(stream: StreamID, number: BreakNumber) {
-        self.stream = stream
-        self.number = number
-    }
-
+extension BreakMark {
     /// Reads what `bytes` wrote; anything else begins at the first page.
-    init?(bytes: [UInt8]) {
+    fileprivate init?(bytes: [UInt8]) {
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: " ")
         guard parts.count == 2, let number = UInt64(parts[1]), let stream = try? StreamID(String(parts[0])) else {
             return nil
@@ -208,5 +204,5 @@ private struct PageMark {
         self.init(stream: stream, number: BreakNumber(rawValue: number))
     }
 
-    var bytes: [UInt8] { Array("\(self.stream) \(self.number)".utf8) }
+    fileprivate var bytes: [UInt8] { Array("\(self.stream) \(self.number)".utf8) }
 }

@@ -28,13 +28,8 @@ extension StreamBoard {
             if missing == 0 { return .current }
             if missing <= UInt64(self.recent.count) { return .missed(self.recent.suffix(Int(missing))) }
         }
-        var open = self.currentBreaks(overFrom: now - delayMax)
-            .filter { $0.record.phase == .announced && $0.over + delayMax > now }
-        if open.count > WireLimits.noticesPerJoinMax {
-            // Only a listener that hears the stream late can have so many: what is over longest is left out.
-            open.sort { ($0.over, $0.number) < ($1.over, $1.number) }
-            open.removeFirst(open.count - WireLimits.noticesPerJoinMax)
-        }
+        // Only a listener that hears the stream late can have too many: what is over longest is left out.
+        let open = self.announced(overAfter: now - delayMax, most: WireLimits.noticesPerJoinMax)
         let notices = open.compactMap { each in
             each.record.lastNotice.map { each.notice(.available, position: $0.position, at: $0.sent) }
         }

@@ -6,26 +6,40 @@ package import HashTreeCollections
 
 /// What is known of one stream: its position, the notices that can be recovered, and its breaks.
 package struct StreamBoard: Hashable, Sendable {
+    /// A break that is not closed, as those need it who look for an interval or for what is open.
+    private struct Current: Hashable, Sendable {
+        let id: BreakID
+        /// `nil` for pre-stream breaks, which hold no interval.
+        let start: Timestamp?
+        /// Whether listeners know of it.
+        let isAnnounced: Bool
+    }
+
     package let stream: StreamID
-    /// The sequence of the last notice; 0 before the first.
-    package private(set) var sequence: UInt64 = 0
+    /// The sequence of the last notice; where the stream began, before the first.
+    package private(set) var sequence: UInt64
     /// The last notices, in order, without gaps, up to `sequence`.
     package private(set) var recent = RecentNotices()
     package private(set) var breaks: TreeDictionary<BreakID, Break> = [:]
-    /// The ids of breaks that are no longer kept: they stay reserved.
-    package private(set) var retired: TreeSet<BreakID> = []
+    /// What the breaks come to.
+    private var breakBytes = 0
 
-    // Three ways to find breaks without looking at the thousands that are kept for acknowledgements only. All of them
-    // follow from `breaks`.
-    /// The breaks that need a timer's record.
+    // Ways to find breaks without looking at the thousands that are kept for acknowledgements only. All of them follow
+    // from `breaks`.
+    /// The breaks that need a timer's record: none of them is over, so they are few.
     package private(set) var waiting: TreeSet<BreakID> = []
-    /// The breaks that a listener may still ask for, all that are not condensed, by the minutes in which they are over.
-    private var current = BreakCalendar(slot: .seconds(300))
-    /// The condensed breaks, by the hour in which they were over.
-    private var condensed = BreakCalendar(slot: .seconds(3_600))
+    /// In the order in which they were published.
+    private var order = SortedTree<BreakNumber, BreakID>()
+    /// The breaks with an end that were not cancelled and have not expired, until they are condensed, by their end.
+    ///
+    /// The intervals of a stream do not overlap: in this order they follow each other.
+    private var current = SortedTree<BreakInstant, Current>()
+    /// All that need no timer's record, by when they are over.
+    private var settled = SortedTree<BreakInstant, BreakID>()
 
-    package init(stream: StreamID) {
+    package init(stream: StreamID, sequence: UInt64 = 0) {
         self.stream = stream
+        self.sequence = sequence
     }
 
     /// A stream as a snapshot kept it.
@@ -36,79 +50,122 @@ package struct StreamBoard: Hashable, Sendable {
         self.stream = record.stream
         self.sequence = record.sequence
         self.recent = RecentNotices(record.recentNotices.map { $0.moved(to: epoch) })
-        for each in record.breaks {
-            var each = each
-            each.lastNotice = each.lastNotice?.moved(to: epoch)
-            self.put(Break(each))
-        }
-        self.retired = TreeSet(record.retired)
+        for each in record.breaks { self.load(each, epoch: epoch) }
     }
 
-    /// For the snapshot: in an order that does not depend on hashing.
+    /// Keeps a break that a snapshot has.
+    mutating func load(_ record: BreakRecord, epoch: UInt64) {
+        var record = record
+        record.lastNotice = record.lastNotice?.moved(to: epoch)
+        self.put(Break(record))
+    }
+
+    /// In an order that does not depend on hashing.
     package var record: StreamRecord {
+        var record = self.headRecord
+        record.breaks = self.sortedBreaks.map(\.record)
+        return record
+    }
+
+    /// Without the breaks.
+    var headRecord: StreamRecord {
         StreamRecord(
             stream: self.stream,
             sequence: self.sequence,
             recentNotices: self.recent.suffix(BoardLimits.recoveryNoticesMax),
-            breaks: self.sortedBreaks.map(\.record),
-            retired: self.retired.sorted()
+            breaks: [],
+            retired: []
         )
     }
 
     package subscript(id: BreakID) -> Break? { self.breaks[id] }
 
     /// How many breaks are kept.
-    package var breakCount: Int { self.breaks.count }
+    package var breakCount: Int { self.order.count }
+
+    /// About how many bytes it takes in memory.
+    var bytes: Int {
+        BoardLimits.streamBytes + self.recent.count * BoardLimits.noticeBytes + self.breakBytes
+    }
 
     /// The breaks that are kept, in the order in which they were published.
-    package var sortedBreaks: [Break] { self.breaks.values.sorted { $0.number < $1.number } }
+    package var sortedBreaks: [Break] { self.order.elements.compactMap { self.breaks[$0.value] } }
 
-    /// The breaks that a listener may still ask for and that are over at this instant or later; in no order.
-    ///
-    /// Some that were over a few minutes earlier are among them.
-    func currentBreaks(overFrom instant: Timestamp) -> some Sequence<Break> {
-        self.current.names(from: instant).lazy.compactMap { self.breaks[$0] }
+    /// Visits breaks in the order in which they were published, until `body` says `false`.
+    func scan(after number: BreakNumber?, _ body: (Break) -> Bool) -> Bool {
+        var goesOn = true
+        self.order.scan(from: number) { each, id in
+            if each == number { return true }
+            if let found = self.breaks[id] { goesOn = body(found) }
+            return goesOn
+        }
+        return goesOn
+    }
+
+    /// The announced breaks that end after an instant or wait to be punched: at most so many, those that are over last.
+    func announced(overAfter instant: Timestamp, most: Int) -> [Break] {
+        var found = self.waiting.compactMap { self.breaks[$0] }.filter { $0.waitsForPunch && $0.over > instant }
+        var ending: [Break] = []
+        self.current.scanBackwards { key, each in
+            guard key.at > instant, ending.count < most else { return false }
+            if each.isAnnounced, let each = self.breaks[each.id] { ending.append(each) }
+            return true
+        }
+        found += ending
+        guard found.count > most else { return found }
+        found.sort { ($0.over, $0.number) < ($1.over, $1.number) }
+        return found.suffix(most)
     }
 
     /// How many breaks are not over.
     func openBreakCount(at now: Timestamp) -> Int {
         // What waits for a timer's record is not over, however late that record is.
-        self.waiting.union(self.current.names(from: now))
-            .count { self.breaks[$0].map { !$0.isOver(at: now) } ?? false }
+        var count = self.waiting.count
+        self.current.scanBackwards { key, each in
+            guard key.at > now else { return false }
+            if each.isAnnounced { count += 1 }
+            return true
+        }
+        return count
+    }
+
+    /// The break that has been over for longest; `nil`: none is over.
+    func oldest(at now: Timestamp) -> Break? {
+        guard let first = self.settled.first, let each = self.breaks[first.value], each.isOver(at: now) else {
+            return nil
+        }
+        return each
     }
 
     /// Keeps a break as it is now.
     mutating func put(_ each: Break) {
         let id = each.key.id
         let before = self.breaks.updateValue(each, forKey: id)
+        self.breakBytes += each.bytes - (before?.bytes ?? 0)
+        if before == nil { self.order.updateValue(id, forKey: each.number) }
         // Most changes leave a break where it is.
         if (before?.timer != nil) != (each.timer != nil) {
             if each.timer == nil { self.waiting.remove(id) } else { self.waiting.insert(id) }
         }
-        let isCondensed = each.record.condensed
-        if let before {
-            if before.record.condensed == isCondensed, before.over == each.over { return }
-            self.forgetPlace(of: before, id)
+        let (settled, current) = (each.settledAt, each.currentUntil)
+        if before?.settledAt != settled {
+            if let old = before?.settledAt { self.settled.removeValue(forKey: old) }
+            if let settled { self.settled.updateValue(id, forKey: settled) }
         }
-        if isCondensed {
-            self.condensed.insert(id, over: each.over)
-        } else {
-            self.current.insert(id, over: each.over)
+        if let old = before?.currentUntil, old != current { self.current.removeValue(forKey: old) }
+        if let current {
+            let place = Current(id: id, start: each.record.start, isAnnounced: each.record.phase == .announced)
+            self.current.updateValue(place, forKey: current)
         }
     }
 
-    private mutating func drop(_ id: BreakID) {
-        guard let each = self.breaks.removeValue(forKey: id) else { return }
-        self.waiting.remove(id)
-        self.forgetPlace(of: each, id)
-    }
-
-    private mutating func forgetPlace(of each: Break, _ id: BreakID) {
-        if each.record.condensed {
-            self.condensed.remove(id, over: each.over)
-        } else {
-            self.current.remove(id, over: each.over)
-        }
+    mutating func drop(_ each: Break) {
+        guard let each = self.breaks.removeValue(forKey: each.key.id) else { return }
+        self.breakBytes -= each.bytes
+        self.order.removeValue(forKey: each.number)
+        self.waiting.remove(each.key.id)
+        if let settled = each.settledAt { self.settled.removeValue(forKey: settled) }
+        if let current = each.currentUntil { self.current.removeValue(forKey: current) }
     }
 
     /// Takes the next sequence for a notice about a break, and remembers both.
@@ -121,61 +178,30 @@ package struct StreamBoard: Hashable, Sendable {
         return notice
     }
 
-    /// The break that has part of an interval already.
+    /// The break that has part of an interval already: the first of them in time.
     func overlapping(_ interval: Range<Timestamp>, except id: BreakID) -> Break? {
-        self.currentBreaks(overFrom: interval.lowerBound)
-            .filter { $0.key.id != id && ($0.interval?.overlaps(interval) ?? false) }
-            .min { $0.number < $1.number }
+        var found: BreakID?
+        let first = BreakInstant(at: interval.lowerBound + .microseconds(1), number: BreakNumber(rawValue: 0))
+        self.current.scan(from: first) { _, each in
+            guard let start = each.start, each.id != id else { return true }
+            if start < interval.upperBound { found = each.id }
+            // The intervals follow each other: none behind this one begins earlier.
+            return false
+        }
+        return found.flatMap { self.breaks[$0] }
     }
 }
 
-// Letting go of what nobody can ask for any more; by the time of records, so that every reader does the same.
-extension StreamBoard {
-    /// Keeps only the essentials of breaks that no listener can ask for, and only the ids of those that nobody can
-    /// acknowledge.
-    ///
-    /// - Returns: how many were condensed, and how many are no longer kept.
-    mutating func retire(at now: Timestamp) -> (condensed: Int, retired: Int) {
-        var done = (condensed: 0, retired: 0)
-        let oldest = now - BoardLimits.batchesWithin
-        for each in self.current.names(through: oldest).compactMap({ self.breaks[$0] })
-        where each.isOver(at: now) && each.over < oldest {
-            self.put(each.condensed)
-            done.condensed += 1
-        }
-        let limit = now - BoardLimits.acknowledgeWithin
-        for id in self.condensed.names(through: limit) {
-            guard let each = self.breaks[id], each.over < limit else { continue }
-            self.retire(id)
-            done.retired += 1
-        }
-        return done
+extension Break {
+    /// Its place among those that need no timer's record.
+    fileprivate var settledAt: BreakInstant? {
+        self.timer == nil ? BreakInstant(at: self.over, number: self.number) : nil
     }
 
-    /// Whether `retire` would do anything.
-    func hasDue(at now: Timestamp) -> Bool {
-        var copy = self
-        let (condensed, retired) = copy.retire(at: now)
-        return condensed + retired > 0
-    }
-
-    /// Lets go of the breaks that have been over for longest, where there is no room for one more.
-    mutating func makeRoom(at now: Timestamp) {
-        var surplus = self.breaks.count + 1 - BoardLimits.keptBreaksPerStreamMax
-        guard surplus > 0 else { return }
-        for names in self.condensed.slots + self.current.slots {
-            let candidates = names.compactMap { self.breaks[$0] }.filter { $0.isOver(at: now) }
-            for each in candidates.sorted(by: { ($0.over, $0.number) < ($1.over, $1.number) }).prefix(surplus) {
-                self.retire(each.key.id)
-                surplus -= 1
-            }
-            guard surplus > 0 else { return }
-        }
-    }
-
-    private mutating func retire(_ id: BreakID) {
-        self.drop(id)
-        self.retired.insert(id)
+    /// Its place among those with an end that are neither closed nor condensed.
+    fileprivate var currentUntil: BreakInstant? {
+        guard self.record.closed == nil, !self.record.condensed, let end = self.end else { return nil }
+        return BreakInstant(at: end, number: self.number)
     }
 }
 

@@ -29,6 +29,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
+    case boardBytes = "cuecast_board_bytes"
     case logOffset = "cuecast_log_offset"
     case ledgerOffset = "cuecast_ledger_offset"
     case ledgerLag = "cuecast_ledger_lag_records"
@@ -48,7 +49,7 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds: .histogram
-        case .listeners, .connections, .subscribedStreams, .streams, .logOffset, .ledgerOffset, .ledgerLag,
+        case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
             .acknowledgementsWaiting, .alarm:
             .gauge
         default: .counter
@@ -78,6 +79,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
+        case .boardBytes: "What the streams and breaks on the board come to in memory, as its limit counts them."
         case .logOffset: "The offset of the newest record, by lane."
         case .ledgerOffset: "The offset up to which the ledger counts, by lane."
         case .ledgerLag: "Records that the ledger is behind, by lane."

@@ -226,7 +226,7 @@ extension ListenerRequestHandler {
         at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
         try self.renew(request.session, stream: join.stream, at: now)
-        let stream = self.board.stream(join.stream) ?? StreamBoard(stream: join.stream)
+        let stream = self.board.streamOrNew(join.stream)
         let head = self.board.position(of: join.stream)
         let kind: ListenerReply.Joined.Kind
         let notices: [Notice]

@@ -139,12 +139,22 @@ package final class FailingEventLog: EventLog {
         try await self.call(.head) { base throws(EventLogError) in try await base.head(of: lane) }
     }
 
-    package func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
-        try await self.call(.save) { base throws(EventLogError) in try await base.save(snapshot, of: lane) }
+    package func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
+        try await self.call(.save) { base throws(EventLogError) in try await base.save(portion, of: lane) }
     }
 
-    package func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
-        try await self.call(.snapshot) { base throws(EventLogError) in try await base.snapshot(of: lane) }
+    package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
+        try await self.call(.snapshot) { base throws(EventLogError) in try await base.snapshotOffset(of: lane) }
+    }
+
+    package func snapshotParts(
+        of lane: Lane,
+        after key: String?,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [SnapshotPart] {
+        try await self.call(.snapshot) { base throws(EventLogError) in
+            try await base.snapshotParts(of: lane, after: key, bytesMax: bytesMax)
+        }
     }
 
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {

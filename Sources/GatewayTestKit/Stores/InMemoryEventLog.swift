@@ -9,6 +9,11 @@ import Synchronization
 ///
 /// It is the reference for what the protocol means: everything is in plain arrays under one lock.
 package final class InMemoryEventLog: EventLog {
+    fileprivate struct Snapshot {
+        var offset: UInt64
+        var parts: [String: [UInt8]] = [:]
+    }
+
     fileprivate struct LaneState {
         /// The newest offset.
         var head: UInt64 = 0
@@ -16,7 +21,9 @@ package final class InMemoryEventLog: EventLog {
         var firstKept: UInt64 = 1
         /// The records that are kept: those at the end, up to `head`.
         var records: [LoggedRecord] = []
-        var snapshot: LaneSnapshot?
+        var snapshot: Snapshot?
+        /// A change that is not at its last portion yet.
+        var change: Snapshot?
 
         /// Loses the records after an offset, and the snapshot where it holds some of them.
         mutating func lose(after offset: UInt64) {
@@ -142,19 +149,35 @@ package final class InMemoryEventLog: EventLog {
         try self.open { $0.lanes[lane]?.head ?? 0 }
     }
 
-    package func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
+    package func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
         let head = try await self.head(of: lane)
-        guard snapshot.offset <= head else {
-            throw .failed("a snapshot of the lane \(lane) at \(snapshot.offset) is ahead of its head \(head)")
+        guard portion.offset <= head else {
+            throw .failed("a snapshot of the lane \(lane) at \(portion.offset) is ahead of its head \(head)")
         }
-        try self.open { state in
-            if let kept = state.lanes[lane]?.snapshot, kept.offset > snapshot.offset { return }
-            state.lanes[lane, default: LaneState()].snapshot = snapshot
+        let isTaken = try self.open { state in
+            state.lanes[lane, default: LaneState()].keep(portion)
         }
+        guard isTaken else { throw .failed("a portion of a snapshot of the lane \(lane) follows none") }
     }
 
-    package func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
-        try self.open { $0.lanes[lane]?.snapshot }
+    package func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
+        try self.open { $0.lanes[lane]?.snapshot?.offset }
+    }
+
+    package func snapshotParts(
+        of lane: Lane,
+        after key: String?,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [SnapshotPart] {
+        let parts = try self.open { $0.lanes[lane]?.snapshot?.parts ?? [:] }
+        var found: [SnapshotPart] = []
+        var bytes = 0
+        for part in parts.sorted(by: { $0.key < $1.key }) where key.map({ $0 < part.key }) ?? true {
+            found.append(SnapshotPart(key: part.key, bytes: part.value))
+            bytes += part.value.count
+            if bytes >= bytesMax { break }
+        }
+        return found
     }
 
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
@@ -178,6 +201,22 @@ package final class InMemoryEventLog: EventLog {
         let value: Value? = self.state.withLock { state in state.isClosed ? nil : body(&state) }
         guard let value else { throw .closed }
         return value
+    }
+}
+
+extension InMemoryEventLog.LaneState {
+    /// - Returns: `false` where the portion follows none.
+    fileprivate mutating func keep(_ portion: SnapshotPortion) -> Bool {
+        if portion.isFirst {
+            let parts = portion.isWhole ? [:] : self.snapshot?.parts ?? [:]
+            self.change = InMemoryEventLog.Snapshot(offset: portion.offset, parts: parts)
+        }
+        guard var change = self.change, change.offset == portion.offset else { return false }
+        for part in portion.parts { change.parts[part.key] = part.bytes }
+        for key in portion.removed { change.parts[key] = nil }
+        self.change = portion.isLast ? nil : change
+        if portion.isLast, self.snapshot.map({ $0.offset <= change.offset }) ?? true { self.snapshot = change }
+        return true
     }
 }
 

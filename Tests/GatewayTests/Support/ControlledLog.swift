@@ -100,12 +100,20 @@ final class ControlledLog: EventLog {
 
     func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
 
-    func save(_ snapshot: LaneSnapshot, of lane: Lane) async throws(EventLogError) {
-        try await self.base.save(snapshot, of: lane)
+    func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
+        try await self.base.save(portion, of: lane)
     }
 
-    func snapshot(of lane: Lane) async throws(EventLogError) -> LaneSnapshot? {
-        try await self.base.snapshot(of: lane)
+    func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
+        try await self.base.snapshotOffset(of: lane)
+    }
+
+    func snapshotParts(
+        of lane: Lane,
+        after key: String?,
+        bytesMax: Int
+    ) async throws(EventLogError) -> [SnapshotPart] {
+        try await self.base.snapshotParts(of: lane, after: key, bytesMax: bytesMax)
     }
 
     func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// Makes a board of what a snapshot holds, part by part.
+package struct BoardLoader {
+    /// What a board has beside its streams.
+    struct Facts {
+        var retired: RetiredNames
+        var retiredSequence: UInt64 = 0
+        var retention: Timestamp?
+        var newest: Timestamp?
+        /// Whether it was written before snapshots had parts.
+        var isOld = false
+    }
+
+    private let epoch: UInt64
+    private var streams: [StreamID: StreamBoard] = [:]
+    private var facts: Facts
+
+    /// - Parameters:
+    ///   - epoch: of the event log.
+    ///   - names: hashes the names of breaks that are let go of; by a key of the event log.
+    package init(epoch: UInt64, names: SipHash) {
+        self.epoch = epoch
+        self.facts = Facts(retired: RetiredNames(hash: names))
+    }
+
+    /// Takes a part.
+    ///
+    /// - Parameters:
+    ///   - part: as the snapshot has it; of a break only after its stream.
+    ///   - isOld: whether it is a whole snapshot from before they had parts.
+    /// - Throws: `invalid` where it does not go together with what came before.
+    package mutating func read(_ part: BoardRecord, isOld: Bool = false) throws(WireError) {
+        if isOld { self.facts.isOld = true }
+        for each in part.streams where self.streams[each.stream] != nil {
+            throw .invalid(field: "streams", rule: "the stream \(each.stream) stands there twice")
+        }
+        var numbers: Set<BreakNumber> = []
+        for each in part.breaks {
+            let key = each.publish.request.key
+            guard let stream = self.streams[key.stream] else {
+                throw .invalid(field: "breaks", rule: "\(key) is of a stream that is not there")
+            }
+            guard stream[key.id] == nil, numbers.insert(each.number).inserted else {
+                throw .invalid(field: "breaks", rule: "\(key) stands there twice")
+            }
+        }
+        self.add(part)
+    }
+
+    /// Takes a part that goes together with what came before.
+    mutating func add(_ part: BoardRecord) {
+        self.facts.retention = part.retention ?? self.facts.retention
+        self.facts.newest = part.newest ?? self.facts.newest
+        self.facts.retiredSequence = max(self.facts.retiredSequence, part.retiredSequence)
+        for hash in part.retiredHashes { self.facts.retired.insert(hash: hash) }
+        for each in part.streams {
+            self.streams[each.stream] = StreamBoard(each, epoch: self.epoch)
+            for id in each.retired {
+                // From before the names were kept as hashes.
+                self.facts.isOld = true
+                self.facts.retired.insert(BreakKey(stream: each.stream, id: id))
+            }
+        }
+        for each in part.breaks {
+            self.streams[each.publish.request.key.stream]?.load(each, epoch: self.epoch)
+        }
+    }
+
+    /// The board after the groups up to an offset.
+    package func finish(at offset: UInt64) -> Board {
+        Board(epoch: self.epoch, offset: offset, streams: self.streams.values, loaded: self.facts)
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// What changed on a board: which parts of its snapshot are to be written again.
+package struct BoardChanges: Hashable, Sendable {
+    /// Breaks that are new, changed, or no longer kept.
+    package var breaks: [BreakNumber: BreakKey] = [:]
+    /// Streams of which more than breaks changed, or that are no longer kept.
+    package var streams: Set<StreamID> = []
+    /// The first of the reserved names that is new; `nil`: none is.
+    package var firstName: Int?
+    /// Whether what was kept before is worth nothing.
+    package var isWhole = false
+
+    package init() {}
+
+    /// Whether nothing changed but time.
+    package var isEmpty: Bool { self == BoardChanges() }
+
+    package mutating func formUnion(_ other: BoardChanges) {
+        self.breaks.merge(other.breaks) { _, new in new }
+        self.streams.formUnion(other.streams)
+        self.isWhole = self.isWhole || other.isWhole
+        if let name = other.firstName { self.firstName = min(self.firstName ?? name, name) }
+    }
+}
+
+/// The parts of a board's snapshot: one for what the board has as a whole, one for each stream without its breaks, one for
+/// each break, and chunks of the names that are reserved.
+///
+/// The keys are in the order in which a start reads them: a stream before its breaks.
+package enum BoardParts {
+    private static let head = "a"
+
+    private static func key(of stream: StreamID) -> String { "s/\(stream)" }
+
+    /// By the number: breaks that were published together lie together, whatever their stream.
+    private static func key(of number: BreakNumber) -> String { "t/" + Self.digits(number.rawValue) }
+
+    private static func key(ofChunk index: Int) -> String { "r/" + Self.digits(UInt64(index)) }
+
+    private static func digits(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// Writes what changed, in portions of a bounded size.
+    ///
+    /// - Parameters:
+    ///   - changes: what changed since the snapshot that is kept.
+    ///   - board: the board as it is.
+    ///   - bytesMax: a portion is not made larger than this, except by its last part.
+    ///   - partsMax: the most parts of a portion.
+    ///   - save: keeps a portion.
+    /// - Throws: what `save` throws.
+    package static func write<Failure: Error>(
+        _ changes: BoardChanges,
+        of board: Board,
+        bytesMax: Int,
+        partsMax: Int,
+        save: (SnapshotPortion) async throws(Failure) -> Void
+    ) async throws(Failure) {
+        var portion = SnapshotPortion(offset: board.offset, isFirst: true, isWhole: changes.isWhole)
+        var bytes = 0
+        func flushIfFull() async throws(Failure) {
+            guard bytes >= bytesMax || portion.parts.count + portion.removed.count >= partsMax else { return }
+            try await save(portion)
+            portion = SnapshotPortion(offset: board.offset)
+            bytes = 0
+        }
+        func add(_ key: String, _ record: BoardRecord) async throws(Failure) {
+            let part = SnapshotPart(key: key, bytes: record.encoded())
+            bytes += part.bytes.count
+            portion.parts.append(part)
+            try await flushIfFull()
+        }
+        var head = board.headRecord
+        head.offset = 0
+        try await add(Self.head, head)
+        let firstName = changes.isWhole ? 0 : changes.firstName ?? .max
+        for index in board.retired.chunks.indices where (index + 1) * RetiredNames.chunkNames > firstName {
+            try await add(Self.key(ofChunk: index), BoardRecord(retiredHashes: board.retired.chunks[index]))
+        }
+        let streams = changes.isWhole ? board.sortedStreams.map(\.stream) : changes.streams.sorted()
+        for id in streams {
+            if let stream = board.stream(id) {
+                try await add(Self.key(of: id), BoardRecord(streams: [stream.headRecord]))
+            } else {
+                portion.removed.append(Self.key(of: id))
+                try await flushIfFull()
+            }
+        }
+        if changes.isWhole {
+            for id in streams {
+                for each in board.stream(id)?.sortedBreaks ?? [] {
+                    try await add(Self.key(of: each.number), BoardRecord(breaks: [each.record]))
+                }
+            }
+        } else {
+            for (number, key) in changes.breaks.sorted(by: { $0.key < $1.key }) {
+                if let each = board[key], each.number == number {
+                    try await add(Self.key(of: number), BoardRecord(breaks: [each.record]))
+                } else {
+                    portion.removed.append(Self.key(of: number))
+                    try await flushIfFull()
+                }
+            }
+        }
+        portion.isLast = true
+        try await save(portion)
+    }
+}

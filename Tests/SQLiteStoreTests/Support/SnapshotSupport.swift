@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+
+extension SnapshotPortion {
+    /// A whole snapshot in one portion.
+    static func whole(_ offset: UInt64, _ parts: [String: [UInt8]]) -> SnapshotPortion {
+        SnapshotPortion(
+            offset: offset,
+            parts: parts.map { SnapshotPart(key: $0.key, bytes: $0.value) },
+            isFirst: true,
+            isWhole: true,
+            isLast: true
+        )
+    }
+}
+
+extension EventLog {
+    /// All parts of a lane's snapshot, read in the smallest pages.
+    func wholeSnapshot(of lane: Lane) async throws -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        var key: String?
+        while true {
+            let page = try await self.snapshotParts(of: lane, after: key, bytesMax: 1)
+            guard let last = page.last else { return found }
+            for part in page { found[part.key] = part.bytes }
+            key = last.key
+        }
+    }
+}
