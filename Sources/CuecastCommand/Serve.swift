@@ -49,8 +49,10 @@ extension Serve {
     private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         let log = try SQLiteEventLog(in: directory)
-        let ledger = try SQLiteLedger(in: directory)
         let clock = SystemClock()
+        var ledgerSettings = KeptLedger.Settings()
+        ledgerSettings.copiesKept = configuration.ledgerCopiesKept
+        let ledger = try await KeptLedger.open(in: directory, log: log, settings: ledgerSettings, now: clock.now())
         let gateway = try await Gateway(
             configuration: configuration,
             log: log,
