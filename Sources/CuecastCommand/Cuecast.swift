@@ -19,7 +19,7 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Backup.self, Restore.self, CheckConfig.self, Version.self,
+            Report.self, Verify.self, Backup.self, Restore.self, CheckConfig.self, Version.self,
         ]
     )
 }

@@ -15,7 +15,8 @@ struct Report: AsyncParsableCommand {
         discussion: """
             delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
             the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind,
-            of which the listener acted on the ad first.
+            of which the listener acted on the ad first. 'complete' says whether nothing that was recorded of the break was
+            lost before it was counted.
 
             Example: cuecast report --stream radio1 --format csv
             """
@@ -103,6 +104,9 @@ struct Report: AsyncParsableCommand {
             let head = state.head.map { " of \($0)" } ?? ""
             text += "\ncounted up to record \(state.offset)\(head) of \(lane)"
         }
+        for each in document.breaks where !each.complete {
+            text += "\n\(each.stream)/\(each.break) is NOT COMPLETE: \(each.missing ?? "records are lost")"
+        }
         if document.before != nil { text += "\nthere are older breaks: raise --limit" }
         return text
     }
@@ -110,7 +114,7 @@ struct Report: AsyncParsableCommand {
     static func csv(_ document: ReportDocument) -> String {
         var lines = [
             "stream,break,advertisement,title,start,end,delivered,played,ignored,failed,unknown,inferred,repeats,"
-                + "contradictions,heard_ms,settled,clicked"
+                + "contradictions,heard_ms,settled,clicked,complete"
         ]
         for each in document.breaks {
             for advertisement in each.ads {
@@ -119,7 +123,7 @@ struct Report: AsyncParsableCommand {
                     [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]
                     + counts.columns
                     + [counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds].map { "\($0)" }
-                    + [each.settled ? "true" : "false", "\(counts.clicked)"]
+                    + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]
                 lines.append(cells.map(Self.quoted).joined(separator: ","))
             }
         }

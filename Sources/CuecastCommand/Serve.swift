@@ -49,7 +49,7 @@ extension Serve {
     private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         let stores = try Stores.open(in: directory)
-        let (log, ledger) = (stores.log, stores.ledger)
+        let log = stores.log
         if let reason = stores.newEpoch {
             logger.warning(
                 "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
@@ -57,6 +57,9 @@ extension Serve {
             )
         }
         let clock = SystemClock()
+        var ledgerSettings = KeptLedger.Settings()
+        ledgerSettings.copiesKept = configuration.ledgerCopiesKept
+        let ledger = try await KeptLedger.open(in: directory, log: log, settings: ledgerSettings, now: clock.now())
         let gateway = try await Gateway(
             configuration: configuration,
             log: log,

@@ -86,6 +86,11 @@ package final class BoardHolder: Sendable {
         }
     }
 
+    /// The ledger has to be told of everything again: another one took its place.
+    package func forgetRecorded() {
+        self.state.withLock { $0.unrecorded.formUnion($0.board.keys) }
+    }
+
     /// Gives back what the ledger could not be told.
     package func putBack(_ breaks: [BreakSummary]) {
         self.state.withLock { $0.unrecorded.formUnion(breaks.map(\.key)) }

@@ -138,6 +138,7 @@ package struct Gateway: Sendable {
             configuration: configuration,
             clock: clock,
             metrics: metrics,
+            readiness: readiness,
             logger: logger
         )
         let boardService = BreakBoardService(

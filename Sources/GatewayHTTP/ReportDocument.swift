@@ -55,6 +55,10 @@ package struct ReportDocument: Codable, Hashable, Sendable {
         package var sessions: Int64
         /// Whether enough time has passed that `unknown` means that no outcome came.
         package var settled: Bool
+        /// Whether everything that was recorded of it is counted.
+        package var complete: Bool
+        /// What may be missing from the counts; absent where they are complete.
+        package var missing: String?
         /// Whether every ad balances.
         package var balanced: Bool
         package var total: Counts
@@ -79,6 +83,8 @@ package struct ReportDocument: Codable, Hashable, Sendable {
     package var total: Counts
     /// Whether every ad of every break balances.
     package var balanced: Bool
+    /// Whether everything that was recorded of these breaks is counted.
+    package var complete: Bool
     /// By the lane's name.
     package var lanes: [String: LaneProgress]
     /// What `before` takes for the next page; absent on the last one.
@@ -92,7 +98,8 @@ extension ReportDocument {
     ///   - report: what the ledger answered.
     ///   - heads: the newest record of each lane, as far as it is known.
     package init(_ report: Report, heads: [Lane: UInt64]) {
-        self.breaks = report.breaks.map { Break($0) }
+        self.breaks = report.breaks.map { Break($0, gaps: report.gaps) }
+        self.complete = report.complete
         self.total = Counts(report.total, balanced: report.balances)
         self.balanced = report.balances
         self.lanes = [:]
@@ -104,7 +111,7 @@ extension ReportDocument {
 }
 
 extension ReportDocument.Break {
-    init(_ each: Report.Break) {
+    init(_ each: Report.Break, gaps: [LedgerGap]) {
         let summary = each.summary
         var total = OutcomeCounts()
         for advertisement in each.advertisements { total += advertisement.counts }
@@ -120,6 +127,9 @@ extension ReportDocument.Break {
         self.preStream = summary.preStream
         self.sessions = each.sessions
         self.settled = each.settled
+        self.complete = each.complete
+        let missing = gaps.filter { $0.mayHold(published: summary.published, end: summary.end) }
+        self.missing = each.complete ? nil : missing.map(\.sentence).joined(separator: " ")
         self.balanced = each.advertisements.allSatisfy(\.counts.balances)
         self.total = ReportDocument.Counts(total, balanced: self.balanced)
         self.ads = each.advertisements.map { advertisement in

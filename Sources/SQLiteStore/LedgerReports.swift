@@ -32,14 +32,21 @@ enum LedgerReports {
                 """,
             arguments: StatementArguments(arguments)
         )
+        let gaps = try LedgerSchema.gaps(database)
         return Report(
-            breaks: try rows.prefix(limit).map { try Self.entry($0, now: query.now, database) },
+            breaks: try rows.prefix(limit).map { try Self.entry($0, now: query.now, gaps, database) },
             offsets: try LedgerSchema.appliedOffsets(database),
-            more: rows.count > limit
+            more: rows.count > limit,
+            gaps: gaps
         )
     }
 
-    private static func entry(_ row: Row, now: Timestamp, _ database: Database) throws -> Report.Break {
+    private static func entry(
+        _ row: Row,
+        now: Timestamp,
+        _ gaps: [LedgerGap],
+        _ database: Database
+    ) throws -> Report.Break {
         let number: Int64 = row["break_number"]
         let published: Int64 = row["published_us"]
         let start: Int64? = row["start_us"]
@@ -70,7 +77,8 @@ enum LedgerReports {
                         counts: totals.counts(of: Int64(ordinal))
                     )
                 },
-            settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false
+            settled: summary.end.map { $0 + Report.settleAfter <= now } ?? false,
+            complete: !gaps.contains { $0.mayHold(published: summary.published, end: summary.end) }
         )
     }
 

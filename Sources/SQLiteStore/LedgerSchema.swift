@@ -107,7 +107,52 @@ enum LedgerSchema {
             try StoreIdentity.createTables(database)
             try database.execute(sql: "ALTER TABLE applied ADD COLUMN digest INTEGER")
         }
+        migrator.registerMigration("ledger 4: gaps") { database in
+            try database.execute(
+                sql: """
+                    -- Records that were lost before they were counted, and between which instants that may have been.
+                    CREATE TABLE gaps (
+                        lane TEXT NOT NULL, first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,
+                        from_us INTEGER NOT NULL, to_us INTEGER NOT NULL, PRIMARY KEY (lane, first_offset)
+                    ) STRICT, WITHOUT ROWID;
+                    """
+            )
+        }
         return migrator
+    }
+
+    /// What is missing for good, oldest first.
+    static func gaps(_ database: Database) throws -> [LedgerGap] {
+        try Row.fetchAll(
+            database,
+            sql: "SELECT lane, first_offset, last_offset, from_us, to_us FROM gaps ORDER BY to_us, lane, first_offset"
+        )
+        .map { row in
+            let (first, last): (Int64, Int64) = (row[1], row[2])
+            return LedgerGap(
+                lane: Lane(name: row[0]),
+                first: UInt64(first),
+                last: UInt64(last),
+                from: Timestamp(microseconds: row[3]),
+                to: Timestamp(microseconds: row[4])
+            )
+        }
+    }
+
+    /// Passes over records that are gone, and keeps that they are; to be called in a transaction.
+    static func skip(_ gap: LedgerGap, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO gaps (lane, first_offset, last_offset, from_us, to_us) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET last_offset = max(last_offset, excluded.last_offset),
+                    to_us = max(to_us, excluded.to_us)
+                """,
+            arguments: [
+                gap.lane.description, Int64(clamping: gap.first), Int64(clamping: gap.last), gap.from.microseconds,
+                gap.to.microseconds,
+            ]
+        )
+        try Self.setAppliedOffset(gap.last, of: gap.lane, database)
     }
 
     static func appliedOffset(of lane: Lane, _ database: Database) throws -> UInt64 {

@@ -123,6 +123,51 @@ package final class SQLiteLedger: Ledger {
         return numbers
     }
 
+    /// Up to which offset each lane is applied.
+    package func appliedOffsets() async throws(LedgerError) -> [Lane: UInt64] {
+        try await self.read { try LedgerSchema.appliedOffsets($0) }
+    }
+
+    /// Passes over records that are gone for good, and keeps that they are.
+    package func skip(_ gap: LedgerGap) async throws(LedgerError) {
+        try await self.write { database, _ in
+            try database.inTransaction(.immediate) {
+                try LedgerSchema.skip(gap, database)
+                return .commit
+            }
+        }
+    }
+
+    /// The instant of the newest thing that is counted; the beginning of time where nothing is.
+    func newestTime() async throws(LedgerError) -> Timestamp {
+        try await self.read { database in
+            let newest = try Int64.fetchOne(
+                database,
+                sql: """
+                    SELECT max(at) FROM (SELECT max(received_us) AS at FROM outcomes UNION ALL
+                        SELECT max(at_us) FROM sessions)
+                    """
+            )
+            return Timestamp(microseconds: newest ?? 0)
+        }
+    }
+
+    /// What is missing for good, oldest first.
+    package func gaps() async throws(LedgerError) -> [LedgerGap] {
+        try await self.read { try LedgerSchema.gaps($0) }
+    }
+
+    /// What SQLite finds wrong with the file; empty: nothing. It reads all of it.
+    package func problems() async throws(LedgerError) -> [String] {
+        try await self.read { database in
+            let found = try String.fetchAll(
+                database,
+                sql: "PRAGMA integrity_check(\(StoreCopyLimits.problemsMax))"
+            )
+            return found == ["ok"] ? [] : found
+        }
+    }
+
     /// Copies the ledger while it is written to; see `StoreConnection.copy(to:pagesPerStep:progress:)`.
     ///
     /// - Parameters:
@@ -174,6 +219,8 @@ package final class SQLiteLedger: Ledger {
         case is StoreClosed: .closed
         // Closing interrupts readers, and refuses new ones.
         case let error as DatabaseError where [.SQLITE_MISUSE, .SQLITE_INTERRUPT].contains(error.resultCode): .closed
+        case let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode):
+            .damaged(StoreFile.sentence(error))
         default: .failed(StoreFile.sentence(error))
         }
     }

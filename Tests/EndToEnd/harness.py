@@ -89,8 +89,18 @@ class Gateway:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
-        self.process.stdout.close()
+        if not self.process.stdout.closed:
+            self.process.stdout.close()
+            self.verify()
         return code
+
+    def verify(self):
+        """Counts the log anew and insists that the ledger says the same; the books are not written to."""
+        done = subprocess.run([BINARY, "verify", "--json", "--data-dir", self.folder + "/data"], capture_output=True,
+                              text=True)
+        assert done.returncode == 0, f"verify: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        found = json.loads(done.stdout)
+        assert found["right"] and found["differenceCount"] == 0, found
 
     def close(self):
         self.stop(signal.SIGKILL)

@@ -161,6 +161,18 @@ package enum ConfigurationTable {
             \.keepLogRecords,
             0...1_000_000_000
         ),
+        number(
+            "ledger.copies.kept",
+            "how many checked copies of the ledger are kept; the log keeps what the second newest does not hold",
+            \.ledgerCopiesKept,
+            2...100
+        ),
+        duration(
+            "ledger.copies.interval",
+            "how often the ledger is copied",
+            \.ledgerCopiesInterval,
+            .seconds(60) ... .seconds(7 * 86_400)
+        ),
         number("ioThreads", "threads that move bytes; 0: one less than there are cores", \.ioThreads, 0...64),
         text("logLevel", "the least severe messages that are logged", \.logLevel) { value in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]

@@ -35,6 +35,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var keepTotalsFor: Duration = .seconds(400 * 86_400)
     /// How many records that the ledger has already stay in the log.
     package var keepLogRecords = 100_000
+    /// How many checked copies of the ledger are kept.
+    package var ledgerCopiesKept = 3
+    /// How often the ledger is copied.
+    package var ledgerCopiesInterval: Duration = .seconds(3_600)
+    /// How long after the start the ledger is copied where there are not two copies yet.
+    ///
+    /// For tests.
+    package var ledgerFirstCopyAfter: Duration = .seconds(10)
     /// Threads of libzmq that move bytes; 0: one less than there are cores, at least 1.
     package var ioThreads = 0
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.

@@ -33,15 +33,19 @@ package struct LedgerService: Service, BoardObserver {
 
     private let log: any EventLog
     private let ledger: any Ledger
+    /// The ledger, where it keeps copies of itself.
+    let keeper: (any LedgerKeeping)?
     private let holder: BoardHolder
-    private let clock: any GatewayClock
+    let clock: any GatewayClock
     private let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.
     private let keepRecords: UInt64
     /// Whether acknowledgements are left in the log for a later run.
     private let isPaused: Bool
-    private let metrics: MetricRegistry
-    private let logger: Logger
+    let copySettings: CopySettings
+    let metrics: MetricRegistry
+    let readiness: ReadinessBoard
+    let logger: Logger
     private let boardChanged: AsyncStream<Void>
     private let boardChangedSink: AsyncStream<Void>.Continuation
 
@@ -52,16 +56,23 @@ package struct LedgerService: Service, BoardObserver {
         configuration: GatewayConfiguration,
         clock: any GatewayClock,
         metrics: MetricRegistry,
+        readiness: ReadinessBoard,
         logger: Logger
     ) {
         self.log = log
         self.ledger = ledger
+        self.keeper = ledger as? any LedgerKeeping
         self.holder = holder
         self.clock = clock
         self.keepTotalsFor = configuration.keepTotalsFor
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
         self.isPaused = configuration.ledgerPaused
+        self.copySettings = CopySettings(
+            interval: configuration.ledgerCopiesInterval,
+            firstAfter: configuration.ledgerFirstCopyAfter
+        )
         self.metrics = metrics
+        self.readiness = readiness
         self.logger = logger
         (self.boardChanged, self.boardChangedSink) = AsyncStream.makeStream(
             of: Void.self,
@@ -83,6 +94,7 @@ package struct LedgerService: Service, BoardObserver {
                 }
             }
             group.addTask { await self.untilShutdown { await self.forgetOldThings() } }
+            if let keeper { group.addTask { await self.untilShutdown { await self.keepCopies(of: keeper) } } }
         }
     }
 
@@ -96,6 +108,7 @@ package struct LedgerService: Service, BoardObserver {
             // The next portion is taken after this one, and after whatever else the ledger has to do.
             if portion.hasMore { self.boardChangedSink.yield() }
             guard !portion.breaks.isEmpty else { continue }
+            let generation = self.keeper?.generation ?? 0
             do throws(LedgerError) {
                 try await self.ledger.record(portion.breaks, through: portion.offset)
                 if !portion.hasMore {
@@ -103,6 +116,10 @@ package struct LedgerService: Service, BoardObserver {
                 }
             } catch {
                 self.holder.putBack(portion.breaks)
+                if await self.replace(generation, after: error) {
+                    self.boardChangedSink.yield()
+                    continue
+                }
                 guard await self.waitAfter(error) else { return }
                 self.boardChangedSink.yield()
             }
@@ -111,12 +128,14 @@ package struct LedgerService: Service, BoardObserver {
 
     private func projectAcknowledgements(_ lane: Lane) async {
         while !Task.isCancelled {
+            let generation = self.keeper?.generation ?? 0
             do {
                 if self.isPaused { try await self.watch(lane) } else { try await self.follow(lane) }
                 return
             } catch EventLogError.closed, LedgerError.closed {
                 return
             } catch {
+                if await self.replace(generation, after: error) { continue }
                 guard await self.waitAfter(error) else { return }
             }
         }
@@ -158,7 +177,14 @@ package struct LedgerService: Service, BoardObserver {
         let head = try await self.log.head(of: lane)
         let behind = self.log.identity.count(after: applied, through: head, in: lane)
         self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
+        if behind == 0, self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
         return behind
+    }
+
+    /// The ledger has to be told of every break again.
+    func tellEverything() {
+        self.holder.forgetRecorded()
+        self.boardChangedSink.yield()
     }
 
     /// Counts a failure and waits; `false` when the service is to end.
@@ -181,7 +207,7 @@ package struct LedgerService: Service, BoardObserver {
         } while (try? await Task.sleep(for: Self.pruneInterval)) != nil
     }
 
-    private func forgetOnce() async throws {
+    func forgetOnce() async throws {
         // By the log's own time: a clock that is wrong deletes nothing.
         let board = self.holder.board
         guard board.hasTime else { return }
@@ -195,9 +221,14 @@ package struct LedgerService: Service, BoardObserver {
         }
         // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
         let offsets = try await self.ledger.checkpoint()
-        for (lane, offset) in offsets where lane != .breaks { try await self.prune(lane, before: offset) }
+        // What a ledger that keeps copies has, it has for good where two of them hold it.
+        let copied = self.keeper.map(\.prunable)
+        func bounded(_ lane: Lane, _ offset: UInt64) -> UInt64 { copied.map { min(offset, $0[lane] ?? 0) } ?? offset }
+        for (lane, offset) in offsets where lane != .breaks {
+            try await self.prune(lane, before: bounded(lane, offset))
+        }
         if let offset = try await self.log.snapshotOffset(of: .breaks) {
-            try await self.prune(.breaks, before: offset)
+            try await self.prune(.breaks, before: bounded(.breaks, offset))
         }
     }
 

@@ -9,6 +9,8 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
     case outOfOrder(lane: Lane, applied: UInt64, found: UInt64)
     /// It is closed, or closing.
     case closed
+    /// What is stored is not what was written: repeating the call does not help.
+    case damaged(String)
     /// The store failed, and nothing has changed, as far as it knows; the call may be repeated.
     case failed(String)
 
@@ -17,6 +19,7 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
         case .outOfOrder(let lane, let applied, let found):
             "The ledger has the lane \(lane) up to \(applied) and was given \(found)."
         case .closed: "The ledger is closed."
+        case .damaged(let reason): "The ledger is damaged: \(reason)"
         case .failed(let reason): "The ledger failed: \(reason)"
         }
     }

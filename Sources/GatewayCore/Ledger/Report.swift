@@ -104,12 +104,21 @@ package struct Report: Hashable, Sendable {
         package var advertisements: [Advertisement]
         /// Whether its end and `settleAfter` are over, so that `unknown` means that no outcome came.
         package var settled: Bool
+        /// Whether everything that was recorded of it was counted: nothing of it can have been in records that are lost.
+        package var complete: Bool
 
-        package init(summary: BreakSummary, sessions: Int64, advertisements: [Advertisement], settled: Bool) {
+        package init(
+            summary: BreakSummary,
+            sessions: Int64,
+            advertisements: [Advertisement],
+            settled: Bool,
+            complete: Bool = true
+        ) {
             self.summary = summary
             self.sessions = sessions
             self.advertisements = advertisements
             self.settled = settled
+            self.complete = complete
         }
     }
 
@@ -121,12 +130,18 @@ package struct Report: Hashable, Sendable {
     package var offsets: [Lane: UInt64]
     /// Whether breaks older than the last one here exist.
     package var more: Bool
+    /// Records that were lost before they were counted, oldest first.
+    package var gaps: [LedgerGap]
 
-    package init(breaks: [Break], offsets: [Lane: UInt64], more: Bool) {
+    package init(breaks: [Break], offsets: [Lane: UInt64], more: Bool, gaps: [LedgerGap] = []) {
         self.breaks = breaks
         self.offsets = offsets
         self.more = more
+        self.gaps = gaps
     }
+
+    /// Whether nothing of these breaks can be in records that are lost.
+    package var complete: Bool { self.breaks.allSatisfy(\.complete) }
 
     /// Everything together.
     package var total: OutcomeCounts {

@@ -11,6 +11,12 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case control
     /// The event log went on in a new epoch at this start: something happened to the files of the stores.
     case epoch
+    /// Records were lost before they were counted: the counts of some breaks are not complete.
+    case history
+    /// The ledger was lost or damaged and is being counted anew, or a check of it is not done yet.
+    case ledger
+    /// The ledger could not be copied: the log keeps everything until there are two copies again.
+    case ledgerCopies
     /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
     case retention
 }

@@ -33,6 +33,12 @@ package enum Metric: String, CaseIterable, Sendable {
     case logOffset = "cuecast_log_offset"
     case ledgerOffset = "cuecast_ledger_offset"
     case ledgerLag = "cuecast_ledger_lag_records"
+    case ledgerCopies = "cuecast_ledger_copies_total"
+    case ledgerCopyTime = "cuecast_ledger_copy_timestamp_seconds"
+    case ledgerCopyBytes = "cuecast_ledger_copy_bytes"
+    case ledgerCopySeconds = "cuecast_ledger_copy_seconds"
+    case ledgerRecoveries = "cuecast_ledger_recoveries_total"
+    case ledgerGaps = "cuecast_ledger_gaps"
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
     case alarm = "cuecast_alarm"
     case appendSeconds = "cuecast_log_append_seconds"
@@ -48,8 +54,9 @@ package enum Metric: String, CaseIterable, Sendable {
 
     package var kind: Kind {
         switch self {
-        case .appendSeconds, .noticeSeconds, .scheduleLateSeconds: .histogram
+        case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
         case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
+            .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps,
             .acknowledgementsWaiting, .alarm:
             .gauge
         default: .counter
@@ -82,6 +89,12 @@ package enum Metric: String, CaseIterable, Sendable {
         case .boardBytes: "What the streams and breaks on the board come to in memory, as its limit counts them."
         case .logOffset: "The offset of the newest record, by lane."
         case .ledgerOffset: "The offset up to which the ledger counts, by lane."
+        case .ledgerCopies: "Copies of the ledger, by what became of them."
+        case .ledgerCopyTime: "When the newest checked copy of the ledger was made, in seconds since 1970."
+        case .ledgerCopyBytes: "The size of the newest checked copy of the ledger."
+        case .ledgerCopySeconds: "From beginning a copy of the ledger until it is checked, in seconds."
+        case .ledgerRecoveries: "Times that the ledger was lost or damaged and counted anew."
+        case .ledgerGaps: "Stretches of records that were lost before the ledger counted them."
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
         case .alarm: "1 while an alarm is raised, by alarm."
@@ -96,7 +109,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries: "result"
+        case .joins, .breakEntries, .ledgerCopies: "result"
         case .repliesDropped, .framesRefused: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded: "socket"
@@ -139,6 +152,8 @@ package struct MetricLabel: Hashable, Sendable {
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")
+    package static let made = MetricLabel(text: "made")
+    package static let failed = MetricLabel(text: "failed")
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }

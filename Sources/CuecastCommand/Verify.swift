@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import Foundation
+import GatewayCore
+import SQLiteStore
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Count the event log anew and compare with the ledger.",
+        discussion: """
+            Counts from the first record of the log, or where it is not kept any more from the oldest checked copy of the
+            ledger, and compares every total, reason and row; and the ledger's totals with its own rows. It writes nothing to
+            the books, and may run beside the gateway.
+
+            Exit codes: 0 nothing differs, 1 something does (each difference is named, up to a limit), 65 there is nothing
+            that can be verified, 69 it cannot be counted anew at present.
+
+            Example: cuecast verify --data-dir ./data
+            """
+    )
+
+    @OptionGroup var control: ControlOptions
+    @Flag(help: "Compare the ledger only with itself: totals with rows.") var ledgerOnly = false
+    @Flag(help: "Print the result as JSON.") var json = false
+
+    func run() async throws {
+        let line = ProgressLine()
+        let result: LedgerVerification
+        do {
+            result = try await LedgerVerification.run(
+                in: self.control.directory,
+                ledgerOnly: self.ledgerOnly
+            ) { progress in
+                line.show(Self.text(progress))
+            }
+            line.end()
+        } catch let error as VerificationError {
+            line.end()
+            complain(error.description)
+            if case .unavailable = error { throw CommandExit.unavailable }
+            throw CommandExit.badData
+        }
+        if self.json { try Self.printJSON(result) } else { Self.printText(result) }
+        if !result.isRight { throw ExitCode(1) }
+    }
+
+    private static func text(_ progress: LedgerVerification.Progress) -> String {
+        switch progress {
+        case .copying: "copying the ledger"
+        case .counting(let done, let total): "counting record \(done) of \(total)"
+        case .comparing: "comparing"
+        }
+    }
+
+    private static func printText(_ result: LedgerVerification) {
+        for sentence in result.audit { print("totals and rows: \(sentence)") }
+        for sentence in result.differences?.sentences ?? [] { print("ledger and log: \(sentence)") }
+        if let differences = result.differences, differences.count > differences.sentences.count {
+            print("and \(differences.count - differences.sentences.count) more differences")
+        }
+        for gap in result.gaps { print(gap.sentence) }
+        for (lane, offset) in result.offsets.sorted(by: { $0.key.description < $1.key.description })
+        where lane != .breaks {
+            print("the ledger counts \(lane) up to record \(offset)")
+        }
+        if result.differences != nil {
+            print("counted anew from \(result.base.map { "the copy of \($0)" } ?? "the first record")")
+        }
+        print(result.isRight ? "nothing differs" : "the ledger is NOT right")
+    }
+
+    private struct Document: Encodable {
+        var right: Bool
+        var audit: [String]
+        /// Absent where nothing was counted anew.
+        var differences: [String]?
+        var differenceCount: Int?
+        /// Absent where the recount began with the first record.
+        var base: String?
+        var lanes: [String: UInt64]
+        var gaps: [String]
+    }
+
+    private static func printJSON(_ result: LedgerVerification) throws {
+        let document = Document(
+            right: result.isRight,
+            audit: result.audit,
+            differences: result.differences?.sentences,
+            differenceCount: result.differences?.count,
+            base: result.base?.description,
+            lanes: Dictionary(uniqueKeysWithValues: result.offsets.map { ($0.key.description, $0.value) }),
+            gaps: result.gaps.map(\.sentence)
+        )
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        print(String(decoding: try encoder.encode(document), as: UTF8.self))
+    }
+}
+
+/// One line on a terminal that says how far something is; nothing where standard error is no terminal.
+private final class ProgressLine: Sendable {
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let shown = Mutex("")
+
+    func show(_ text: String) {
+        guard self.isTerminal else { return }
+        self.shown.withLock { shown in
+            guard shown != text else { return }
+            shown = text
+            FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+        }
+    }
+
+    func end() {
+        guard self.isTerminal, self.shown.withLock({ !$0.isEmpty }) else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+    }
+}

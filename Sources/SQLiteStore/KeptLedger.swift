@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import Foundation
+package import GatewayCore
+import Synchronization
+
+/// The ledger of a data directory, whose loss loses nothing.
+///
+/// It keeps checked copies of itself in the folder `copies`, and when its file is gone, damaged, or too old for the log, goes
+/// on from the newest copy that is right and the records after it. What was there is kept in the folder `set-aside`.
+///
+/// ```swift
+/// let ledger = try await KeptLedger.open(in: directory, log: log, now: clock.now())
+/// if let recovery = ledger.recoveryAtStart { print(recovery.sentence) }
+/// ```
+package final class KeptLedger: LedgerKeeping {
+    package struct Settings: Hashable, Sendable {
+        /// How many copies are kept.
+        package var copiesKept = 3
+        /// A ledger up to this size, with a log up to twice of it, is checked before it serves where it was not closed
+        /// properly; larger ones while they serve.
+        package var checkAtStartBytesMax = 32 * 1_048_576
+
+        package init() {}
+    }
+
+    private struct Copy {
+        let file: LedgerCopy
+        let facts: LedgerCopyFacts
+    }
+
+    private struct State {
+        var ledger: SQLiteLedger
+        var generation = 0
+        var needsCheck: Bool
+        var copies: [Copy] = []
+        /// Why the ledger has to be replaced, while that did not work.
+        var fault: String?
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+    private let directory: Mutex<StoreDirectory?>
+    private let folder: LedgerCopies
+    private let log: any EventLog
+    private let settings: Settings
+    private let turns = Turns()
+    package let recoveryAtStart: LedgerRecovery?
+
+    private init(
+        _ ledger: SQLiteLedger,
+        in directory: StoreDirectory,
+        log: any EventLog,
+        settings: Settings,
+        recovery: LedgerRecovery?,
+        needsCheck: Bool
+    ) {
+        self.state = Mutex(State(ledger: ledger, needsCheck: needsCheck))
+        self.directory = Mutex(directory)
+        self.folder = LedgerCopies(dataDirectory: directory.path)
+        self.log = log
+        self.settings = settings
+        self.recoveryAtStart = recovery
+    }
+
+    /// Opens the ledger, or makes it, or makes it again.
+    ///
+    /// - Parameters:
+    ///   - directory: where.
+    ///   - log: open; what the ledger counts.
+    ///   - settings: how many copies there are to be, and what is checked when.
+    ///   - now: by the gateway's clock.
+    /// - Throws: `laterSchema`, or why not even another ledger can be made.
+    package static func open(
+        in directory: StoreDirectory,
+        log: any EventLog,
+        settings: Settings = Settings(),
+        now: Timestamp
+    ) async throws(StoreError) -> KeptLedger {
+        do {
+            LedgerCheck.removeLeftFolders(in: directory.path)
+            let opening = Opening(directory: directory, log: log, settings: settings, now: now)
+            let (ledger, recovery, needsCheck) = try await opening.run()
+            return KeptLedger(
+                ledger,
+                in: directory,
+                log: log,
+                settings: settings,
+                recovery: recovery,
+                needsCheck: needsCheck
+            )
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .damaged(file: directory.file("ledger.sqlite"), reason: StoreFile.sentence(error))
+        }
+    }
+
+    package var generation: Int { self.state.withLock(\.generation) }
+    package var needsCheck: Bool { self.state.withLock(\.needsCheck) }
+    package var copies: [LedgerCopyFacts] { self.state.withLock { $0.copies.map(\.facts) } }
+
+    package func verifyCopies() async {
+        var known: [Copy] = []
+        for copy in self.folder.list() {
+            guard await copy.fault() == nil, let offsets = try? copy.offsets() else { continue }
+            let bytes = (try? FileManager.default.attributesOfItem(atPath: copy.path)[.size] as? Int) ?? 0
+            known.append(Copy(file: copy, facts: LedgerCopyFacts(made: copy.made, offsets: offsets, bytes: bytes)))
+        }
+        self.state.withLock { state in
+            let made = Set(state.copies.map(\.file))
+            state.copies += known.filter { !made.contains($0.file) }
+        }
+    }
+
+    package func copy(at now: Timestamp) async throws(LedgerError) -> LedgerCopyFacts {
+        try await self.turns.take { () async -> Result<LedgerCopyFacts, LedgerError> in
+            await self.copyInTurn(at: now)
+        }
+        .get()
+    }
+
+    private func copyInTurn(at now: Timestamp) async -> Result<LedgerCopyFacts, LedgerError> {
+        let (ledger, generation, newest, needsCheck) = self.state.withLock {
+            ($0.ledger, $0.generation, $0.copies.first?.facts, $0.needsCheck)
+        }
+        guard !needsCheck else { return .failure(.failed("the ledger has not been checked yet")) }
+        do {
+            if let newest, newest.offsets == (try await ledger.appliedOffsets()) { return .success(newest) }
+            let (file, facts) = try await self.folder.make(of: ledger, at: now)
+            let isCurrent = self.state.withLock { state in
+                guard state.generation == generation else { return false }
+                state.copies.insert(Copy(file: file, facts: facts), at: 0)
+                state.copies = Array(state.copies.prefix(self.settings.copiesKept))
+                return true
+            }
+            guard isCurrent else {
+                self.folder.remove(file)
+                return .failure(.failed("the ledger was replaced while it was copied"))
+            }
+            let kept = Set(self.state.withLock { $0.copies.map(\.file) })
+            for old in self.folder.list() where !kept.contains(old) { self.folder.remove(old) }
+            return .success(facts)
+        } catch {
+            return .failure(self.failure(error))
+        }
+    }
+
+    package func check() async throws(LedgerError) -> [String] {
+        try await self.turns.take { () async -> Result<[String], LedgerError> in await self.checkInTurn() }.get()
+    }
+
+    private func checkInTurn() async -> Result<[String], LedgerError> {
+        guard let directory = self.directory.withLock(\.self) else { return .failure(.closed) }
+        let (ledger, generation) = self.state.withLock { ($0.ledger, $0.generation) }
+        do {
+            let differences = try await LedgerCheck.differences(
+                of: ledger,
+                copies: self.folder,
+                source: OpenLogSource(log: self.log),
+                directory: directory
+            )
+            if differences.isEmpty {
+                self.state.withLock { if $0.generation == generation { $0.needsCheck = false } }
+            }
+            return .success(differences)
+        } catch {
+            return .failure(self.failure(error))
+        }
+    }
+
+    package func recover(
+        _ generation: Int,
+        because reason: String,
+        at now: Timestamp
+    ) async throws(LedgerError) -> LedgerRecovery? {
+        let wrong = self.state.withLock { $0.generation == generation && !$0.isClosed ? $0.ledger : nil }
+        // So that a copy or a check that is under way ends.
+        await wrong?.close()
+        return try await self.turns.take { () async -> Result<LedgerRecovery?, LedgerError> in
+            await self.recoverInTurn(generation, because: reason, at: now)
+        }
+        .get()
+    }
+
+    private func recoverInTurn(
+        _ generation: Int,
+        because reason: String,
+        at now: Timestamp
+    ) async -> Result<LedgerRecovery?, LedgerError> {
+        guard let directory = self.directory.withLock(\.self), self.state.withLock({ !$0.isClosed }) else {
+            return .failure(.closed)
+        }
+        guard self.generation == generation else { return .success(nil) }
+        let replacement = LedgerReplacement(
+            directory: directory,
+            copies: self.folder,
+            log: self.log,
+            lanes: Self.lanes,
+            now: now
+        )
+        do {
+            let (ledger, recovery) = try await replacement.run(because: reason, isUsable: false)
+            self.state.withLock { state in
+                state.ledger = ledger
+                state.generation += 1
+                state.needsCheck = false
+                state.fault = nil
+            }
+            return .success(recovery)
+        } catch {
+            self.state.withLock { $0.fault = reason }
+            return .failure(.failed("it could not be replaced: \(StoreFile.sentence(error))"))
+        }
+    }
+
+    package func close() async {
+        self.state.withLock { $0.isClosed = true }
+        // So that a copy or a check that is under way ends.
+        await self.current.close()
+        _ = await self.turns.take { () async -> Bool in
+            await self.current.close()
+            guard let directory = self.directory.withLock({ $0.take() }) else { return false }
+            // Where this fails, the next start checks the ledger.
+            try? LedgerSeal.put(
+                on: directory.file("ledger.sqlite"),
+                in: directory,
+                digestBytesMax: self.settings.checkAtStartBytesMax
+            )
+            return true
+        }
+    }
+}
+
+// MARK: - What the ledger does
+
+extension KeptLedger {
+    /// The lanes that are counted.
+    static var lanes: [Lane] { (0..<Lane.acknowledgementLaneCount).map { .acknowledgements($0) } }
+
+    private var current: SQLiteLedger { self.state.withLock(\.ledger) }
+
+    package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.appliedOffset(of: lane) }
+    }
+
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.apply(postings, of: lane) }
+    }
+
+    package func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError) {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.record(breaks, through: offset) }
+    }
+
+    package func checkpoint() async throws(LedgerError) -> [Lane: UInt64] {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.checkpoint() }
+    }
+
+    package func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.report(query) }
+    }
+
+    package func audit() async throws(LedgerError) -> [String] {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.audit() }
+    }
+
+    package func gaps() async throws(LedgerError) -> [LedgerGap] {
+        try await self.forward { ledger throws(LedgerError) in try await ledger.gaps() }
+    }
+
+    package func prune(
+        rowsOfBreaksEndedBefore rowsLimit: Timestamp,
+        totalsBefore totalsLimit: Timestamp
+    ) async throws(LedgerError) -> [BreakNumber] {
+        try await self.forward { ledger throws(LedgerError) in
+            try await ledger.prune(rowsOfBreaksEndedBefore: rowsLimit, totalsBefore: totalsLimit)
+        }
+    }
+
+    private func forward<Value: Sendable>(
+        _ body: (SQLiteLedger) async throws(LedgerError) -> Value
+    ) async throws(LedgerError) -> Value {
+        do {
+            return try await body(self.current)
+        } catch {
+            throw self.failure(error)
+        }
+    }
+
+    /// What callers are told: a ledger that is being replaced is not closed.
+    private func failure(_ error: any Error) -> LedgerError {
+        let (isClosed, fault) = self.state.withLock { ($0.isClosed, $0.fault) }
+        if let fault, !isClosed { return .damaged(fault) }
+        switch error {
+        case LedgerError.closed, StoreCopyError.closed, EventLogError.closed:
+            return isClosed ? .closed : .failed("the ledger is being made anew")
+        case let error as LedgerError: return error
+        case StoreCopyError.damaged(_, let problems): return .damaged(problems.joined(separator: "; "))
+        case is CancellationError, StoreCopyError.cancelled:
+            return isClosed ? .closed : .failed("it was cancelled")
+        default: return .failed(StoreFile.sentence(error))
+        }
+    }
+}
+
+// MARK: - Opening
+
+/// What is looked at when a ledger is opened.
+private struct Opening {
+    let directory: StoreDirectory
+    let log: any EventLog
+    let settings: KeptLedger.Settings
+    let now: Timestamp
+
+    private var file: String { self.directory.file("ledger.sqlite") }
+    private var copies: LedgerCopies { LedgerCopies(dataDirectory: self.directory.path) }
+
+    /// - Returns: the ledger, what was done to get it, and whether it has still to be checked.
+    func run() async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
+        guard FileManager.default.fileExists(atPath: self.file) else {
+            // The first start makes a ledger; nothing is said of it.
+            guard try await self.isSomethingCounted() else {
+                return (try SQLiteLedger(in: self.directory), nil, needsCheck: false)
+            }
+            return try await self.replace(because: "is missing")
+        }
+        let seal = try LedgerSeal.take(from: self.directory)
+        if let seal, !seal.fits(self.file) {
+            return try await self.replace(because: "is not as it was when it was closed")
+        }
+        let ledger: SQLiteLedger
+        do {
+            ledger = try SQLiteLedger(in: self.directory)
+        } catch .damaged(_, let reason) {
+            return try await self.replace(because: "cannot be read (\(reason))")
+        }
+        do {
+            let needsCheck = seal == nil
+            if needsCheck, try self.isSmall() {
+                let differences = try await LedgerCheck.differences(
+                    of: ledger,
+                    copies: self.copies,
+                    source: OpenLogSource(log: self.log),
+                    directory: self.directory
+                )
+                if let first = differences.first {
+                    await ledger.close()
+                    return try await self.replace(because: "is damaged (\(first))")
+                }
+            }
+            if try await !self.goesOn(ledger) {
+                await ledger.close()
+                return try await self.replace(because: "ends before the event log begins", isUsable: true)
+            }
+            return (ledger, nil, needsCheck: try needsCheck && !self.isSmall())
+        } catch let error as LedgerError {
+            await ledger.close()
+            guard case .damaged(let reason) = error else { throw error }
+            return try await self.replace(because: "is damaged (\(reason))")
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+
+    private func replace(
+        because reason: String,
+        isUsable: Bool = false
+    ) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
+        let replacement = LedgerReplacement(
+            directory: self.directory,
+            copies: self.copies,
+            log: self.log,
+            lanes: KeptLedger.lanes,
+            now: self.now
+        )
+        let (ledger, recovery) = try await replacement.run(because: reason, isUsable: isUsable)
+        return (ledger, recovery, needsCheck: false)
+    }
+
+    private func isSomethingCounted() async throws -> Bool {
+        if !self.copies.list().isEmpty { return true }
+        for lane in KeptLedger.lanes + [.breaks] where try await self.log.head(of: lane) > 0 { return true }
+        return false
+    }
+
+    private func goesOn(_ ledger: SQLiteLedger) async throws -> Bool {
+        let source = OpenLogSource(log: self.log)
+        for lane in KeptLedger.lanes {
+            let applied = try await ledger.appliedOffset(of: lane)
+            if try await !source.goesOn(lane, after: applied) { return false }
+        }
+        return true
+    }
+
+    /// Whether a check takes no longer than people wait for a start.
+    private func isSmall() throws -> Bool {
+        func bytes(_ name: String) -> Int {
+            ["", "-wal"].reduce(0) { sum, suffix in
+                let path = self.directory.file(name + suffix)
+                return sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
+            }
+        }
+        let limit = self.settings.checkAtStartBytesMax
+        return bytes("ledger.sqlite") <= limit && bytes("events.sqlite") <= 2 * limit
+    }
+}
+
+/// Lets those who ask go one after the other.
+private final class Turns: Sendable {
+    private let last: Mutex<Task<Void, Never>?> = Mutex(nil)
+
+    func take<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+        let turn = self.last.withLock { last in
+            let before = last
+            let turn = Task {
+                await before?.value
+                return await body()
+            }
+            last = Task { _ = await turn.value }
+            return turn
+        }
+        return await withTaskCancellationHandler {
+            await turn.value
+        } onCancel: {
+            turn.cancel()
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import GRDB
+import GatewayCore
+
+/// Looks for damage in a ledger: in its file, between its totals and its rows, and against a recount.
+enum LedgerCheck {
+    /// Under which name folders for recounts are made in the data directory.
+    private static let folderPrefix = "recount-"
+
+    /// What a recount begins with.
+    enum Base {
+        case copy(LedgerCopy)
+        /// The log begins at its first record.
+        case nothing
+    }
+
+    /// Checks a ledger while it is written to.
+    ///
+    /// - Parameters:
+    ///   - ledger: open.
+    ///   - copies: what a recount may begin with.
+    ///   - source: the log.
+    ///   - directory: where there is room for a copy and a recount.
+    /// - Returns: a sentence for each thing that is wrong.
+    static func differences(
+        of ledger: SQLiteLedger,
+        copies: LedgerCopies,
+        source: some RecordSource,
+        directory: StoreDirectory
+    ) async throws -> [String] {
+        try await Self.withFolder(in: directory.path) { folder in
+            let copy: StoreCopy
+            do {
+                copy = try await ledger.copy(to: folder + "/checked.sqlite")
+            } catch StoreCopyError.damaged(_, let problems) {
+                return problems
+            }
+            return try await Self.differences(of: copy.path, copies: copies, source: source, folder: folder)
+        }
+    }
+
+    private static func differences(
+        of checked: String,
+        copies: LedgerCopies,
+        source: some RecordSource,
+        folder: String
+    ) async throws -> [String] {
+        let reader = try StoreFiles.reader(of: checked)
+        defer { try? reader.close() }
+        let (audit, offsets, gaps) = try await StoreFiles.onAnotherThread {
+            try reader.read {
+                (
+                    try LedgerAudit.differences($0), try LedgerSchema.appliedOffsets($0),
+                    try LedgerSchema.gaps($0)
+                )
+            }
+        }
+        guard audit.isEmpty else { return audit }
+        guard let base = try await Self.base(for: offsets, gaps: gaps, copies: copies.list(), source: source) else {
+            return []
+        }
+        let recount = try await LedgerRecount.make(
+            in: folder + "/recount",
+            from: base.path,
+            source: source,
+            through: offsets,
+            gaps: gaps
+        )
+        return try await StoreFiles.onAnotherThread {
+            let other = try StoreFiles.reader(of: recount)
+            defer { try? other.close() }
+            return try LedgerComparison.differences(reader, other).sentences
+        }
+    }
+
+    /// What a recount can begin with: nothing where the log is whole, else the first of the copies that fits.
+    ///
+    /// - Parameters:
+    ///   - offsets: up to where is to be counted.
+    ///   - gaps: records that are known to be missing.
+    ///   - copies: in the order in which they are tried.
+    ///   - source: the log.
+    static func base(
+        for offsets: [Lane: UInt64],
+        gaps: [LedgerGap],
+        copies: [LedgerCopy],
+        source: some RecordSource
+    ) async throws -> Base? {
+        let lanes = offsets.filter { $0.key != .breaks }
+        if gaps.isEmpty, try await Self.goesOn(lanes.mapValues { _ in 0 }, source) { return .nothing }
+        for copy in copies {
+            guard await copy.fault() == nil, let counted = try? copy.offsets(),
+                counted.allSatisfy({ lane, offset in lane == .breaks || offset <= offsets[lane] ?? 0 }),
+                try await Self.goesOn(lanes.merging(counted) { $1 }.filter { $0.key != .breaks }, source)
+            else { continue }
+            return .copy(copy)
+        }
+        return nil
+    }
+
+    private static func goesOn(_ offsets: [Lane: UInt64], _ source: some RecordSource) async throws -> Bool {
+        for (lane, offset) in offsets where try await !source.goesOn(lane, after: offset) { return false }
+        return true
+    }
+
+    /// Lends a folder that is gone afterwards; folders that a killed process left go as well.
+    static func withFolder<Value>(
+        in parent: String,
+        _ body: (String) async throws -> Value
+    ) async throws -> Value {
+        let folder = parent + "/" + Self.folderPrefix + UUID().uuidString
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try await body(folder)
+    }
+
+    /// Removes the folders that killed processes left; to be called by whoever holds the directory.
+    static func removeLeftFolders(in parent: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        for name in names where name.hasPrefix(Self.folderPrefix) {
+            try? FileManager.default.removeItem(atPath: parent + "/" + name)
+        }
+    }
+}
+
+extension LedgerCheck.Base {
+    /// The file of the copy.
+    var path: String? {
+        switch self {
+        case .copy(let copy): copy.path
+        case .nothing: nil
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import Foundation
+import GRDB
+package import GatewayCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Why a data directory cannot be verified.
+package enum VerificationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// There is nothing to verify, or it cannot be read.
+    case unusable(String)
+    /// What is needed to count anew is not there at present.
+    case unavailable(String)
+
+    package var description: String {
+        switch self {
+        case .unusable(let sentence), .unavailable(let sentence): sentence
+        }
+    }
+}
+
+/// Counts the log anew and compares with the ledger, without writing to either.
+///
+/// The gateway may run: what is compared is the ledger at one moment with a recount up to the same record. A recount begins
+/// with the first record of the log where it is still kept, else with the oldest checked copy of the ledger from which the
+/// log goes on.
+package struct LedgerVerification: Hashable, Sendable {
+    /// How far it is.
+    package enum Progress: Hashable, Sendable {
+        case copying
+        case counting(UInt64, of: UInt64)
+        case comparing
+    }
+
+    /// Under which name folders are made in the data directory.
+    private static let folderPrefix = "verify-"
+    /// How often it begins again when the log forgets what is being read.
+    private static let attemptsMax = 3
+
+    /// Up to which record of each lane the ledger counts.
+    package var offsets: [Lane: UInt64]
+    /// What the ledger's totals and its own rows say differently.
+    package var audit: [String]
+    /// What the ledger and the recount say differently; `nil` where nothing was counted anew.
+    package var differences: LedgerDifferences?
+    /// When the copy was made that the recount began with; `nil`: it began with the first record.
+    package var base: Timestamp?
+    /// Records that are known to be lost.
+    package var gaps: [LedgerGap]
+
+    package var isRight: Bool { self.audit.isEmpty && self.differences?.count ?? 0 == 0 }
+
+    /// Verifies a data directory.
+    ///
+    /// - Parameters:
+    ///   - dataDirectory: its path.
+    ///   - ledgerOnly: whether to compare the ledger only with itself.
+    ///   - progress: told how far it is.
+    /// - Throws: `VerificationError`.
+    package static func run(
+        in dataDirectory: String,
+        ledgerOnly: Bool,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) async throws -> LedgerVerification {
+        for name in ["ledger.sqlite", "events.sqlite"]
+        where !FileManager.default.fileExists(atPath: dataDirectory + "/" + name) {
+            throw VerificationError.unusable("There is no \(name) in \(dataDirectory).")
+        }
+        do {
+            Self.removeLeftFolders(in: dataDirectory)
+            let folder = dataDirectory + "/" + Self.folderPrefix + UUID().uuidString
+            // Held as long as it is used, so that others can tell it from one that was left.
+            let hold = try StoreDirectory(path: folder)
+            defer { withExtendedLifetime(hold) { try? FileManager.default.removeItem(atPath: folder) } }
+            for attempt in 1... {
+                do {
+                    return try await Self.attempt(
+                        in: dataDirectory,
+                        folder: "\(folder)/\(attempt)",
+                        ledgerOnly: ledgerOnly,
+                        progress: progress
+                    )
+                } catch EventLogError.pruned where attempt < Self.attemptsMax {
+                    continue
+                }
+            }
+            throw VerificationError.unavailable("The log forgets records faster than they are counted.")
+        } catch let error as VerificationError {
+            throw error
+        } catch let error as EventLogError {
+            throw VerificationError.unavailable("\(error)")
+        } catch {
+            throw VerificationError.unusable("\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))")
+        }
+    }
+
+    private static func attempt(
+        in dataDirectory: String,
+        folder: String,
+        ledgerOnly: Bool,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) async throws -> LedgerVerification {
+        progress(.copying)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let isRunning = Self.isInUse(dataDirectory)
+        let checked = folder + "/checked/ledger.sqlite"
+        try FileManager.default.createDirectory(atPath: folder + "/checked", withIntermediateDirectories: true)
+        try await Self.copyLedger(dataDirectory + "/ledger.sqlite", to: checked, isRunning: isRunning)
+        let problems = try await StoreFiles.problems(of: checked)
+        guard problems.isEmpty else {
+            return LedgerVerification(offsets: [:], audit: problems, differences: nil, base: nil, gaps: [])
+        }
+        // A ledger of an earlier version gets the tables of this one, in the copy.
+        await (try SQLiteLedger(in: StoreDirectory(path: folder + "/checked"))).close()
+
+        let reader = try StoreFiles.reader(of: checked)
+        defer { try? reader.close() }
+        var result = try await StoreFiles.onAnotherThread {
+            try reader.read { database in
+                LedgerVerification(
+                    offsets: try LedgerSchema.appliedOffsets(database),
+                    audit: try LedgerAudit.differences(database),
+                    differences: nil,
+                    base: nil,
+                    gaps: try LedgerSchema.gaps(database)
+                )
+            }
+        }
+        guard !ledgerOnly else { return result }
+        let log = try await Self.openLog(in: dataDirectory, folder: folder, isRunning: isRunning)
+        defer { log.close() }
+        let copies = LedgerCopies(dataDirectory: dataDirectory).list().reversed()
+        let base = try await LedgerCheck.base(
+            for: result.offsets,
+            gaps: result.gaps,
+            copies: Array(copies),
+            source: log
+        )
+        guard let base else {
+            throw VerificationError.unavailable(
+                "Nothing can be counted anew: the log does not begin at its first record, and no copy of the ledger is followed by it."
+            )
+        }
+        if case .copy(let copy) = base { result.base = copy.made }
+        let recount = try await LedgerRecount.make(
+            in: folder + "/recount",
+            from: base.path,
+            source: log,
+            through: result.offsets,
+            gaps: result.gaps
+        ) { progress(.counting($0, of: $1)) }
+        progress(.comparing)
+        result.differences = try await StoreFiles.onAnotherThread {
+            let other = try StoreFiles.reader(of: recount)
+            defer { try? other.close() }
+            return try LedgerComparison.differences(reader, other)
+        }
+        return result
+    }
+
+    /// Whether a process holds the data directory.
+    private static func isInUse(_ dataDirectory: String) -> Bool {
+        let descriptor = unsafe open(dataDirectory + "/cuecast.lock", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return true }
+        flock(descriptor, LOCK_UN)
+        return false
+    }
+
+    /// Copies the ledger as it is at one moment.
+    private static func copyLedger(_ file: String, to copy: String, isRunning: Bool) async throws {
+        try await StoreFiles.onAnotherThread {
+            guard isRunning else {
+                // Nobody writes: the files are what there is, with what a killed process left in the write-ahead log.
+                return try Self.copyFiles(of: file, to: copy)
+            }
+            let reader = try StoreFiles.reader(of: file)
+            defer { try? reader.close() }
+            try reader.inDatabase { database in
+                let backup = try StoreBackup(from: database, to: copy)
+                // In one step, so that the gateway's writes do not make it begin again.
+                while try !backup.step(pages: Int(Int32.max)) {}
+                try backup.finish()
+            }
+        }
+    }
+
+    private static func copyFiles(of file: String, to copy: String) throws {
+        for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: file + suffix) {
+            try FileManager.default.copyItem(atPath: file + suffix, toPath: copy + suffix)
+        }
+    }
+
+    /// Opens the log so that nothing is written beside it.
+    private static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile {
+        let file = dataDirectory + "/events.sqlite"
+        if isRunning { return try EventLogFile(path: file) }
+        let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0
+        let immutable = URL(fileURLWithPath: file).absoluteString + "?immutable=1"
+        if wal == 0, let log = try? EventLogFile(path: immutable) { return log }
+        return try await StoreFiles.onAnotherThread {
+            let copy = folder + "/events.sqlite"
+            try Self.copyFiles(of: file, to: copy)
+            return try EventLogFile(path: copy)
+        }
+    }
+
+    /// Removes the folders that killed processes left.
+    private static func removeLeftFolders(in parent: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        for name in names where name.hasPrefix(Self.folderPrefix) && !Self.isInUse(parent + "/" + name) {
+            try? FileManager.default.removeItem(atPath: parent + "/" + name)
+        }
+    }
+}

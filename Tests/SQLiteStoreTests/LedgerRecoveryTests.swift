@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import GatewayCore
+import SQLiteStore
+import Testing
+
+/// A ledger that is lost or damaged is made again, and nothing is missing.
+@Suite(.timeLimit(.minutes(20)))
+struct LedgerRecoveryTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { self.directory = try TemporaryDirectory() }
+
+    /// Books with so many groups, half of them in two copies.
+    private func books(
+        groups: Int = 40,
+        copies: Int = 2,
+        seed: String,
+        settings: KeptLedger.Settings = KeptLedger.Settings()
+    ) async throws -> KeptBooks {
+        var random = RandomBooks(SeededGenerator.announced(seed))
+        let postings = try random.postings(lane: 0, count: groups)
+        let books = try await KeptBooks(self.directory.fresh(), settings: settings)
+        try await books.ledger.record(try random.summaries(at: 1), through: 1)
+        let portion = groups / (copies + 1)
+        for copy in 0..<copies {
+            try await books.record(Array(postings[(copy * portion)..<((copy + 1) * portion)]))
+            _ = try await books.ledger.copy(at: Books.start + .seconds(Int64(copy)))
+        }
+        try await books.record(Array(postings[(copies * portion)...]))
+        return books
+    }
+
+    /// Tells the ledger of its breaks again, as a gateway does at each start.
+    private func tellBreaks(_ books: KeptBooks) async throws {
+        let random = RandomBooks(SeededGenerator.announced("summaries"))
+        try await books.ledger.record(try random.summaries(at: 1), through: 1)
+    }
+
+    @Test func `without its file a ledger is counted from the first record of the log`() async throws {
+        let books = try await self.books(copies: 0, seed: "file gone")
+        let before = try await books.totals()
+        await books.close()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: books.ledgerFile + suffix) }
+        let again = try await KeptBooks(books.path)
+        let recovery = try #require(again.ledger.recoveryAtStart)
+        #expect(recovery.copy == nil && recovery.gaps.isEmpty)
+        try await self.tellBreaks(again)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+
+    @Test func `the log forgets what two copies hold, and a ledger without its file goes on from the newest`() async throws {
+        let books = try await self.books(seed: "copies")
+        let before = try await books.totals()
+        let prunable = try #require(books.ledger.prunable[KeptBooks.lane])
+        #expect(prunable == books.ledger.copies[1].offsets[KeptBooks.lane])
+        try await books.log.prune(KeptBooks.lane, through: prunable)
+        let newest = books.ledger.copies[0]
+        await books.close()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: books.ledgerFile + suffix) }
+        let again = try await KeptBooks(books.path)
+        #expect(again.ledger.recoveryAtStart?.copy == newest.made)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+        let third = try await KeptBooks(books.path)
+        #expect(third.ledger.recoveryAtStart == nil)
+        await third.close()
+    }
+
+    @Test(arguments: ["damaged", "cut", "gone"])
+    func `where the newest copy is not right the second newest is taken`(fault: String) async throws {
+        let books = try await self.books(seed: "copy \(fault)")
+        let before = try await books.totals()
+        try await books.log.prune(KeptBooks.lane, through: try #require(books.ledger.prunable[KeptBooks.lane]))
+        let second = books.ledger.copies[1]
+        await books.close()
+        let newest = try #require(LedgerCopies(dataDirectory: books.path).list().first)
+        switch fault {
+        case "damaged": try change(newest.path, at: 5_000, [0xA5])
+        case "cut": _ = unsafe truncate(newest.path, 8_192)
+        default: try FileManager.default.removeItem(atPath: newest.path)
+        }
+        // A copy that was never finished is nobody's.
+        try Data([1, 2, 3]).write(
+            to: URL(fileURLWithPath: books.path + "/copies/ledger-new.sqlite.partial")
+        )
+        try FileManager.default.removeItem(atPath: books.ledgerFile)
+        let again = try await KeptBooks(books.path)
+        #expect(again.ledger.recoveryAtStart?.copy == second.made)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+
+    @Test func `only so many copies are kept, and one where nothing was counted since is not made again`() async throws {
+        var settings = KeptLedger.Settings()
+        settings.copiesKept = 2
+        let books = try await self.books(copies: 4, seed: "kept", settings: settings)
+        let list = LedgerCopies(dataDirectory: books.path).list()
+        #expect(list.map(\.number) == [4, 3])
+        _ = try await books.ledger.copy(at: Books.start + .seconds(100))
+        _ = try await books.ledger.copy(at: Books.start + .seconds(200))
+        #expect(LedgerCopies(dataDirectory: books.path).list().map(\.number) == [5, 4])
+        await books.close()
+        // Another run counts on them once it has looked at them.
+        let again = try await KeptBooks(books.path, settings: settings)
+        #expect(again.ledger.prunable.isEmpty)
+        await again.ledger.verifyCopies()
+        #expect(again.ledger.copies.count == 2)
+        await again.close()
+    }
+
+    /// The oracle: whatever bytes are changed, the totals afterwards are those before.
+    @Test(arguments: [true, false])
+    func `bytes changed anywhere in the ledger change nothing in the books`(killed: Bool) async throws {
+        let books = try await self.books(groups: 60, seed: "flipped pages \(killed)")
+        let before = try await books.totals()
+        try await books.log.prune(KeptBooks.lane, through: try #require(books.ledger.prunable[KeptBooks.lane]))
+        let origin: String
+        if killed {
+            origin = self.directory.fresh()
+            try books.killed(into: origin)
+            await books.close()
+        } else {
+            await books.close()
+            origin = books.path
+        }
+        var random = SeededGenerator.announced("where bytes change")
+        var replaced = 0
+        for round in 0..<60 {
+            let folder = self.directory.fresh()
+            try FileManager.default.copyItem(atPath: origin, toPath: folder)
+            let name = killed && Bool.random(using: &random) ? "ledger.sqlite-wal" : "ledger.sqlite"
+            let file = folder + "/" + name
+            let size = try fileBytes(file)
+            guard size > 0 else { continue }
+            switch round % 3 {
+            case 0:  // one byte
+                try change(file, at: .random(in: 0..<size, using: &random), [.random(in: 0 ... .max, using: &random)])
+            case 1:  // a page of nonsense
+                let page = Int.random(in: 0..<max(1, size / 4_096), using: &random) * 4_096
+                let bytes = (0..<min(4_096, size - page)).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+                try change(file, at: page, bytes)
+            default:  // a page of zeros
+                let page = Int.random(in: 0..<max(1, size / 4_096), using: &random) * 4_096
+                try change(file, at: page, [UInt8](repeating: 0, count: min(4_096, size - page)))
+            }
+            let again = try await KeptBooks(folder)
+            if again.ledger.recoveryAtStart != nil { replaced += 1 }
+            try await self.tellBreaks(again)
+            try await again.catchUp()
+            #expect(try await again.totals() == before, "round \(round) of \(name)")
+            #expect(try await again.ledger.audit() == [])
+            await again.close()
+            try FileManager.default.removeItem(atPath: folder)
+        }
+        #expect(replaced > 10)
+    }
+
+    @Test func `a killed ledger without its write-ahead log loses nothing`() async throws {
+        let books = try await self.books(groups: 60, seed: "wal gone")
+        let before = try await books.totals()
+        let folder = self.directory.fresh()
+        try books.killed(into: folder)
+        await books.close()
+        try FileManager.default.removeItem(atPath: folder + "/ledger.sqlite-wal")
+        let again = try await KeptBooks(folder)
+        try await self.tellBreaks(again)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+
+    @Test func `what is damaged is kept aside`() async throws {
+        let books = try await self.books(seed: "aside")
+        await books.close()
+        try change(books.ledgerFile, at: 0, [UInt8](repeating: 0x55, count: 4_096))
+        let damaged = try Data(contentsOf: URL(fileURLWithPath: books.ledgerFile))
+        let again = try await KeptBooks(books.path)
+        let aside = try #require(again.ledger.recoveryAtStart?.keptAside)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == damaged)
+        await again.close()
+    }
+
+    @Test func `where history is gone counting goes on, and the books say what is missing`() async throws {
+        let books = try await self.books(copies: 0, seed: "gap")
+        var random = RandomBooks(SeededGenerator.announced("after the gap"))
+        // Nothing holds it back here: as a version without copies did.
+        try await books.log.prune(KeptBooks.lane, through: 30)
+        await books.close()
+        for suffix in ["", "-wal"] { try? FileManager.default.removeItem(atPath: books.ledgerFile + suffix) }
+        let again = try await KeptBooks(books.path)
+        let gaps = try #require(again.ledger.recoveryAtStart?.gaps)
+        #expect(gaps.map(\.first) == [1] && gaps.map(\.last) == [30])
+        try await self.tellBreaks(again)
+        try await again.catchUp()
+        #expect(try await again.ledger.appliedOffset(of: KeptBooks.lane) == 40)
+        let report = try await again.ledger.everything()
+        #expect(!report.complete && report.gaps == gaps)
+        // A break that was published afterwards is whole.
+        var later = try Books.summary(9_000 * 1_024)
+        later.published = Books.start + .seconds(3_600)
+        later.end = Books.start + .seconds(3_700)
+        try await again.ledger.record([later], through: 2)
+        #expect(try await again.ledger.everything().breaks[0].complete)
+        try await again.record(try random.postings(lane: 0, count: 3))
+        #expect(try await again.ledger.appliedOffset(of: KeptBooks.lane) == 43)
+        await again.close()
+        let third = try await KeptBooks(books.path)
+        #expect(third.ledger.recoveryAtStart == nil)
+        #expect(try await third.ledger.gaps() == gaps)
+        await third.close()
+    }
+
+    @Test func `a ledger that is replaced while it runs goes on, once for each fault`() async throws {
+        let books = try await self.books(seed: "while it runs")
+        let before = try await books.totals()
+        let generation = books.ledger.generation
+        let ledger = books.ledger
+        async let first = ledger.recover(generation, because: "is damaged", at: Books.start)
+        async let second = ledger.recover(generation, because: "is damaged", at: Books.start)
+        let done = try await [first, second].compactMap(\.self)
+        #expect(done.count == 1)
+        #expect(books.ledger.generation == generation + 1)
+        try await self.tellBreaks(books)
+        try await books.catchUp()
+        #expect(try await books.totals() == before)
+        await books.close()
+    }
+
+    @Test func `a large ledger that was not closed is checked while it serves, and copied only then`() async throws {
+        var settings = KeptLedger.Settings()
+        settings.checkAtStartBytesMax = 1
+        let books = try await self.books(seed: "large", settings: settings)
+        let before = try await books.totals()
+        let folder = self.directory.fresh()
+        try books.killed(into: folder)
+        await books.close()
+        try execute("UPDATE totals SET repeats = repeats + 1", in: folder + "/ledger.sqlite")
+        let again = try await KeptBooks(folder, settings: settings)
+        #expect(again.ledger.recoveryAtStart == nil && again.ledger.needsCheck)
+        await #expect(throws: LedgerError.self) { _ = try await again.ledger.copy(at: Books.start) }
+        let wrong = try await again.ledger.check()
+        #expect(wrong.contains { $0.contains("repeats") })
+        let recovery = try await again.ledger.recover(again.ledger.generation, because: "is damaged", at: Books.start)
+        #expect(recovery != nil && !again.ledger.needsCheck)
+        try await self.tellBreaks(again)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+}
