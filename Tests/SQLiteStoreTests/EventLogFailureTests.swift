@@ -39,7 +39,9 @@ struct EventLogFailureTests {
             let size = number == 4 ? 70_000 : 3_000 * Int(number % 3 + 1)
             let bytes = [round, number] + [UInt8](repeating: number, count: size)
             do throws(EventLogError) {
-                attempts.append(Attempt(lane: lane, bytes: bytes, result: .success(try await log.append(bytes, to: lane))))
+                attempts.append(
+                    Attempt(lane: lane, bytes: bytes, result: .success(try await log.append(bytes, to: lane)))
+                )
             } catch {
                 attempts.append(Attempt(lane: lane, bytes: bytes, result: .failure(error)))
             }
@@ -110,7 +112,8 @@ struct EventLogFailureTests {
             let first = await self.work(log, round: 0)
             // The disk works again. Where nothing worse was than a lack of room, so does the log.
             let second = await self.work(log, round: 1)
-            let refused = (first.attempts + second.attempts)
+            let refused =
+                (first.attempts + second.attempts)
                 .compactMap { if case .failure(let error) = $0.result { error } else { nil } }
                 + first.others + second.others
             switch folder.failed {
@@ -164,7 +167,10 @@ struct EventLogFailureTests {
                 continue
             }
             let second = await self.work(log, round: 1)
-            #expect(second.attempts.allSatisfy { $0.result.isSuccess } && second.others.isEmpty, "step \(step), \(fault)")
+            #expect(
+                second.attempts.allSatisfy { $0.result.isSuccess } && second.others.isEmpty,
+                "step \(step), \(fault)"
+            )
             await log.close()
             try await self.check(first.attempts + second.attempts, in: folder, "step \(step), \(fault)")
         }
@@ -190,7 +196,9 @@ struct EventLogFailureTests {
         folder.heal()
         await #expect(throws: EventLogError.self) { _ = try await log.append([4], to: self.lane) }
         await #expect(throws: EventLogError.self) { try await log.prune(self.lane, through: 1) }
-        await #expect(throws: EventLogError.self) { try await log.save(LaneSnapshot(offset: 1, bytes: []), of: self.lane) }
+        await #expect(throws: EventLogError.self) {
+            try await log.save(LaneSnapshot(offset: 1, bytes: []), of: self.lane)
+        }
         #expect(try await log.everything(in: self.lane).map(\.bytes) == [[0]], "what was durable can be read")
         await log.close()
     }
@@ -336,7 +344,7 @@ private final class SharedLock: Sendable {
             """
             import fcntl, sys
             file = open(sys.argv[1], "r+b")
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(sys.argv[2]))
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(sys.argv[2]))
             print("held", flush=True)
             sys.stdin.read()
             """,
