@@ -69,6 +69,8 @@ enum CommandExit {
     static let badData = ExitCode(65)
     /// 69: the gateway is not available.
     static let unavailable = ExitCode(69)
+    /// 74: the event log failed; a new start tells what its file holds.
+    static let logFailed = ExitCode(74)
     /// 77: the sender may not do this.
     static let notAllowed = ExitCode(77)
 }

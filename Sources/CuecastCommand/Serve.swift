@@ -12,12 +12,21 @@ import ServiceLifecycle
 import UnixSignals
 import ZeroMQ
 
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a gateway until SIGTERM or SIGINT.",
         discussion: """
             Prints one line when it is ready: ready notices=… requests=… broadcast=… http=… instance=…
             A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error.
+
+            Exits with 0 after a stop that was asked for, 69 when it cannot run, and 74 when the event log failed so that
+            only a new start can tell what its file holds: a supervisor should then start it again.
 
             Example: cuecast serve --data-dir ./data --set breaks.announceAhead=8s
             """
@@ -34,6 +43,8 @@ struct Serve: AsyncParsableCommand {
             return handler
         }
         let logger = Logger(label: "cuecast")
+        // A file that reaches a limit of the process is an error of the write, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             try await Self.serve(configuration, logger: logger)
         } catch let error as ExitCode {
@@ -48,7 +59,9 @@ struct Serve: AsyncParsableCommand {
 extension Serve {
     private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
-        let stores = try Stores.open(in: directory)
+        var limits = SQLiteEventLog.Limits()
+        limits.bytesMax = configuration.logBytesMax
+        let stores = try Stores.open(in: directory, limits: limits)
         let log = stores.log
         if let reason = stores.newEpoch {
             logger.warning(
@@ -79,6 +92,7 @@ extension Serve {
                     log: log,
                     metrics: gateway.metrics,
                     missing: { gateway.readiness.missing.map(\.rawValue) },
+                    failure: { gateway.readiness.failure },
                     alarms: { gateway.readiness.alarms },
                     board: { gateway.board.board },
                     now: { clock.now() },
@@ -93,12 +107,24 @@ extension Serve {
             // Last, so that it ends first: a command that runs is ended before what it needs.
             services.append(control)
         }
-        try await ServiceGroup(
-            services: services,
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger
-        )
-        .run()
+        do {
+            try await ServiceGroup(
+                services: services,
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger
+            )
+            .run()
+        } catch {
+            // What the log says is the better explanation.
+            if log.failure == nil { throw error }
+        }
+        if let reason = log.failure {
+            complain(
+                "the gateway ends because its event log failed: \(reason). What was confirmed is in the file;"
+                    + " mend the disk, and start again: the start reads what the file holds."
+            )
+            throw CommandExit.logFailed
+        }
     }
 }
 

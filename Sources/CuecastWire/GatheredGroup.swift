@@ -9,6 +9,11 @@ package struct GatheredGroup: Sendable {
     /// The fact that a batch was handed to a session.
     package typealias Delivery = AcknowledgementGroup.Delivery
 
+    /// The most that a delivery takes in a record, in bytes.
+    package static let deliveryBytesMax = 64
+    /// The most that a record has for an acknowledgement beside the request's bytes.
+    package static let requestOverheadBytesMax = 512
+
     private var requests: [UInt8] = []
     /// How many requests were accepted.
     package private(set) var requestCount = 0
@@ -23,6 +28,9 @@ package struct GatheredGroup: Sendable {
         self.requests.reserveCapacity(other.requests.count)
         self.deliveries.reserveCapacity(other.deliveries.count)
     }
+
+    /// The most bytes that the record will have.
+    package var recordBytesMax: Int { self.requests.count + self.deliveries.count * Self.deliveryBytesMax }
 
     /// Whether there is nothing to record.
     package var isEmpty: Bool { self.requestCount == 0 && self.deliveries.isEmpty }

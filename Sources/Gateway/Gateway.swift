@@ -158,6 +158,17 @@ package struct Gateway: Sendable {
                 threads: [noticeThread, requestThread],
                 monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
             ),
+            // It ends late, so that a log that fails while the gateway stops is told of too.
+            LogWatchService(log: log, requests: requestService, readiness: readiness, logger: logger),
+            RoomService(
+                log: log,
+                ledger: ledger,
+                folder: configuration.dataDirectory,
+                interval: configuration.sampleInterval,
+                metrics: metrics,
+                readiness: readiness,
+                logger: logger
+            ),
             MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
         ]
         self.readiness = readiness

@@ -22,6 +22,7 @@ package final class ReadinessBoard: Sendable {
     private struct State {
         var ready: Set<Part> = []
         var alarms: [Alarm: String] = [:]
+        var failure: String?
     }
 
     private let state: Mutex<State> = Mutex(State())
@@ -43,6 +44,18 @@ package final class ReadinessBoard: Sendable {
     package var missing: [Part] {
         self.state.withLock { state in Part.allCases.filter { !state.ready.contains($0) } }
     }
+
+    /// Something failed that only a new start mends: the process ends as soon as it has answered what it can.
+    ///
+    /// - Parameter sentence: for people: what failed.
+    package func fail(_ sentence: String) {
+        self.state.withLock { state in
+            if state.failure == nil { state.failure = sentence }
+        }
+    }
+
+    /// What failed for good, for `/healthz`; `nil`: nothing.
+    package var failure: String? { self.state.withLock(\.failure) }
 
     /// Raises an alarm, or gives a raised one another sentence.
     ///

@@ -34,6 +34,7 @@ package struct GatewayHTTPService: Service {
     ///   - log: tells how far the ledger is behind.
     ///   - metrics: what `/metrics` shows.
     ///   - missing: the parts of the gateway that do not work at present; empty when it is ready.
+    ///   - failure: what failed so that the process is about to end; `nil`: nothing.
     ///   - alarms: what an operator should look at although it is ready.
     ///   - board: the newest board.
     ///   - now: the gateway's clock.
@@ -45,6 +46,7 @@ package struct GatewayHTTPService: Service {
         log: any EventLog,
         metrics: MetricRegistry,
         missing: @escaping @Sendable () -> [String],
+        failure: @escaping @Sendable () -> String? = { nil },
         alarms: @escaping @Sendable () -> [RaisedAlarm] = { [] },
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
@@ -58,6 +60,7 @@ package struct GatewayHTTPService: Service {
             log: log,
             metrics: metrics,
             missing: missing,
+            failure: failure,
             alarms: alarms,
             board: board,
             now: now,

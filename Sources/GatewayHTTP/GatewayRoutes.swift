@@ -14,6 +14,7 @@ struct GatewayRoutes: Sendable {
     let log: any EventLog
     let metrics: MetricRegistry
     let missing: @Sendable () -> [String]
+    let failure: @Sendable () -> String?
     let alarms: @Sendable () -> [RaisedAlarm]
     let board: @Sendable () -> Board
     let now: @Sendable () -> Timestamp
@@ -23,7 +24,7 @@ struct GatewayRoutes: Sendable {
         service: "cuecast gateway",
         paths: [
             "/": "this list",
-            "/healthz": "200 while the process lives",
+            "/healthz": "200 while the process lives, 503 when it is about to end because something failed",
             "/readyz": "200 when requests are taken, otherwise 503 with what is missing; alarms beside either",
             "/metrics": "metrics in the text format of Prometheus",
             "/v1/reports": "who did what; ?stream= ?break= ?before=NUMBER ?limit=1…500",
@@ -70,7 +71,11 @@ struct GatewayRoutes: Sendable {
         let query = try Query(parts.count == 2 ? parts[1] : "", allowed: route.parameters)
         switch route {
         case .index: return .json(.ok, Self.index)
-        case .health: return .json(.ok, ["status": "alive"])
+        case .health:
+            if let failure = self.failure() {
+                return .json(.serviceUnavailable, ["status": "failed", "sentence": failure])
+            }
+            return .json(.ok, ["status": "alive"])
         case .readiness:
             let document = ReadinessDocument(missing: self.missing(), alarms: self.alarms())
             return .json(document.ready ? .ok : .serviceUnavailable, document)

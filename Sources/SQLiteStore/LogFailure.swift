@@ -48,7 +48,8 @@ package enum LogFailure: Hashable, Sendable {
         case SQLITE_BUSY, SQLITE_LOCKED: self = .retry
         case SQLITE_FULL: self = .noRoom
         // SQLite says FULL for ENOSPC only; a quota and a limit of the process are room too.
-        case SQLITE_IOERR where code == Self.writeFailed && [ENOSPC, EDQUOT, EFBIG].contains(systemError): self = .noRoom
+        case SQLITE_IOERR where code == Self.writeFailed && [ENOSPC, EDQUOT, EFBIG].contains(systemError):
+            self = .noRoom
         default: self = .uncertain
         }
     }

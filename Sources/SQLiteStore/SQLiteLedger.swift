@@ -57,6 +57,8 @@ package final class SQLiteLedger: Ledger {
         try await self.write { database, _ in try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? -1 }
     }
 
+    package var fileBytes: Int? { StoreFile.bytes(of: self.file) }
+
     package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
         try await self.read { try LedgerSchema.appliedOffset(of: lane, $0) }
     }

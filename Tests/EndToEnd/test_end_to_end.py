@@ -16,6 +16,7 @@ from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with thes
 from test_player import PlayerLife  # noqa: F401 (its tests run with these)
 from test_load_run import LoadRun  # noqa: F401 (its tests run with these)
 from test_load_tool import LoadTool  # noqa: F401 (its tests run with these)
+from test_log_failure import LogFailure  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 import zmq
 

@@ -155,6 +155,47 @@ struct AcknowledgementTests {
         #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred != nil)
     }
 
+    @Test func `a record is as large as it may be, what is beyond goes into the next`() throws {
+        var sizes = self.counter()
+        let first = sizes.handler.group.recordBytesMax
+        _ = try sizes.acknowledge([Counter.played(at: 10)], at: 31)
+        let one = sizes.handler.group.recordBytesMax - first
+        let request = try sizes.gathered.requests[0].request.count
+        // A request is let in where the most that it may take fits.
+        let limit = one + request + GatheredGroup.requestOverheadBytesMax
+        for (recordBytesMax, expected) in [(limit, [2, 1]), (limit - 1, [1, 1, 1])] {
+            var counter = self.counter {
+                $0.recordBytesMax = recordBytesMax
+                $0.acknowledgementsWaitingMax = 3
+            }
+            for _ in 0..<3 { #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred != nil) }
+            #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).refusal == .logBehind, "all of them wait")
+            var counts: [Int] = []
+            while !counter.handler.hasGatheredNothing {
+                let group = counter.handler.takeGroup()
+                counts.append(group.requestCount)
+                #expect(group.encoded().count <= recordBytesMax)
+            }
+            #expect(counts == expected)
+            #expect(counter.metrics.value(.limitsHit, .limit("recordBytesMax")) == expected.count - 1)
+        }
+    }
+
+    @Test func `deliveries that come back wait for a record that has room`() throws {
+        var counter = self.counter { $0.recordBytesMax = 10 * GatheredGroup.deliveryBytesMax }
+        let number = try #require(counter.desk["b1"]).number
+        let deliveries = (0..<25 as Range<UInt64>)
+            .map { AcknowledgementGroup.Delivery(session: Sample.session($0), breakNumber: number, at: Sample.at(31)) }
+        counter.handler.putBack(deliveries)
+        var found: [AcknowledgementGroup.Delivery] = []
+        while !counter.handler.hasGatheredNothing {
+            let group = counter.handler.takeGroup()
+            #expect(group.deliveries.count <= 10)
+            found += group.deliveries
+        }
+        #expect(found == deliveries)
+    }
+
     // MARK: - What the ledger reads
 
     @Test func `the ledger reads what was accepted`() throws {

@@ -82,6 +82,21 @@ struct RoutesTests {
         }
     }
 
+    @Test func `health says 503 with the reason once something failed that only a new start mends`() async throws {
+        var parts = Parts()
+        parts.failure = "The event log failed."
+        try await parts.serve { peer in
+            let answer = try await peer.get("/healthz")
+            #expect(answer.status == 503)
+            #expect(answer.body == #"{"sentence":"The event log failed.","status":"failed"}"#)
+        }
+        try await Parts()
+            .serve { peer in
+                let answer = try await peer.get("/healthz")
+                #expect(answer.status == 200)
+            }
+    }
+
     @Test func `readiness shows alarms and stays 200 while nothing is missing`() async throws {
         var parts = Parts()
         parts.alarms = [RaisedAlarm(.clock, "The wall clock is 1 h ahead.")]

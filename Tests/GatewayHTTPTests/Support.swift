@@ -79,6 +79,7 @@ struct Parts: Sendable {
     var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
     var metrics = MetricRegistry()
     var missing: [String] = []
+    var failure: String?
     var alarms: [RaisedAlarm] = []
     var board = Board(epoch: 7)
 
@@ -92,6 +93,7 @@ struct Parts: Sendable {
             log: LogHeads(heads: self.heads),
             metrics: self.metrics,
             missing: { parts.missing },
+            failure: { parts.failure },
             alarms: { parts.alarms },
             board: { parts.board },
             now: { Self.now },

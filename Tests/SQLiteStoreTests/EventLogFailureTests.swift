@@ -342,7 +342,7 @@ private final class SharedLock: Sendable {
             """
             import fcntl, sys
             file = open(sys.argv[1], "r+b")
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(sys.argv[2]))
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(sys.argv[2]))
             print("held", flush=True)
             sys.stdin.read()
             """,

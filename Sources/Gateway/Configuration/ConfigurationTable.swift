@@ -173,6 +173,12 @@ package enum ConfigurationTable {
             \.ledgerCopiesInterval,
             .seconds(60) ... .seconds(7 * 86_400)
         ),
+        number(
+            "log.bytesMax",
+            "how many bytes the log may take before new work is refused",
+            \.logBytesMax,
+            67_108_864...17_592_186_044_416
+        ),
         number("ioThreads", "threads that move bytes; 0: one less than there are cores", \.ioThreads, 0...64),
         text("logLevel", "the least severe messages that are logged", \.logLevel) { value in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]

@@ -43,10 +43,16 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var ledgerFirstCopyAfter: Duration = .seconds(10)
+    /// What the records and snapshots of the log may take, in bytes, before new work is refused (20 GiB).
+    package var logBytesMax = 20 * 1_073_741_824
     /// Threads of libzmq that move bytes; 0: one less than there are cores, at least 1.
     package var ioThreads = 0
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
     package var logLevel = "info"
+    /// How often the metrics of disk, memory and descriptors are taken, and the log's room is looked at.
+    ///
+    /// For tests.
+    package var sampleInterval: Duration = .seconds(5)
     /// How often timers are looked at even when nothing is due by the clock as it was.
     ///
     /// For tests.

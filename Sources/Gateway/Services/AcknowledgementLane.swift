@@ -43,6 +43,23 @@ struct AcknowledgementLane {
         self.mayRetry = self.isFailing
     }
 
+    /// Another lane of the log failed: it is tried again although nobody waits here.
+    mutating func noteFailure() {
+        self.isFailing = true
+    }
+
+    /// Gives up what has gathered, because the log has no room for it; deliveries go on waiting.
+    ///
+    /// - Returns: those who get their answer now.
+    mutating func refuse(_ handler: inout ListenerRequestHandler) -> [Member] {
+        guard !self.gathered.isEmpty else { return [] }
+        var deliveries: [AcknowledgementGroup.Delivery] = []
+        repeat { deliveries += handler.takeGroup().deliveries } while !handler.hasGatheredNothing
+        handler.putBack(deliveries)
+        defer { self.gathered = [] }
+        return self.gathered
+    }
+
     /// The next group to hand to the log, if it is time: what the handler has gathered, with those who wait for it.
     ///
     /// A log that fails is tried again for everybody who asks, and else as often as `retry` allows: deliveries that it
@@ -53,14 +70,18 @@ struct AcknowledgementLane {
         if self.isFailing, self.gathered.isEmpty {
             guard self.mayRetry, self.pacer.inFlight == 0 else { return nil }
         } else {
-            let size = max(handler.group.requestCount, handler.group.deliveries.count)
+            let size =
+                handler.hasFullGroup
+                ? self.pacer.groupRequestsMax : max(handler.group.requestCount, handler.group.deliveries.count)
             guard self.pacer.closes(gathered: size) else { return nil }
         }
         self.mayRetry = false
         let group = handler.takeGroup()
         self.counter += 1
-        self.inFlight[self.counter] = Group(members: self.gathered, deliveries: group.deliveries)
-        self.gathered = []
+        // Those who wait are in the order of the requests; a record has as many as it has room for.
+        let count = min(group.requestCount, self.gathered.count)
+        self.inFlight[self.counter] = Group(members: Array(self.gathered.prefix(count)), deliveries: group.deliveries)
+        self.gathered.removeFirst(count)
         self.pacer.opened()
         return (self.counter, group)
     }

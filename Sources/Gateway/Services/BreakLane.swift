@@ -26,8 +26,8 @@ struct BreakLane {
     /// Why an entry cannot be taken at present: the name of the limit that is reached.
     typealias ReachedLimit = StaticString
 
-    /// A group is not made larger than this, except by its first entry.
-    static let groupBytesMax = 8 * 1_048_576
+    /// The most that an entry takes in a record beside the bytes of its request; what a timer decided is smaller.
+    static let entryOverheadBytesMax = 512
     /// The most bytes of requests that wait for the log; more are refused until it has caught up.
     let entryBytesWaitingMax: Int
     /// The most entries that wait for the log; more are refused until it has caught up.
@@ -68,13 +68,27 @@ struct BreakLane {
         return nil
     }
 
+    /// Gives up what has gathered and may not use the log's reserve.
+    ///
+    /// - Returns: those who get their answer now.
+    mutating func refuseNewWork() -> [Member] {
+        let refused = self.gathered.filter { !$0.entry.kind.mayUseReserve }
+        guard !refused.isEmpty else { return [] }
+        self.gathered.removeAll { !$0.entry.kind.mayUseReserve }
+        self.gatheredBytes -= refused.reduce(0) { $0 + $1.bytes }
+        return refused
+    }
+
     /// The next group to hand to the log, if it is time.
     mutating func close() -> (id: UInt64, group: BreakGroup)? {
         guard self.pacer.closes(gathered: self.gathered.count) else { return nil }
         var members: [Member] = []
         var bytes = 0
+        var recordBytes = 0
         for member in self.gathered.prefix(BreakGroup.groupEntriesMax) {
-            guard members.isEmpty || bytes + member.bytes <= Self.groupBytesMax else { break }
+            recordBytes += member.bytes + Self.entryOverheadBytesMax
+            // One entry alone is always within the limit: its request is.
+            guard members.isEmpty || recordBytes <= EventLogLimits.recordBytesMax else { break }
             members.append(member)
             bytes += member.bytes
         }
@@ -125,5 +139,16 @@ struct BreakLane {
         // It is another gateway's, or ours and the log has not told us yet.
         if !self.inFlight.isEmpty { self.early[offset] = results }
         return []
+    }
+}
+
+extension BreakEntry.Kind {
+    /// Whether it is recorded also when the log has no room for new work: what ends or starts a break that is there, and what
+    /// timers decide.
+    var mayUseReserve: Bool {
+        switch self {
+        case .publish, .update: false
+        case .punch, .end, .cancel, .announce, .expire, .housekeeping: true
+        }
     }
 }

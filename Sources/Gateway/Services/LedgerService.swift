@@ -24,6 +24,10 @@ package struct LedgerService: Service, BoardObserver {
     private static let bytesPerTransactionMax = 4 * 1_048_576
     /// How long after a failure the ledger is tried again.
     private static let retryAfter: Duration = .seconds(1)
+    /// How often it is looked whether the log uses most of its room; then old things are forgotten sooner.
+    ///
+    /// Every second time that the metrics of room are taken.
+    private let lookAtRoomInterval: Duration
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
@@ -66,6 +70,7 @@ package struct LedgerService: Service, BoardObserver {
         self.clock = clock
         self.keepTotalsFor = configuration.keepTotalsFor
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
+        self.lookAtRoomInterval = configuration.sampleInterval * 2
         self.isPaused = configuration.ledgerPaused
         self.copySettings = CopySettings(
             interval: configuration.ledgerCopiesInterval,
@@ -204,8 +209,23 @@ package struct LedgerService: Service, BoardObserver {
             } catch {
                 self.logger.warning("could not forget old records", metadata: ["error": "\(error)"])
             }
-        } while (try? await Task.sleep(for: Self.pruneInterval)) != nil
+        } while await self.waitForPrune()
     }
+
+    /// Waits until old things are to be forgotten: after the interval, or sooner while the log uses most of its room.
+    ///
+    /// - Returns: `false` when the service is to end.
+    private func waitForPrune() async -> Bool {
+        let next = ContinuousClock.now + Self.pruneInterval
+        repeat {
+            let wait = min(self.lookAtRoomInterval, next - .now)
+            guard (try? await Task.sleep(for: max(wait, .zero))) != nil else { return false }
+        } while ContinuousClock.now < next && !(self.log.usage?.isNear ?? false)
+        return true
+    }
+
+    /// How many records stay in the log that nobody needs: none while it uses most of its room.
+    private var recordsToKeep: UInt64 { self.log.usage?.isNear ?? false ? 0 : self.keepRecords }
 
     func forgetOnce() async throws {
         // By the log's own time: a clock that is wrong deletes nothing.
@@ -234,7 +254,7 @@ package struct LedgerService: Service, BoardObserver {
 
     /// Lets the log forget what is old, but for the records that it keeps before an offset.
     private func prune(_ lane: Lane, before offset: UInt64) async throws {
-        let last = self.log.identity.offset(self.keepRecords, before: offset, in: lane)
+        let last = self.log.identity.offset(self.recordsToKeep, before: offset, in: lane)
         if last > 0 { try await self.log.prune(lane, through: last) }
     }
 }

@@ -47,6 +47,8 @@ package actor RequestService: Service, BoardObserver {
     private var breaks: BreakLane
     private var timer: PollingThread.Timer?
     private var timerQueue: TimerQueue
+    /// Whether the log takes nothing until the next start.
+    private var logHasFailed = false
     private let retention: RetentionGate
     private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
 
@@ -55,6 +57,9 @@ package actor RequestService: Service, BoardObserver {
     /// Tells a shutdown, once, that nobody waits any more, or (`false`) that it has waited long enough.
     private let drained: AsyncStream<Bool>
     private let drainedSink: AsyncStream<Bool>.Continuation
+    /// Tells, after the log failed for good, that nobody waits any more, or (`false`) that it took too long.
+    private let refused: AsyncStream<Bool>
+    private let refusedSink: AsyncStream<Bool>.Continuation
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -103,6 +108,7 @@ package actor RequestService: Service, BoardObserver {
             bufferingPolicy: .bufferingOldest(Self.eventsMax)
         )
         (self.drained, self.drainedSink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
+        (self.refused, self.refusedSink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
     }
 
     isolated deinit {}  // The sockets are closed on their thread.
@@ -159,7 +165,11 @@ package actor RequestService: Service, BoardObserver {
     }
 
     private func closeGroups() {
-        while let (id, group) = self.acknowledgements.close(&self.handler) {
+        self.lookAtRoom()
+        // At a stop what was handed out goes into the reserve: nobody asks for more.
+        while !self.handler.isLogFull || self.handler.isDraining,
+            let (id, group) = self.acknowledgements.close(&self.handler)
+        {
             self.metrics.count(.acknowledgementGroups)
             self.append(group.encoded(), to: .acknowledgements(0)) { .acknowledgementsAppended(id, $0) }
         }
@@ -255,6 +265,9 @@ extension RequestService {
         let plan = self.planner.plan(request, by: "", on: self.handler.board, at: now, listeners: listeners)
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
+        case .append(let entry) where self.handler.isLogFull && !entry.kind.mayUseReserve:
+            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            self.reply(.refused(.logFull), to: waiting)
         case .append(let entry):
             if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: frame.count)) {
                 self.metrics.count(.limitsHit, .limit(limit))
@@ -270,6 +283,7 @@ extension RequestService {
             for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
         case .failure:
             _ = self.note(result, of: .breaks)
+            self.acknowledgements.noteFailure()
             for member in self.breaks.failed(id) {
                 self.waitAgain(member.entry)
                 if case .housekeeping = member.entry.kind { self.housekeeping.answered(nil) }
@@ -312,13 +326,36 @@ extension RequestService {
         switch result {
         case .success(let offset):
             self.metrics.set(.logOffset, .lane(lane), to: Int(clamping: offset))
-            self.readiness.set(.log, isReady: true)
+            self.readiness.set(.log, isReady: !self.handler.isLogFull && !self.logHasFailed)
             return true
         case .failure(let error):
             self.metrics.count(.logFailures)
             self.readiness.set(.log, isReady: false)
             self.logger.error("the event log failed", metadata: ["lane": "\(lane)", "error": "\(error)"])
             return false
+        }
+    }
+}
+
+extension RequestService {
+    /// Looks whether the log has room for new work; when it has none, what gathered is refused.
+    private func lookAtRoom() {
+        let isFull = self.log.usage?.isReached ?? false
+        if isFull != self.handler.isLogFull {
+            self.handler.isLogFull = isFull
+            self.readiness.set(.log, isReady: !isFull && !self.logHasFailed)
+            self.logger.warning(isFull ? "the event log has no room for new work" : "the event log has room again")
+        }
+        guard isFull else { return }
+        let now = self.clock.now()
+        for member in self.acknowledgements.refuse(&self.handler) {
+            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            let reply = self.handler.finish(member.deferred, isDurable: false, at: now)
+            self.sockets.send(reply, to: member.peer, by: .listeners)
+        }
+        for member in self.breaks.refuseNewWork() {
+            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
         }
     }
 }
@@ -401,19 +438,33 @@ extension RequestService {
         let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { $0.drainedSink.yield(false) }
         self.tellIfDrained()
         // `first` gives `nil` when the task is cancelled.
-        if await self.drained.first(where: { _ in true }) != true {
-            self.logger.error(
-                "stopping before everything was answered",
-                metadata: ["waiting": "\(self.acknowledgements.waitingCount + self.breaks.waitingCount)"]
-            )
+        let isDrained = await self.drained.first { _ in true } == true
+        let waiting = self.acknowledgements.waitingCount + self.breaks.waitingCount
+        if !isDrained, waiting > 0 || !self.logHasFailed {
+            self.logger.error("stopping before everything was answered", metadata: ["waiting": "\(waiting)"])
         }
         deadline.cancel()
     }
 
     private func tellIfDrained() {
-        guard self.handler.isDraining, self.acknowledgements.isIdle, self.breaks.isIdle, self.handler.group.isEmpty
-        else { return }
+        guard self.handler.isDraining, self.acknowledgements.isIdle, self.breaks.isIdle else { return }
+        // Deliveries that the log did not take are lost with it.
+        guard self.logHasFailed || self.handler.hasGatheredNothing else { return }
         self.drainedSink.yield(true)
+        self.refusedSink.yield(true)
+    }
+
+    /// The log takes nothing until the next start: takes nothing new, and returns when everybody who waits was answered, at
+    /// the latest after `drainTimeout`.
+    func refuseWhatWaits() async {
+        self.logHasFailed = true
+        self.handler.isDraining = true
+        self.readiness.set(.sockets, isReady: false)
+        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { $0.refusedSink.yield(false) }
+        self.closeGroups()
+        self.tellIfDrained()
+        _ = await self.refused.first { _ in true }
+        deadline.cancel()
     }
 }
 

@@ -69,6 +69,9 @@ package protocol Ledger: Sendable {
         totalsBefore totalsLimit: Timestamp
     ) async throws(LedgerError) -> [BreakNumber]
 
+    /// How many bytes it takes on this machine's disk, with what is on its way into the file; `nil` where it has no file.
+    var fileBytes: Int? { get }
+
     /// Finishes what is under way and closes.
     func close() async
 }
@@ -123,4 +126,8 @@ package struct BreakSummary: Hashable, Sendable {
         self.preStream = preStream
         self.advertisements = advertisements
     }
+}
+
+extension Ledger {
+    package var fileBytes: Int? { nil }
 }

@@ -41,6 +41,14 @@ package enum Metric: String, CaseIterable, Sendable {
     case ledgerGaps = "cuecast_ledger_gaps"
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
     case alarm = "cuecast_alarm"
+    case logBytes = "cuecast_log_bytes"
+    case logUsedBytes = "cuecast_log_used_bytes"
+    case logUsedBytesMax = "cuecast_log_used_bytes_max"
+    case ledgerBytes = "cuecast_ledger_bytes"
+    case diskFreeBytes = "cuecast_disk_free_bytes"
+    case openDescriptors = "cuecast_open_descriptors"
+    case descriptorsMax = "cuecast_descriptors_max"
+    case residentMemory = "cuecast_resident_memory_bytes"
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
@@ -56,8 +64,8 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
         case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
-            .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps,
-            .acknowledgementsWaiting, .alarm:
+            .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes, .logUsedBytesMax, .ledgerBytes,
+            .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm:
             .gauge
         default: .counter
         }
@@ -98,6 +106,14 @@ package enum Metric: String, CaseIterable, Sendable {
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
         case .alarm: "1 while an alarm is raised, by alarm."
+        case .logBytes: "The bytes of the event log's file, with what is on its way into it."
+        case .logUsedBytes: "What records and snapshots take in the event log."
+        case .logUsedBytesMax: "What they may take before new work is refused (log.bytesMax)."
+        case .ledgerBytes: "The bytes of the ledger's file, with what is on its way into it."
+        case .diskFreeBytes: "The bytes that are free for the gateway where its data directory is."
+        case .openDescriptors: "Open file descriptors."
+        case .descriptorsMax: "The most file descriptors that the process may have."
+        case .residentMemory: "The memory that the process has at present."
         case .appendSeconds: "From handing a group to the event log until it is durable, in seconds."
         case .noticeSeconds: "From receiving a publication until its notice is sent, in seconds."
         case .scheduleLateSeconds: "How late an announcement was recorded after it fell due, in seconds."

@@ -28,6 +28,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package var acknowledgementBytesWaitingMax = 64 * 1_048_576
         /// The most deliveries that wait for the log; batches are refused until it has caught up.
         package var deliveriesWaitingMax = 100_000
+        /// The largest record that a group becomes, in bytes; what gathers beyond it becomes another.
+        package var recordBytesMax = EventLogLimits.recordBytesMax
 
         package init(instance: UInt64) {
             self.instance = instance
@@ -46,9 +48,15 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     private var ordinals: [UInt32] = []
     /// Whether the gateway is stopping.
     package var isDraining = false
+    /// Whether the log has no room for new work: acknowledgements are refused, batches go on as long as deliveries may wait.
+    package var isLogFull = false
     package private(set) var leases: Leases
     /// What has gathered for the next group.
     package private(set) var group = GatheredGroup()
+    /// Groups that came as large as a record may be before they were taken, oldest first.
+    private var fullGroups: [GatheredGroup] = []
+    /// Deliveries that the log did not take and for which the group has no room.
+    private var returned: [AcknowledgementGroup.Delivery] = []
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
     private let metrics: MetricRegistry
     private let counters: Counters
@@ -82,14 +90,62 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 
     /// Takes what has gathered, for the log.
     package mutating func takeGroup() -> GatheredGroup {
-        let group = self.group
-        self.group = GatheredGroup(roomOf: group)
+        var group: GatheredGroup
+        if self.fullGroups.isEmpty {
+            group = self.group
+            self.group = GatheredGroup(roomOf: group)
+        } else {
+            group = self.fullGroups.removeFirst()
+        }
+        if !self.returned.isEmpty {
+            let room = max(0, self.settings.recordBytesMax - group.recordBytesMax) / GatheredGroup.deliveryBytesMax
+            group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
+            self.returned.removeFirst(min(room, self.returned.count))
+        }
         return group
+    }
+
+    /// Whether a whole record waits to be taken.
+    package var hasFullGroup: Bool { !self.fullGroups.isEmpty || !self.returned.isEmpty }
+
+    /// Whether nothing waits to be taken.
+    package var hasGatheredNothing: Bool { self.group.isEmpty && !self.hasFullGroup }
+
+    @inline(__always)
+    private var requestsWaiting: Int {
+        guard !self.fullGroups.isEmpty else { return self.group.requestCount }
+        return self.fullGroups.reduce(self.group.requestCount) { $0 + $1.requestCount }
+    }
+
+    @inline(__always)
+    private var requestBytesWaiting: Int {
+        guard !self.fullGroups.isEmpty else { return self.group.requestBytes }
+        return self.fullGroups.reduce(self.group.requestBytes) { $0 + $1.requestBytes }
+    }
+
+    @inline(__always)
+    private var deliveriesWaiting: Int {
+        guard self.hasFullGroup else { return self.group.deliveries.count }
+        return self.fullGroups.reduce(self.group.deliveries.count + self.returned.count) { $0 + $1.deliveries.count }
+    }
+
+    /// Begins another group where the record of this one would become too large.
+    @inline(__always)
+    private mutating func makeRoom(for bytes: Int) {
+        guard self.group.recordBytesMax + bytes > self.settings.recordBytesMax, !self.group.isEmpty else { return }
+        self.fullGroups.append(self.group)
+        self.group = GatheredGroup()
+        self.metrics.count(.limitsHit, .limit("recordBytesMax"))
     }
 
     /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
     package mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
-        self.group.deliveries.insert(contentsOf: deliveries, at: 0)
+        let bytes = self.group.recordBytesMax + deliveries.count * GatheredGroup.deliveryBytesMax
+        if bytes <= self.settings.recordBytesMax {
+            self.group.deliveries.insert(contentsOf: deliveries, at: 0)
+        } else {
+            self.returned += deliveries
+        }
     }
 
     /// Ends the leases that nobody renewed.
@@ -184,7 +240,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package func finish(_ deferred: Deferred, isDurable: Bool, at now: Timestamp) -> ReplyBytes {
         guard isDurable else {
             self.metrics.count(.refusals, .status(.unavailable))
-            let body = ListenerReply.Body.refused(.logUnavailable)
+            let body = ListenerReply.Body.refused(self.isLogFull ? .logFull : .logUnavailable)
             return ReplyBytes(
                 head: ListenerReply(requestID: deferred.requestID, gatewayTime: now, body: body).encoded()
             )
@@ -280,13 +336,14 @@ extension ListenerRequestHandler {
         guard let first = served.firstPlayable(at: delay == .zero ? now : now - delay) else {
             throw Refusal(.tooLate, "Nothing of the break \(served.key.id) can be played any more.")
         }
-        guard self.group.deliveries.count < self.settings.deliveriesWaitingMax else {
+        guard self.deliveriesWaiting < self.settings.deliveriesWaitingMax else {
             self.metrics.count(.limitsHit, .limit("deliveriesWaitingMax"))
             throw .logBehind
         }
         try self.renew(session, stream: served.key.stream, at: now)
         // Who asks again got it already: that is recorded, or will be with the next group, whatever becomes of this one.
         if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session) {
+            self.makeRoom(for: GatheredGroup.deliveryBytesMax)
             self.group.deliveries.append(
                 AcknowledgementGroup.Delivery(
                     session: session,
@@ -371,14 +428,19 @@ extension ListenerRequestHandler {
         for served: ServedBreak,
         at now: Timestamp
     ) throws(Refusal) -> Deferred {
-        guard self.group.requestCount < self.settings.acknowledgementsWaitingMax else {
+        guard !self.isLogFull else {
+            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            throw .logFull
+        }
+        guard self.requestsWaiting < self.settings.acknowledgementsWaitingMax else {
             self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
             throw .logBehind
         }
-        guard self.group.requestBytes + request.count <= self.settings.acknowledgementBytesWaitingMax else {
+        guard self.requestBytesWaiting + request.count <= self.settings.acknowledgementBytesWaitingMax else {
             self.metrics.count(.limitsHit, .limit("acknowledgementBytesWaitingMax"))
             throw .logBehind
         }
+        self.makeRoom(for: request.count + GatheredGroup.requestOverheadBytesMax)
         self.group.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
         return Deferred(requestID: id, outcomes: self.ordinals.count)
     }
@@ -412,6 +474,12 @@ extension Refusal {
         .unavailable,
         "The event log does not work at present; nothing was confirmed.",
         retryAfter: .seconds(1)
+    )
+    /// The event log takes as much room as it may.
+    package static let logFull = Refusal(
+        .unavailable,
+        "The event log has no room for new work (log.bytesMax); nothing was confirmed.",
+        retryAfter: .seconds(10)
     )
     /// More waits for the event log than may wait.
     package static let logBehind = Refusal(

@@ -23,6 +23,9 @@ final class ControlledLog: EventLog {
         var held: [@Sendable () -> Void] = []
         var appended: [Lane: Int] = [:]
         var readsFail = false
+        var usage: LogUsage?
+        var failure: String?
+        var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
     let identity: LogIdentity
@@ -51,6 +54,47 @@ final class ControlledLog: EventLog {
         self.state.withLock { $0.readsFail = true }
     }
 
+    /// Sets how much room the log says that it uses.
+    func set(usage: LogUsage?) {
+        self.state.withLock { $0.usage = usage }
+    }
+
+    /// What the log holds is not certain from now on: what was held back fails, and everything that comes.
+    func stop(_ reason: String) {
+        let (held, watchers) = self.state.withLock { state in
+            defer {
+                state.held = []
+                state.watchers = []
+            }
+            state.failure = reason
+            return (state.held, state.watchers)
+        }
+        for each in held { each() }
+        for each in watchers { each.resume() }
+    }
+
+    var usage: LogUsage? { self.state.withLock(\.usage) }
+
+    func stopped() async -> String? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = self.state.withLock { state in
+                    guard state.failure == nil, !Task.isCancelled else { return false }
+                    state.watchers.append(continuation)
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            let watchers = self.state.withLock { state in
+                defer { state.watchers = [] }
+                return state.watchers
+            }
+            for each in watchers { each.resume() }
+        }
+        return self.state.withLock(\.failure)
+    }
+
     /// How many appends to a lane were asked for, whatever became of them.
     func appendCount(of lane: Lane) -> Int { self.state.withLock { $0.appended[lane] ?? 0 } }
 
@@ -63,11 +107,11 @@ final class ControlledLog: EventLog {
         let mode = self.state.withLock { state in
             state.appended[lane, default: 0] += 1
             let mode = state.modes[lane] ?? .passing
-            if case .holding = mode { state.held.append { base.append(record, to: lane, done: done) } }
+            if case .holding = mode { state.held.append { self.pass(record, to: lane, done: done) } }
             return mode
         }
         switch mode {
-        case .passing: base.append(record, to: lane, done: done)
+        case .passing: self.pass(record, to: lane, done: done)
         case .holding: break
         case .holdingAnswers:
             base.append(record, to: lane) { result in
@@ -80,6 +124,15 @@ final class ControlledLog: EventLog {
             }
         case .failing: done(.failure(.failed("the test wants it so")))
         }
+    }
+
+    private func pass(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        if let reason = self.state.withLock(\.failure) { return done(.failure(.uncertain(reason))) }
+        self.base.append(record, to: lane, done: done)
     }
 
     func read(

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import Logging
+import ServiceLifecycle
+
+/// The event log takes nothing any more: the gateway has to start again.
+package struct LogStopped: Error, Hashable, Sendable, CustomStringConvertible {
+    package let reason: String
+
+    package var description: String { "The event log failed, and what it holds is not certain any more: \(reason)" }
+}
+
+/// Ends the gateway when what the log holds is not certain any more, after everybody who waits was answered.
+///
+/// Opening the log again is the only way to learn what it holds, so that going on would only refuse (docs/decisions/0023).
+struct LogWatchService: Service {
+    let log: any EventLog
+    let requests: RequestService
+    let readiness: ReadinessBoard
+    let logger: Logger
+
+    func run() async throws {
+        guard let reason = await cancelWhenGracefulShutdown({ await self.log.stopped() }) else {
+            try? await gracefulShutdown()
+            return
+        }
+        let error = LogStopped(reason: reason)
+        self.readiness.set(.log, isReady: false)
+        self.readiness.fail(error.description)
+        self.logger.critical("the event log failed; the gateway ends", metadata: ["error": "\(reason)"])
+        await self.requests.refuseWhatWaits()
+        throw error
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import Logging
+import ServiceLifecycle
+
+/// Tells operators how much room there is: takes the metrics of disk, memory and descriptors, and alarms in time.
+struct RoomService: Service {
+    /// With less free room on the disk than this it alarms, in bytes (1 GiB).
+    static let diskFreeBytesMin = 1_073_741_824
+
+    let log: any EventLog
+    let ledger: any Ledger
+    /// Where the data directory is.
+    let folder: String
+    let interval: Duration
+    let metrics: MetricRegistry
+    let readiness: ReadinessBoard
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            repeat { self.sample() } while (try? await Task.sleep(for: self.interval)) != nil
+        }
+    }
+
+    private func sample() {
+        let machine = MachineSample(folder: self.folder)
+        let gauges: [(Metric, Int?)] = [
+            (.logBytes, self.log.fileBytes), (.ledgerBytes, self.ledger.fileBytes),
+            (.diskFreeBytes, machine.diskFreeBytes), (.openDescriptors, machine.openDescriptors),
+            (.descriptorsMax, machine.descriptorsMax), (.residentMemory, machine.residentBytes),
+            (.logUsedBytes, self.log.usage?.bytes), (.logUsedBytesMax, self.log.usage?.bytesMax),
+        ]
+        for case (let metric, let value?) in gauges { self.metrics.set(metric, to: value) }
+        self.tell(.logRoom, Self.sentence(about: self.log.usage))
+        self.tell(.diskRoom, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
+    }
+
+    private func tell(_ alarm: Alarm, _ sentence: String?) {
+        if let sentence {
+            if self.readiness.raise(alarm, sentence) { self.logger.warning("\(sentence)") }
+        } else if self.readiness.clear(alarm) {
+            self.logger.notice("the alarm is over", metadata: ["alarm": "\(alarm.rawValue)"])
+        }
+    }
+
+    /// What an operator should know about the log's room; `nil`: nothing.
+    static func sentence(about usage: LogUsage?) -> String? {
+        guard let usage, usage.isNear else { return nil }
+        let numbers = "The event log uses \(usage.bytes) of \(usage.bytesMax) bytes (log.bytesMax)"
+        return usage.isReached
+            ? "\(numbers): publications and acknowledgements are refused until there is room."
+            : "\(numbers): at the limit new work is refused. See that the ledger follows and its copies are made, or raise it."
+    }
+
+    /// What an operator should know about the disk's room; `nil`: nothing.
+    static func sentence(aboutFree bytes: Int?, in folder: String) -> String? {
+        guard let bytes, bytes < Self.diskFreeBytesMin else { return nil }
+        return "Only \(bytes) bytes are free on the disk of \(folder): when it is full, new work is refused."
+    }
+}
