@@ -25,8 +25,12 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var options: ServeConfiguration
 
+    @Flag(help: "Start although the machine's clock is behind the newest record: the clock is right, the record is not.")
+    var acceptClock = false
+
     func run() async throws {
-        let configuration = try await self.options.read()
+        var configuration = try await self.options.read()
+        configuration.acceptsClock = self.acceptClock
         let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
@@ -50,12 +54,13 @@ extension Serve {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         let log = try SQLiteEventLog(in: directory)
         let ledger = try SQLiteLedger(in: directory)
-        let clock = SystemClock()
+        let clock = SteeredClock(settings: configuration.clock)
         let gateway = try await Gateway(
             configuration: configuration,
             log: log,
             ledger: ledger,
             clock: clock,
+            state: GatewayStateFile(directory: configuration.dataDirectory),
             logger: logger
         )
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)

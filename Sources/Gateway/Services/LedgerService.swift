@@ -26,13 +26,12 @@ package struct LedgerService: Service, BoardObserver {
     private static let retryAfter: Duration = .seconds(1)
     /// How often old things are forgotten.
     private static let pruneInterval: Duration = .seconds(3_600)
-    /// How long after a break's end the ledger keeps who did what: a day longer than acknowledgements are accepted.
+    /// How long after a break's end, by the log's own time, the ledger keeps who did what: a day longer than acknowledgements are accepted.
     private static let keepRowsFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
 
     private let log: any EventLog
     private let ledger: any Ledger
     private let holder: BoardHolder
-    private let clock: any GatewayClock
     private let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.
     private let keepRecords: UInt64
@@ -48,14 +47,12 @@ package struct LedgerService: Service, BoardObserver {
         ledger: any Ledger,
         holder: BoardHolder,
         configuration: GatewayConfiguration,
-        clock: any GatewayClock,
         metrics: MetricRegistry,
         logger: Logger
     ) {
         self.log = log
         self.ledger = ledger
         self.holder = holder
-        self.clock = clock
         self.keepTotalsFor = configuration.keepTotalsFor
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
         self.isPaused = configuration.ledgerPaused
@@ -176,13 +173,16 @@ package struct LedgerService: Service, BoardObserver {
     }
 
     private func forgetOnce() async throws {
-        let now = self.clock.now()
-        let pruned = try await self.ledger.prune(
-            rowsOfBreaksEndedBefore: now - Self.keepRowsFor,
-            totalsBefore: now - self.keepTotalsFor
-        )
-        if !pruned.isEmpty {
-            self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
+        // By the log's own time, which no clock can make jump; before the first record nothing is old.
+        let board = self.holder.board
+        if board.hasTime {
+            let pruned = try await self.ledger.prune(
+                rowsOfBreaksEndedBefore: board.retentionTime - Self.keepRowsFor,
+                totalsBefore: board.retentionTime - self.keepTotalsFor
+            )
+            if !pruned.isEmpty {
+                self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
+            }
         }
         // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
         let offsets = try await self.ledger.checkpoint()

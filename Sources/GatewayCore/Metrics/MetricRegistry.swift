@@ -34,6 +34,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case ledgerLag = "cuecast_ledger_lag_records"
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
     case alarm = "cuecast_alarm"
+    case clockDifferenceSeconds = "cuecast_clock_difference_seconds"
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
@@ -49,7 +50,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds: .histogram
         case .listeners, .connections, .subscribedStreams, .streams, .logOffset, .ledgerOffset, .ledgerLag,
-            .acknowledgementsWaiting, .alarm:
+            .acknowledgementsWaiting, .alarm, .clockDifferenceSeconds:
             .gauge
         default: .counter
         }
@@ -83,11 +84,15 @@ package enum Metric: String, CaseIterable, Sendable {
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
         case .alarm: "1 while an alarm is raised, by alarm."
+        case .clockDifferenceSeconds: "How far the wall clock is ahead of the gateway's clock, in seconds."
         case .appendSeconds: "From handing a group to the event log until it is durable, in seconds."
         case .noticeSeconds: "From receiving a publication until its notice is sent, in seconds."
         case .scheduleLateSeconds: "How late an announcement was recorded after it fell due, in seconds."
         }
     }
+
+    /// Whether a gauge is kept in microseconds and shown in seconds.
+    var isInMicroseconds: Bool { self == .clockDifferenceSeconds }
 
     /// The name of its label; `nil`: it has none.
     package var label: String? {
@@ -234,7 +239,8 @@ package final class MetricRegistry: Sendable {
             if values.isEmpty, metric.label == nil { text += "\(metric.rawValue) 0\n" }
             for (key, value) in values {
                 let label = metric.label.map { "{\($0)=\"\(Self.escaped(key.label.text))\"}" } ?? ""
-                text += "\(metric.rawValue)\(label) \(value)\n"
+                let number = metric.isInMicroseconds ? "\(Double(value) / 1e6)" : "\(value)"
+                text += "\(metric.rawValue)\(label) \(number)\n"
             }
         }
         return text
