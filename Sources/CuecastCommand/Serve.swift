@@ -25,7 +25,9 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var options: ServeConfiguration
 
-    @Flag(help: "Start although the machine's clock is behind the newest record: the clock is right, the record is not.")
+    @Flag(
+        help: "Start although the machine's clock is behind the newest record: the clock is right, the record is not."
+    )
     var acceptClock = false
 
     func run() async throws {

@@ -195,8 +195,8 @@ package struct Gateway: Sendable {
         ]
         self.services =
             resources + clockServices + [
-            MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
-        ]
+                MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
+            ]
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder

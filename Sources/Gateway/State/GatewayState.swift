@@ -89,7 +89,8 @@ package struct GatewayStateFile: GatewayStateStore {
     static func state(of text: String) -> GatewayState? {
         guard text.hasSuffix("\n") else { return nil }
         var lines = text.dropLast().split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.popLast().map({ $0 == "end \(lines.count)" }) ?? false, lines.first.map({ $0 == Self.title }) ?? false
+        guard lines.popLast().map({ $0 == "end \(lines.count)" }) ?? false,
+            lines.first.map({ $0 == Self.title }) ?? false
         else { return nil }
         var state = GatewayState(time: Timestamp(microseconds: .min))
         for line in lines.dropFirst() {

@@ -5,7 +5,9 @@ package import CuecastWire
 
 /// What one look at the gateway's clock tells.
 package struct ClockReading: Hashable, Sendable {
-    /// The gateway time, which players see. It never goes back; a command may make it jump forward.
+    /// The gateway time, which players see.
+    ///
+    /// It never goes back; a command may make it jump forward.
     package let now: Timestamp
     /// How far commands have made it jump forward so far.
     package let steppedMicroseconds: Int64
@@ -73,6 +75,7 @@ package struct ClockDiscipline: Hashable, Sendable {
     /// What the clock shows.
     ///
     /// - Parameter monotonic: the monotonic clock, in nanoseconds; a reading from before the last `observe` counts as that.
+    /// - Returns: the gateway time.
     @inline(__always)
     package func reading(at monotonic: Int64) -> ClockReading {
         let passed = max(0, monotonic &- self.begun)

@@ -25,6 +25,7 @@ package struct ExpectedListeners: Hashable, Sendable {
     ///   - stream: which one.
     ///   - live: how many have a lease.
     ///   - steady: steady time.
+    /// - Returns: the larger of the two numbers, soon after a start.
     package func count(of stream: StreamID, live: Int, at steady: Timestamp) -> Int {
         guard steady < self.until, let remembered = self.remembered[stream] else { return live }
         return max(live, remembered)

@@ -51,7 +51,12 @@ struct ClockStartTests {
             settings: self.settings
         )
         #expect(both.time == self.wall + .seconds(2))
-        let far = try ClockStart(wall: self.wall, newest: nil, shown: self.wall + Self.day * 401, settings: self.settings)
+        let far = try ClockStart(
+            wall: self.wall,
+            newest: nil,
+            shown: self.wall + Self.day * 401,
+            settings: self.settings
+        )
         #expect(far.time == self.wall)
     }
 }
@@ -128,7 +133,11 @@ struct ExpectedListenersTests {
 
     @Test func `a second restart soon after the first forgets nobody`() {
         let expected = ExpectedListeners(remembered: [Sample.stream: 1_000], until: self.until)
-        #expect(expected.merged(with: [self.other: 2, Sample.stream: 5], at: Sample.at(1)) == [Sample.stream: 1_000, self.other: 2])
+        #expect(
+            expected.merged(with: [self.other: 2, Sample.stream: 5], at: Sample.at(1)) == [
+                Sample.stream: 1_000, self.other: 2,
+            ]
+        )
         #expect(expected.merged(with: [self.other: 2], at: Sample.at(300)) == [self.other: 2])
         #expect(ExpectedListeners().merged(with: [self.other: 2], at: Sample.at(1)) == [self.other: 2])
     }

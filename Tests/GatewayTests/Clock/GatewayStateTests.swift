@@ -81,7 +81,9 @@ struct GatewayStateTests {
                 }
                 try Data(bytes).write(to: URL(fileURLWithPath: folder + "/gateway.state"))
                 if let state = GatewayStateFile(directory: folder).load() {
-                    let isBounded = state.listeners.values.allSatisfy { (0...GatewayStateLimits.listenersMax).contains($0) }
+                    let isBounded = state.listeners.values.allSatisfy {
+                        (0...GatewayStateLimits.listenersMax).contains($0)
+                    }
                     #expect(isBounded, "seed \(seed)")
                 }
             }

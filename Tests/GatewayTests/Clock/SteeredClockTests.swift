@@ -100,7 +100,12 @@ struct SteeredClockTests {
         let clocks = HandClocks()
         let station = Station()
         let clock = SteeredClock(sources: clocks.sources)
-        try await withGateway(configuration: station.configuration, log: station.log, ledger: InMemoryLedger(), clock: clock) {
+        try await withGateway(
+            configuration: station.configuration,
+            log: station.log,
+            ledger: InMemoryLedger(),
+            clock: clock
+        ) {
             running in
             let gateway = running.gateway
             #expect(gateway.readiness.alarms.isEmpty)
@@ -132,7 +137,9 @@ struct SteeredClockTests {
         }
     }
 
-    @Test func `a wall clock that is set by an hour, and a command that follows it, end no lease and no break`() async throws {
+    @Test func `a wall clock that is set by an hour, and a command that follows it, end no lease and no break`()
+        async throws
+    {
         for hour in [Self.hour, .zero - Self.hour] {
             let clocks = HandClocks()
             let station = Station()
@@ -179,7 +186,9 @@ struct SteeredClockTests {
         }
     }
 
-    @Test func `a gateway does not start behind its books, unless the operator says so, and is not asked again`() async throws {
+    @Test func `a gateway does not start behind its books, unless the operator says so, and is not asked again`()
+        async throws
+    {
         let clocks = HandClocks()
         let station = Station()
         let store = MemoryState()
@@ -212,7 +221,9 @@ struct SteeredClockTests {
         }
     }
 
-    @Test func `a start far ahead of the books freezes retention until it is confirmed, also over a restart`() async throws {
+    @Test func `a start far ahead of the books freezes retention until it is confirmed, also over a restart`()
+        async throws
+    {
         let clocks = HandClocks()
         let station = Station()
         func run(_ body: (RunningGateway, RetentionGate) async throws -> Void) async throws {
