@@ -13,13 +13,14 @@ struct Cuecast: AsyncParsableCommand {
             Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
             Listen as a player:  cuecast listen --stream radio1
             Read the books:      cuecast report --stream radio1
+            Look at its clock:   cuecast clock --data-dir ./data
 
             Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed.
             """,
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Verify.self, Backup.self, Restore.self, CheckConfig.self, Version.self,
+            Report.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self, Version.self,
         ]
     )
 }

@@ -34,8 +34,14 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var options: ServeConfiguration
 
+    @Flag(
+        help: "Start although the machine's clock is behind the newest record: the clock is right, the record is not."
+    )
+    var acceptClock = false
+
     func run() async throws {
-        let configuration = try await self.options.read()
+        var configuration = try await self.options.read()
+        configuration.acceptsClock = self.acceptClock
         let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
@@ -69,7 +75,7 @@ extension Serve {
                 metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(log.epoch, radix: 16))"]
             )
         }
-        let clock = SystemClock()
+        let clock = SteeredClock(settings: configuration.clock)
         var ledgerSettings = KeptLedger.Settings()
         ledgerSettings.copiesKept = configuration.ledgerCopiesKept
         let ledger = try await KeptLedger.open(in: directory, log: log, settings: ledgerSettings, now: clock.now())
@@ -78,6 +84,7 @@ extension Serve {
             log: log,
             ledger: ledger,
             clock: clock,
+            state: GatewayStateFile(directory: configuration.dataDirectory),
             logger: logger
         )
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }

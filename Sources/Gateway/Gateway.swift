@@ -54,7 +54,8 @@ package struct Gateway: Sendable {
     ///   - log: open; the last of `services` to end closes it.
     ///   - ledger: open; closed with the log.
     ///   - clock: the truth about when breaks start.
-    ///   - retention: whether the log's own time may go on.
+    ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
+    ///   - state: what the run before left, and where this one leaves it.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
     /// - Throws: what stands in the way of starting, for instance an address that is in use.
@@ -64,6 +65,7 @@ package struct Gateway: Sendable {
         ledger: any Ledger,
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
+        state: (any GatewayStateStore)? = nil,
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
     ) async throws {
@@ -72,6 +74,41 @@ package struct Gateway: Sendable {
         let holder = BoardHolder(board)
         let instance = UInt64.random(in: 1 ... .max)
         let readiness = ReadinessBoard(metrics: metrics)
+        let control = ControlCommands()
+        let before = state?.load()
+        var clockServices: [any Service] = []
+        var acceptedNewest = before?.acceptedNewest
+        if let clock = clock as? SteeredClock {
+            acceptedNewest = try Self.begin(
+                clock,
+                on: board,
+                newest: [board.hasTime ? board.newestTime : nil, await Self.newestAcknowledgement(in: log)]
+                    .compactMap(\.self).max(),
+                before: before,
+                configuration: configuration
+            )
+            let service = ClockService(
+                clock: clock,
+                retentionTime: {
+                    let board = holder.board
+                    return board.hasTime ? board.retentionTime : nil
+                },
+                retention: retention,
+                metrics: metrics,
+                readiness: readiness,
+                logger: logger
+            )
+            service.register(in: control)
+            // Before anything can be asked or retired.
+            service.observe()
+            clockServices.append(service)
+        }
+        let counts = ListenerCounts()
+        if let state {
+            clockServices.append(
+                StateService(store: state, clock: clock, acceptedNewest: acceptedNewest, counts: counts, logger: logger)
+            )
+        }
         readiness.set(.log, isReady: true)
         readiness.set(.board, isReady: true)
         metrics.set(.streams, to: board.streams.count)
@@ -129,6 +166,8 @@ package struct Gateway: Sendable {
             metrics: metrics,
             readiness: readiness,
             retention: retention,
+            expected: Self.expected(before, at: clock.reading(), configuration: configuration),
+            counts: counts,
             logger: logger
         )
         let ledgerService = LedgerService(
@@ -151,7 +190,7 @@ package struct Gateway: Sendable {
             logger: logger
         )
 
-        self.services = [
+        let resources: [any Service] = [
             ResourceService(
                 log: log,
                 ledger: ledger,
@@ -169,12 +208,68 @@ package struct Gateway: Sendable {
                 readiness: readiness,
                 logger: logger
             ),
-            MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
         ]
+        self.services =
+            resources + clockServices + [
+                MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
+            ]
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder
-        self.control = ControlCommands()
+        self.control = control
         self.instance = instance
+    }
+}
+
+extension Gateway {
+    /// Compares the clock with the books, and begins where they end.
+    ///
+    /// - Returns: the newest time of the books that an operator has called wrong.
+    /// - Throws: `ClockStart.Refusal` where the wall clock is behind the books.
+    private static func begin(
+        _ clock: SteeredClock,
+        on board: Board,
+        newest: Timestamp?,
+        before: GatewayState?,
+        configuration: GatewayConfiguration
+    ) throws -> Timestamp? {
+        // What was called wrong once stays wrong: it is in the log for good.
+        let believed = newest.flatMap { newest in before?.acceptedNewest.map { newest <= $0 } ?? false ? nil : newest }
+        try clock.begin(
+            newest: believed,
+            shown: before?.time,
+            retention: board.hasTime ? board.retentionTime : nil,
+            acceptsWall: configuration.acceptsClock
+        )
+        guard configuration.acceptsClock, let newest, newest > clock.now() else { return before?.acceptedNewest }
+        return newest
+    }
+
+    /// When the newest acknowledgement came, or the newest batch was handed out; `nil` where no record tells.
+    private static func newestAcknowledgement(in log: any EventLog) async -> Timestamp? {
+        var newest: Timestamp?
+        for lane in (0..<Lane.acknowledgementLaneCount).map({ Lane.acknowledgements($0) }) {
+            guard let head = try? await log.head(of: lane), head > 0,
+                let record = try? await log.read(lane, after: head - 1, recordsMax: 1, bytesMax: .max).last,
+                let group = try? AcknowledgementGroup(decoding: record.bytes)
+            else { continue }
+            for time in group.requests.map(\.received) + group.deliveries.map(\.at) {
+                newest = newest.map { max($0, time) } ?? time
+            }
+        }
+        return newest
+    }
+
+    /// How many listeners there were before, where that is not long ago.
+    private static func expected(
+        _ before: GatewayState?,
+        at reading: ClockReading,
+        configuration: GatewayConfiguration
+    ) -> ExpectedListeners {
+        guard let before, reading.now - before.time <= GatewayStateLimits.listenersAgeMax else {
+            return ExpectedListeners()
+        }
+        // Within a lease everybody who still listens has asked for something.
+        return ExpectedListeners(remembered: before.listeners, until: reading.steady + configuration.lease)
     }
 }

@@ -124,6 +124,48 @@ package enum ConfigurationTable {
             },
             get: { String(Int($0.breaks.batchRequestsPerSecond)) }
         ),
+        number(
+            "clock.slewRate",
+            "how fast the gateway's clock is moved towards the wall clock, in parts per million",
+            \.clock.slewPartsPerMillion,
+            1...500
+        ),
+        duration(
+            "clock.differenceMax",
+            "the largest difference between wall clock and gateway's clock that is followed; beyond it there is an alarm",
+            \.clock.differenceMax,
+            .milliseconds(10) ... .seconds(60)
+        ),
+        number(
+            "clock.stepBackRate",
+            "how much slower the gateway's clock runs while the wall clock catches up, in parts per million",
+            \.clock.stepBackPartsPerMillion,
+            1_000...500_000
+        ),
+        duration(
+            "clock.stepBackMax",
+            "the furthest that 'cuecast clock step' lets the wall clock catch up",
+            \.clock.stepBackMax,
+            .zero ... .seconds(3_600)
+        ),
+        duration(
+            "clock.behindMax",
+            "how far the wall clock may be behind the newest record at the start",
+            \.clock.behindMax,
+            .zero ... .seconds(3_600)
+        ),
+        duration(
+            "clock.aheadMax",
+            "how far the wall clock may be ahead of the log's own time at the start before retention is frozen",
+            \.clock.aheadMax,
+            .seconds(3_600) ... .seconds(3_650 * 86_400)
+        ),
+        duration(
+            "clock.confirmAfter",
+            "how long wall clock and monotonic clock must agree until frozen retention runs again by itself",
+            \.clock.confirmAfter,
+            .seconds(60) ... .seconds(365 * 86_400)
+        ),
         duration(
             "listeners.headInterval",
             "how often a stream's position is repeated",

@@ -21,6 +21,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
+    package var clock = ClockSettings()
+    /// Whether the wall clock is right although the books are newer; for one start, so it is no key of a file.
+    package var acceptsClock = false
     /// How often a stream's position is repeated when nothing else happens.
     package var headInterval: Duration = .seconds(5)
     /// How long a session counts as listening after its last request.

@@ -55,7 +55,10 @@ package struct ControlClient: Sendable {
 
     private func send(_ line: [UInt8], over socket: UnixSocket) throws(ControlError) {
         guard line.count <= ControlLimits.lineBytesMax + 1 else {
-            throw ControlError("the command is too long: the limit is \(ControlLimits.lineBytesMax) bytes", exitCode: 64)
+            throw ControlError(
+                "the command is too long: the limit is \(ControlLimits.lineBytesMax) bytes",
+                exitCode: 64
+            )
         }
         var left = line[...]
         while !left.isEmpty {

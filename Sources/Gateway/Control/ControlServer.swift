@@ -91,7 +91,8 @@ final class ControlServer: Sendable {
         var line = reply.line
         if line.count > ControlLimits.answerBytesMax {
             self.metrics.count(.limitsHit, .limit("controlAnswerBytesMax"))
-            let sentence = "the answer has \(line.count) bytes; the limit answerBytesMax is \(ControlLimits.answerBytesMax)"
+            let sentence =
+                "the answer has \(line.count) bytes; the limit answerBytesMax is \(ControlLimits.answerBytesMax)"
             line = ControlReply.failed(ControlError(sentence)).line
         }
         self.post(.answer(call.connection, line))
@@ -266,7 +267,8 @@ private struct ControlPoll {
             guard let socket = connection.socket else { continue }
             asked.append(pollfd(fd: socket.descriptor, events: Int16(connection.events), revents: 0))
         }
-        let deadlines = self.connections.values.filter { $0.socket != nil }.map(\.deadline) + [self.acceptAgain].compactMap(\.self)
+        let deadlines =
+            self.connections.values.filter { $0.socket != nil }.map(\.deadline) + [self.acceptAgain].compactMap(\.self)
         let timeout = deadlines.min().map { max(.zero, $0 - .now).pollMilliseconds } ?? -1
         // What it found is found again by reading and writing.
         _ = unsafe poll(&asked, nfds_t(asked.count), timeout)
@@ -300,7 +302,11 @@ private struct ControlPoll {
         self.listener = nil
         self.acceptAgain = nil
         for id in self.connections.keys {
-            if let running = self.connections[id]?.running { running.finish() } else { self.connections[id]?.isClosing = true }
+            if let running = self.connections[id]?.running {
+                running.finish()
+            } else {
+                self.connections[id]?.isClosing = true
+            }
         }
     }
 
@@ -437,7 +443,10 @@ private struct ControlPoll {
     private mutating func begin(_ line: [UInt8], _ connection: inout Connection, _ id: UInt64) {
         do throws(ControlError) {
             let request = try ControlRequest(line: line)
-            let (cancellation, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+            let (cancellation, continuation) = AsyncStream.makeStream(
+                of: Void.self,
+                bufferingPolicy: .bufferingOldest(1)
+            )
             connection.running = continuation
             connection.deadline = .now + self.times.stillRunningInterval
             self.calls.yield(ControlServer.Call(connection: id, request: request, cancellation: cancellation))

@@ -53,7 +53,9 @@ final class UnixSocket: Sendable {
                 guard unsafe bind(socket.descriptor, address, length) == 0 else { throw Self.failure("bind") }
             }
             guard unsafe chmod(path, 0o600) == 0 else { throw Self.failure("chmod") }
-            guard listen(socket.descriptor, Int32(ControlLimits.connectionsMax)) == 0 else { throw Self.failure("listen") }
+            guard listen(socket.descriptor, Int32(ControlLimits.connectionsMax)) == 0 else {
+                throw Self.failure("listen")
+            }
             return socket
         }
     }

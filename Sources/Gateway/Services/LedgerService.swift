@@ -32,7 +32,8 @@ package struct LedgerService: Service, BoardObserver {
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
     private static let breaksPerPortionMax = 1_000
-    /// How long after a break's end the ledger keeps who did what: a day longer than acknowledgements are accepted.
+    /// How long after a break's end, by the log's own time, the ledger keeps who did what: a day longer than acknowledgements
+    /// are accepted.
     private static let keepRowsFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
 
     private let log: any EventLog
@@ -40,6 +41,7 @@ package struct LedgerService: Service, BoardObserver {
     /// The ledger, where it keeps copies of itself.
     let keeper: (any LedgerKeeping)?
     private let holder: BoardHolder
+    /// When copies are made, by the gateway's clock.
     let clock: any GatewayClock
     private let keepTotalsFor: Duration
     /// How many records the log keeps that the ledger has applied.
@@ -228,16 +230,16 @@ package struct LedgerService: Service, BoardObserver {
     private var recordsToKeep: UInt64 { self.log.usage?.isNear ?? false ? 0 : self.keepRecords }
 
     func forgetOnce() async throws {
-        // By the log's own time: a clock that is wrong deletes nothing.
+        // By the log's own time, which no clock can make jump; before the first record nothing is old.
         let board = self.holder.board
-        guard board.hasTime else { return }
-        let now = board.retentionTime
-        let pruned = try await self.ledger.prune(
-            rowsOfBreaksEndedBefore: now - Self.keepRowsFor,
-            totalsBefore: now - self.keepTotalsFor
-        )
-        if !pruned.isEmpty {
-            self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
+        if board.hasTime {
+            let pruned = try await self.ledger.prune(
+                rowsOfBreaksEndedBefore: board.retentionTime - Self.keepRowsFor,
+                totalsBefore: board.retentionTime - self.keepTotalsFor
+            )
+            if !pruned.isEmpty {
+                self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
+            }
         }
         // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
         let offsets = try await self.ledger.checkpoint()

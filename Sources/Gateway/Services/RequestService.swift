@@ -50,6 +50,10 @@ package actor RequestService: Service, BoardObserver {
     /// Whether the log takes nothing until the next start.
     private var logHasFailed = false
     private let retention: RetentionGate
+    /// How many listeners there were before the start.
+    private let expected: ExpectedListeners
+    /// Where the next start learns how many there are.
+    private let counts: ListenerCounts
     private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
 
     private let events: AsyncStream<Event>
@@ -77,9 +81,13 @@ package actor RequestService: Service, BoardObserver {
         metrics: MetricRegistry,
         readiness: ReadinessBoard,
         retention: RetentionGate,
+        expected: ExpectedListeners,
+        counts: ListenerCounts,
         logger: Logger
     ) {
         self.retention = retention
+        self.expected = expected
+        self.counts = counts
         self.thread = thread
         self.sockets = RequestSockets(
             listeners: listeners,
@@ -217,7 +225,7 @@ extension RequestService {
 
     private func drainListeners() {
         self.pass(over: .listeners) { (service, peer, request) in
-            switch service.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: service.clock.now()) {
+            switch service.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: service.readClock().now) {
             case .now(let reply): service.sockets.send(reply, to: peer, by: .listeners)
             case .afterGroup(let deferred):
                 service.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
@@ -244,11 +252,12 @@ extension RequestService {
 extension RequestService {
     private func drainBroadcasters() {
         self.pass(over: .broadcasters) { (service, peer, request) in
-            service.broadcastRequest(request, from: peer, at: service.clock.now())
+            service.broadcastRequest(request, from: peer, at: service.readClock())
         }
     }
 
-    private func broadcastRequest(_ frame: [UInt8], from peer: RoutingID, at now: Timestamp) {
+    private func broadcastRequest(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
+        let now = reading.now
         let request: BroadcastRequest
         do throws(WireError) {
             request = try BroadcastRequest(decoding: frame)
@@ -261,7 +270,7 @@ extension RequestService {
         let waiting = WaitingBroadcaster(peer: peer, requestID: request.id)
         guard !self.handler.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
-        let listeners = stream.map { self.handler.leases.count(of: $0) } ?? 0
+        let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
         let plan = self.planner.plan(request, by: "", on: self.handler.board, at: now, listeners: listeners)
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
@@ -368,10 +377,13 @@ extension RequestService {
         self.timer?.cancel()
         guard !self.handler.isDraining else { return }
         self.handler.board = self.holder.board
-        let now = self.clock.now()
+        let reading = self.readClock()
+        let now = reading.now
         var wait = self.recheckInterval
-        let leases = self.handler.leases
-        let entries = self.timerQueue.due(on: self.handler.board, at: now, timers: self.timers) { leases.count(of: $0) }
+        let (leases, expected) = (self.handler.leases, self.expected)
+        let entries = self.timerQueue.due(on: self.handler.board, at: now, timers: self.timers) {
+            expected.count(of: $0, live: leases.count(of: $0), at: reading.steady)
+        }
         for entry in entries where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil {
             // Looked at again at the next recheck.
             self.waitAgain(entry)
@@ -384,6 +396,18 @@ extension RequestService {
     /// A timer's record was not taken: its break waits for one as before.
     private func waitAgain(_ entry: BreakEntry) {
         if let each = entry.key.flatMap({ self.holder.board[$0] }) { self.timerQueue.note(each) }
+    }
+
+    /// Looks at the clock, and tells the handler how far commands have moved it.
+    private func readClock() -> ClockReading {
+        let reading = self.clock.reading()
+        self.handler.steppedMicroseconds = reading.steppedMicroseconds
+        return reading
+    }
+
+    /// How many listeners of a stream are expected to ask for a batch.
+    private func listeners(of stream: StreamID, at steady: Timestamp) -> Int {
+        self.expected.count(of: stream, live: self.handler.leases.count(of: stream), at: steady)
     }
 
     /// Monotonic time.
@@ -422,7 +446,9 @@ extension RequestService {
 
     private func keepHouse() {
         self.letTimePass()
-        self.handler.expireLeases(at: self.clock.now())
+        let reading = self.readClock()
+        self.handler.expireLeases(at: reading.now)
+        self.counts.set(self.expected.merged(with: self.handler.leases.countsByStream, at: reading.steady))
         self.metrics.set(.listeners, to: self.handler.leases.count)
         self.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
         self.acknowledgements.retry()

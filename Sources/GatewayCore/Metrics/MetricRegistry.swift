@@ -49,6 +49,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case openDescriptors = "cuecast_open_descriptors"
     case descriptorsMax = "cuecast_descriptors_max"
     case residentMemory = "cuecast_resident_memory_bytes"
+    case clockDifferenceSeconds = "cuecast_clock_difference_seconds"
     case appendSeconds = "cuecast_log_append_seconds"
     case noticeSeconds = "cuecast_publish_to_notice_seconds"
     case scheduleLateSeconds = "cuecast_schedule_late_seconds"
@@ -65,7 +66,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
         case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
             .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes, .logUsedBytesMax, .ledgerBytes,
-            .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm:
+            .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm,
+            .clockDifferenceSeconds:
             .gauge
         default: .counter
         }
@@ -114,11 +116,15 @@ package enum Metric: String, CaseIterable, Sendable {
         case .openDescriptors: "Open file descriptors."
         case .descriptorsMax: "The most file descriptors that the process may have."
         case .residentMemory: "The memory that the process has at present."
+        case .clockDifferenceSeconds: "How far the wall clock is ahead of the gateway's clock, in seconds."
         case .appendSeconds: "From handing a group to the event log until it is durable, in seconds."
         case .noticeSeconds: "From receiving a publication until its notice is sent, in seconds."
         case .scheduleLateSeconds: "How late an announcement was recorded after it fell due, in seconds."
         }
     }
+
+    /// Whether a gauge is kept in microseconds and shown in seconds.
+    var isInMicroseconds: Bool { self == .clockDifferenceSeconds }
 
     /// The name of its label; `nil`: it has none.
     package var label: String? {
@@ -268,7 +274,8 @@ package final class MetricRegistry: Sendable {
             if values.isEmpty, metric.label == nil { text += "\(metric.rawValue) 0\n" }
             for (key, value) in values {
                 let label = metric.label.map { "{\($0)=\"\(Self.escaped(key.label.text))\"}" } ?? ""
-                text += "\(metric.rawValue)\(label) \(value)\n"
+                let number = metric.isInMicroseconds ? "\(Double(value) / 1e6)" : "\(value)"
+                text += "\(metric.rawValue)\(label) \(number)\n"
             }
         }
         return text

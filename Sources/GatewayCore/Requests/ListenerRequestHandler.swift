@@ -50,6 +50,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var isDraining = false
     /// Whether the log has no room for new work: acknowledgements are refused, batches go on as long as deliveries may wait.
     package var isLogFull = false
+    /// How far commands have made the gateway's clock jump: leases and allowances do not see that.
+    package var steppedMicroseconds: Int64 = 0
     package private(set) var leases: Leases
     /// What has gathered for the next group.
     package private(set) var group = GatheredGroup()
@@ -148,9 +150,13 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
     }
 
+    /// The gateway's clock without the jumps that commands made.
+    @inline(__always)
+    private func steady(_ now: Timestamp) -> Timestamp { now.advanced(microseconds: -self.steppedMicroseconds) }
+
     /// Ends the leases that nobody renewed.
     package mutating func expireLeases(at now: Timestamp) {
-        self.leases.expire(at: now)
+        self.leases.expire(at: self.steady(now))
     }
 
     package mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred> {
@@ -164,7 +170,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
-        guard self.leases.allows(decoded.session, at: now) else { return self.refuseRate(decoded.id, at: now) }
+        guard self.leases.allows(decoded.session, at: self.steady(now)) else { return self.refuseRate(decoded.id, at: now) }
         do throws(Refusal) {
             switch decoded.kind {
             case .join(let join): return .now(try self.join(join, of: decoded, at: now))
@@ -200,7 +206,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         switch self.scanned.kind {
         case .getBatch:
             self.counters.batchRequests.add()
-            guard self.leases.allows(session, at: now) else { return self.refuseRate(id, at: now) }
+            guard self.leases.allows(session, at: self.steady(now)) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
                 return .now(try self.batch(of: served, delay: self.scanned.delay, to: session, id, at: now))
             } catch {
@@ -218,7 +224,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
                 self.ordinals.append(UInt32(ordinal))
             }
             self.counters.acknowledgeRequests.add()
-            guard self.leases.allows(session, at: now) else { return self.refuseRate(id, at: now) }
+            guard self.leases.allows(session, at: self.steady(now)) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
                 try Self.check(token, of: session, for: served, at: self.board.retentionTime)
                 return .afterGroup(try self.gather(request, id: id, for: served, at: now))
@@ -446,7 +452,7 @@ extension ListenerRequestHandler {
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
-        guard self.leases.renew(session, stream: stream, at: now) else {
+        guard self.leases.renew(session, stream: stream, at: self.steady(now)) else {
             self.metrics.count(.limitsHit, .limit("listenersMax"))
             throw Refusal(
                 .limitReached,

@@ -77,6 +77,8 @@ package struct RunningGateway: Sendable {
 ///   - log: the event log; the gateway closes it.
 ///   - ledger: the ledger; the gateway closes it.
 ///   - clock: the gateway's clock.
+///   - retention: whether the log's own time may go on.
+///   - state: what the run before left.
 ///   - body: what to do while it runs.
 /// - Returns: what `body` returns.
 /// - Throws: what ended the gateway before its time, else what `body` throws.
@@ -85,6 +87,8 @@ package func withGateway<Result>(
     log: any EventLog,
     ledger: any Ledger,
     clock: any GatewayClock = SystemClock(),
+    retention: RetentionGate = RetentionGate(),
+    state: (any GatewayStateStore)? = nil,
     _ body: (RunningGateway) async throws -> Result
 ) async throws -> Result {
     let logs = LogCapture()
@@ -95,6 +99,8 @@ package func withGateway<Result>(
             log: log,
             ledger: ledger,
             clock: clock,
+            retention: retention,
+            state: state,
             logger: logs.logger
         )
         let group = ServiceGroup(services: gateway.services, logger: logs.logger)

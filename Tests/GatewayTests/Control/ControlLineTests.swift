@@ -19,12 +19,14 @@ struct ControlLineTests {
         var random = SeededGenerator(seed: seed)
         for round in 0..<2_000 {
             let limit = Int.random(in: 0...40, using: &random)
-            let lines = (0..<Int.random(in: 0...8, using: &random)).map { _ in
-                (0..<Int.random(in: 0...limit, using: &random)).map { _ in
-                    let byte = UInt8.random(in: 0...255, using: &random)
-                    return byte == 10 ? 11 : byte
+            let lines = (0..<Int.random(in: 0...8, using: &random))
+                .map { _ in
+                    (0..<Int.random(in: 0...limit, using: &random))
+                        .map { _ in
+                            let byte = UInt8.random(in: 0...255, using: &random)
+                            return byte == 10 ? 11 : byte
+                        }
                 }
-            }
             let rest = [UInt8](repeating: 7, count: Int.random(in: 0...limit, using: &random))
             var bytes = lines.flatMap { $0 + [10] } + rest
             var reader = ControlLineReader(lineBytesMax: limit)
@@ -70,8 +72,12 @@ struct ControlLineTests {
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 switch Int.random(in: 0..<3, using: &random) {
                 case 0 where !line.isEmpty: line.remove(at: Int.random(in: 0..<line.count, using: &random))
-                case 1: line.insert(.random(in: 0...255, using: &random), at: .random(in: 0...line.count, using: &random))
-                default: if !line.isEmpty { line[.random(in: 0..<line.count, using: &random)] = .random(in: 0...255, using: &random) }
+                case 1:
+                    line.insert(.random(in: 0...255, using: &random), at: .random(in: 0...line.count, using: &random))
+                default:
+                    if !line.isEmpty {
+                        line[.random(in: 0..<line.count, using: &random)] = .random(in: 0...255, using: &random)
+                    }
                 }
             }
             do throws(ControlError) {

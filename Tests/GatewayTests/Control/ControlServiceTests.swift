@@ -146,7 +146,9 @@ struct ControlServiceTests {
     @Test func `one connection asks again and again, and bad lines do not end it`() async throws {
         try await self.withDesk { desk in
             let client = try RawClient(desk)
-            try await client.send("{\"command\":\"echo\",\"a\":1}\nnot json\n[]\n{\"command\":7}\n\n{\"command\":\"echo\"}\n")
+            try await client.send(
+                "{\"command\":\"echo\",\"a\":1}\nnot json\n[]\n{\"command\":7}\n\n{\"command\":\"echo\"}\n"
+            )
             #expect(try await client.line() == #"{"done":{"a":1}}"#)
             #expect(try await client.line() == #"{"error":"the line is not JSON","exitCode":65}"#)
             for _ in 0..<2 { #expect(try await client.line()?.contains("the member \\\"command\\\"") == true) }

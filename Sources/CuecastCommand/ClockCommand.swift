@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CuecastWire
+import Foundation
+import Gateway
+
+struct ClockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clock",
+        abstract: "Show the clock of the gateway that runs in a data directory, set it, or confirm it.",
+        discussion: """
+            A gateway's clock follows the machine's wall clock slowly, and only where that is near. Where somebody has set the \
+            wall clock, 'clock step' says that it is right now; where retention waits because the clock was far ahead of the \
+            books at the start, 'clock confirm' lets it go on.
+
+            Example: cuecast clock --data-dir ./data
+            """,
+        subcommands: [Show.self, Step.self, Confirm.self],
+        defaultSubcommand: Show.self
+    )
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the clocks and how far they are apart.")
+        @OptionGroup var output: ClockOutput
+
+        func run() throws { try self.output.run("clock") }
+    }
+
+    struct Step: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take the wall clock for right.",
+            discussion: """
+                Where the wall clock is ahead, the gateway's clock jumps to it. Where it is behind, the gateway's clock runs slower \
+                until it is reached: players never see an earlier time again.
+
+                Example: cuecast clock step --data-dir ./data
+                """
+        )
+        @OptionGroup var output: ClockOutput
+
+        func run() throws { try self.output.run("clock.step") }
+    }
+
+    struct Confirm: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Confirm that the clock is right, so that old things are forgotten again.",
+            discussion: "Example: cuecast clock confirm --data-dir ./data"
+        )
+        @OptionGroup var output: ClockOutput
+
+        func run() throws { try self.output.run("clock.confirm") }
+    }
+}
+
+/// Asks about the clock, and prints the answer.
+struct ClockOutput: ParsableArguments {
+    @OptionGroup var control: ControlOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run(_ command: String) throws {
+        let answer = try self.control.ask(command)
+        if self.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+            print(String(decoding: try encoder.encode(answer), as: UTF8.self))
+        } else {
+            print(Self.text(of: answer))
+        }
+    }
+
+    static func text(of answer: [String: ControlValue]) -> String {
+        let difference = Duration.microseconds(answer["differenceMicroseconds"]?.asInteger ?? 0)
+        let apart =
+            difference < .zero
+            ? "\(Self.seconds(-difference.inSeconds)) behind" : "\(Self.seconds(difference.inSeconds)) ahead"
+        let state =
+            switch answer["state"]?.asText {
+            case "following": "follows the wall clock"
+            case "apart": "goes on alone: the wall clock is too far away (see 'cuecast clock step --help')"
+            case "goingBack":
+                "runs slower until the wall clock is reached, in \(Self.seconds(answer["settlesAfterSeconds"]?.asNumber))"
+            case let other: other ?? "?"
+            }
+        var lines = [
+            "wall clock    \(answer["wall"]?.asText ?? "?")  (\(apart))",
+            "gateway time  \(answer["gateway"]?.asText ?? "?")  \(state)",
+        ]
+        let time = answer["retentionTime"]?.asText ?? "nothing recorded yet"
+        if answer["retention"]?.asText == "frozen" {
+            let ahead = Self.seconds(answer["aheadSeconds"]?.asNumber)
+            let confirms = Self.seconds(answer["confirmsAfterSeconds"]?.asNumber)
+            lines.append(
+                "retention     \(time)  frozen: the wall clock was \(ahead) ahead; 'cuecast clock confirm', or by itself in \(confirms)"
+            )
+        } else {
+            lines.append("retention     \(time)  runs")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func seconds(_ seconds: Double?) -> String {
+        guard let seconds else { return "?" }
+        return Duration.microseconds(Int64((seconds * 1e6).rounded())).inSecondsText
+    }
+}
