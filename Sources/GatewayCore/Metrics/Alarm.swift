@@ -11,6 +11,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case control
     /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
     case retention
+    /// So many connections are open that no more are accepted.
+    case connections
 }
 
 /// An alarm that is raised, and why.
