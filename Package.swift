@@ -69,6 +69,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZeroMQ"),
         library("ZeroMQ", ["CZeroMQ"]),
+        library("ProcessLimits"),
         library("CuecastWire", [protobuf]),
         library("AdFormats"),
         library("Cuecast", ["CuecastWire", logging]),
@@ -78,7 +79,10 @@ let package = Package(
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
-        library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
+        library(
+            "Gateway",
+            ["GatewayCore", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging, configuration, yams]
+        ),
         library("GatewayHTTP", ["GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
         .executableTarget(
@@ -91,7 +95,7 @@ let package = Package(
         ),
         library("ZMTP"),
         .systemLibrary(name: "CEpoll"),
-        library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", heap, histogram]),
+        library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", "ProcessLimits", heap, histogram]),
         .executableTarget(
             name: "CuecastLoadCommand",
             dependencies: ["LoadEngine", "CuecastWire", argumentParser],

@@ -31,6 +31,7 @@ enum Operation: String, CaseIterable {
     case decodeRequest = "decode-request"
     case answerBatch = "answer-batch"
     case acknowledge
+    case repeated = "repeat"
     case project
     case update
     case publishAtNone = "publish-at-0"
@@ -60,6 +61,7 @@ struct Bench {
         case .decodeRequest: try self.decodeRequest(count)
         case .answerBatch: self.answerBatch(count)
         case .acknowledge: self.acknowledge(count)
+        case .repeated: self.answerRepeats(count)
         case .project: try self.project(count)
         case .update: try self.update(count)
         case .publishAtNone: try self.publish(count, on: Board(epoch: Workload.epoch))
@@ -85,7 +87,9 @@ struct Bench {
         for index in 0..<count {
             let answer = handler.handle(self.batchRequests[index % Self.group], from: peer, at: Workload.now)
             guard case .now(let reply) = answer, reply.tail.count > 100 else { preconditionFailure("no batch") }
-            if index % Self.group == Self.group - 1 { _ = handler.takeGroup() }
+            guard index % Self.group == Self.group - 1 else { continue }
+            let (number, group) = handler.takeGroup()
+            handler.answered(number, isDurable: true, deliveries: group.deliveries)
         }
     }
 
@@ -99,9 +103,25 @@ struct Bench {
             guard case .afterGroup(let each) = answer else { preconditionFailure("not accepted: \(answer)") }
             deferred.append(each)
             guard index % Self.group == Self.group - 1 else { continue }
-            precondition(handler.takeGroup().encoded().count > 100 * Self.group, "a group holds its requests")
+            let (number, group) = handler.takeGroup()
+            precondition(group.encoded().count > 100 * Self.group, "a group holds its requests")
             for each in deferred { _ = handler.finish(each, isDurable: true, at: Workload.now) }
+            // As if it had failed: what is forgotten is accepted again in the next round.
+            handler.answered(number, isDurable: false, deliveries: [])
             deferred.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Answers acknowledgements that are durable already.
+    private func answerRepeats(_ count: Int) {
+        var handler = self.workload.handler()
+        let peer = PeerFacts(transport: "zeromq")
+        for request in self.acknowledgements { _ = handler.handle(request, from: peer, at: Workload.now) }
+        let (number, _) = handler.takeGroup()
+        handler.answered(number, isDurable: true, deliveries: [])
+        for index in 0..<count {
+            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
+            guard case .now = answer else { preconditionFailure("not known: \(answer)") }
         }
     }
 
@@ -110,7 +130,7 @@ struct Bench {
         var handler = self.workload.handler()
         let peer = PeerFacts(transport: "zeromq")
         for request in self.acknowledgements { _ = handler.handle(request, from: peer, at: Workload.now) }
-        let record = LoggedRecord(offset: 1, bytes: handler.takeGroup().encoded())
+        let record = LoggedRecord(offset: 1, bytes: handler.takeGroup().group.encoded())
         for _ in 0..<(count / Self.group) {
             let posting = try LedgerPosting(record)
             precondition(posting.outcomes.count == Self.group * Workload.advertisementsInBreak, "rows are missing")

@@ -24,12 +24,15 @@ notices, requests = context.socket(zmq.SUB), context.socket(zmq.REQ)
 notices.linger = requests.linger = 0
 notices.rcvtimeo = requests.rcvtimeo = int(options.timeout * 1000)
 session = os.urandom(16)
+clock_ahead_us = 0  # how far the gateway's clock is ahead of ours: outcomes are told by the gateway's
 
 
 def ask(**kind):
     """Sends one request, waits for its reply, and insists that it was done."""
+    global clock_ahead_us
     requests.send(listener_pb2.Request(request_id=1, session=session, **kind).SerializeToString())
     reply = listener_pb2.Reply.FromString(requests.recv())
+    clock_ahead_us = reply.gateway_us - time.time_ns() // 1000
     assert reply.status == status_pb2.STATUS_CODE_OK, f"{status_pb2.StatusCode.Name(reply.status)}: {reply.message}"
     return reply
 
@@ -59,7 +62,7 @@ batch = ask(get_batch=listener_pb2.GetBatch(stream=options.stream, break_id=noti
 outcomes = [
     listener_pb2.Outcome(
         advertisement_id=each.id, kind=listener_pb2.OUTCOME_KIND_PLAYED, evidence=listener_pb2.EVIDENCE_REPORTED,
-        heard_ms=each.duration_ms, quartiles=4, occurred_us=time.time_ns() // 1000)
+        heard_ms=each.duration_ms, quartiles=4, occurred_us=time.time_ns() // 1000 + clock_ahead_us)
     for each in batch.advertisements
 ]
 acknowledged = ask(acknowledge=listener_pb2.Acknowledge(

@@ -16,7 +16,11 @@ struct Report: AsyncParsableCommand {
             delivered = played + ignored + failed + unknown, for every ad. 'unknown' is final (but for late outcomes) once
             the break is settled, ten minutes after its end. 'clicked' (json and csv) counts the outcomes, of whatever kind,
             of which the listener acted on the ad first. 'complete' says whether nothing that was recorded of the break was
-            lost before it was counted.
+            lost before it was counted. 'repeats' counts outcomes that came again and were not known to the gateway's memory
+            of recent ones.
+
+            What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered',
+            and so from 'unknown': a batch does not wait for its record.
 
             Example: cuecast report --stream radio1 --format csv
             """

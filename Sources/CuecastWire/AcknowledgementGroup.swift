@@ -11,9 +11,9 @@ import Foundation
 
 /// One record of a lane of acknowledgements: what was accepted together and became durable together.
 package struct AcknowledgementGroup: Hashable, Sendable {
-    /// An acknowledgement as it came, and what the gateway looked up to accept it.
+    /// An acknowledgement, and what the gateway looked up to accept it.
     package struct AcceptedRequest: Hashable, Sendable {
-        /// The request's bytes, verbatim.
+        /// The request's bytes, with nothing in them that is not understood.
         package var request: [UInt8]
         package var received: Timestamp
         package var breakNumber: BreakNumber

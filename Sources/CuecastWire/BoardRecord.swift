@@ -42,6 +42,8 @@ package struct BreakRecord: Hashable, Sendable {
     package var punchedAs: BreakStart?
     /// The last notice about it.
     package var lastNotice: Notice?
+    /// When listeners were told of it first; `nil` before that, and in snapshots of versions that did not keep it.
+    package var announced: Timestamp?
     /// Whether only the essentials of its advertisements are kept, because no listener can ask for them any more.
     package var condensed: Bool
 
@@ -230,6 +232,7 @@ extension BreakRecord {
         self.punchedAs = wire.hasPunchedAs ? try BreakStart(wire: wire.punchedAs) : nil
         self.lastNotice = wire.hasLastNotice ? try Notice(wire: wire.lastNotice) : nil
         self.condensed = wire.condensed
+        self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
     }
 
     var wire: Cuecast_V1_BreakRecord {
@@ -254,6 +257,7 @@ extension BreakRecord {
             if let punchedAs = self.punchedAs { $0.punchedAs = punchedAs.wire }
             if let lastNotice = self.lastNotice { $0.lastNotice = lastNotice.wire }
             $0.condensed = self.condensed
+            if let announced = self.announced { $0.announcedUs = announced.microseconds }
         }
     }
 }

@@ -147,6 +147,10 @@ extension BroadcastRequest {
         )
         guard let kind = wire.kind else { throw .unsupported }
         try requireAtMost(WireLimits.tokenBytesMax, wire.token.utf8.count, limit: "tokenBytesMax")
+        guard !wire.token.unicodeScalars.contains(where: { $0.isControl }) else {
+            // What a listener's request has there is its session: random bytes are taken for a token hardly ever.
+            throw .invalid(field: "token", rule: "it has control characters")
+        }
         self.id = wire.requestID
         self.token = wire.token
         switch kind {
@@ -169,10 +173,7 @@ extension BroadcastRequest {
 
     /// The id that a reply carries back, also when the rest of the request is refused; 0 where it cannot be read.
     package static func requestID(of frame: [UInt8]) -> UInt64 {
-        guard frame.count <= WireLimits.broadcastFrameBytesMax,
-            let wire = try? Cuecast_V1_BroadcastRequest(serializedBytes: frame)
-        else { return 0 }
-        return wire.requestID
+        frame.count <= WireLimits.broadcastFrameBytesMax ? RequestEnvelope.requestID(of: frame) : 0
     }
 
     /// The frame's bytes.

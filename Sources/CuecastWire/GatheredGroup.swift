@@ -38,7 +38,7 @@ package struct GatheredGroup: Sendable {
     /// Adds an acknowledgement.
     ///
     /// - Parameters:
-    ///   - request: the request's bytes, verbatim.
+    ///   - request: the request's bytes, with nothing in them that is not understood.
     ///   - received: when it came, by the gateway's clock.
     ///   - breakNumber: the break that it is about.
     ///   - ordinals: the ordinals in the break of the advertisements that its outcomes name, in their order.

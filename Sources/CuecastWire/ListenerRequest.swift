@@ -184,10 +184,7 @@ extension ListenerRequest {
 
     /// The id that a reply carries back, also when the rest of the request is refused; 0 where it cannot be read.
     package static func requestID(of frame: [UInt8]) -> UInt64 {
-        guard frame.count <= WireLimits.requestFrameBytesMax,
-            let wire = try? Cuecast_V1_Request(serializedBytes: frame)
-        else { return 0 }
-        return wire.requestID
+        frame.count <= WireLimits.requestFrameBytesMax ? RequestEnvelope.requestID(of: frame) : 0
     }
 
     init(wire: Cuecast_V1_Request) throws(WireError) {

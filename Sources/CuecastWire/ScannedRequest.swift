@@ -7,6 +7,9 @@
 /// every request. `scan` says yes only where the generated decoder would accept the request too and would find the same;
 /// for everything else, wrong requests among them, the caller decodes in full. Whether texts are valid ids is left to the
 /// caller, who compares their bytes with ids that are.
+///
+/// Every field stands there at most once, in the order of the numbers, as encoders write them: such a frame holds nothing
+/// but what is read here, so that it may be kept as it is.
 package struct ScannedRequest: Sendable {
     package enum Kind: Sendable {
         case getBatch
@@ -41,8 +44,10 @@ package struct ScannedRequest: Sendable {
         self.id = 0
         var hasSession = false
         var nested: (number: Int, range: Range<Int>)?
+        var order = FieldOrder()
         var fields = FieldReader(0..<frame.count)
         while let field = fields.next(in: frame) {
+            guard order.follows(field) else { return false }
             switch field {
             case .varint(1, let value): self.id = value
             case .bytes(2, let range):
@@ -89,8 +94,10 @@ package struct ScannedRequest: Sendable {
         self.kind = .acknowledge
         self.delivery = 0..<0
         self.outcomes.removeAll(keepingCapacity: true)
+        var order = FieldOrder()
         var fields = FieldReader(range)
         while let field = fields.next(in: frame) {
+            guard order.follows(field, repeated: 4) else { return false }
             switch field {
             case .bytes(1, let range): self.stream = range
             case .bytes(2, let range): self.breakID = range
@@ -112,8 +119,10 @@ package struct ScannedRequest: Sendable {
         var id: Range<Int> = 0..<0
         var (kind, evidence, reason): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var details = OutcomeDetails(kind: .played)
+        var order = FieldOrder()
         var fields = FieldReader(range)
         while let field = fields.next(in: frame) {
+            guard order.follows(field) else { return nil }
             switch field {
             case .bytes(1, let range): id = range
             case .varint(2, let value): kind = value
@@ -150,6 +159,23 @@ package struct ScannedRequest: Sendable {
         }
         guard (knownKind == .ignored) == (reason != 0) else { return nil }
         return Outcome(advertisementID: id, details: details)
+    }
+}
+
+/// The order of fields in a message that holds each of them at most once.
+private struct FieldOrder {
+    private var last = 0
+
+    /// Whether a field may follow those before it; the one with the number `repeated` may come more than once.
+    @inline(__always)
+    mutating func follows(_ field: FieldReader.Field, repeated: Int = 0) -> Bool {
+        switch field {
+        case .varint(let number, _), .bytes(let number, _):
+            guard number > self.last || (number == self.last && number == repeated) else { return false }
+            self.last = number
+            return true
+        case .other: return false
+        }
     }
 }
 

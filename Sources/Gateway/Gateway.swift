@@ -4,6 +4,7 @@
 import CuecastWire
 package import GatewayCore
 package import Logging
+import ProcessLimits
 package import ServiceLifecycle
 import ZeroMQ
 
@@ -122,12 +123,22 @@ package struct Gateway: Sendable {
             ioThreads: configuration.ioThreads > 0 ? configuration.ioThreads : max(1, cores - 1),
             socketsMax: 64
         )
-        let monitors = ConnectionMonitors(metrics: metrics)
-        let notices = try GatewaySocket.notices.make(in: context)
+        let descriptors = ProcessDescriptors.raiseLimit()
+        let limit = ConnectionLimit(
+            connectionsMax: configuration.connectionsMax
+                ?? descriptors - ProcessDescriptors.openCount() - ConnectionLimit.reserve(of: descriptors),
+            metrics: metrics,
+            readiness: readiness,
+            logger: logger
+        )
+        limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
+        let backlog = ConnectionLimit.backlog(limit: descriptors)
+        let monitors = ConnectionMonitors(metrics: metrics, limit: limit)
+        let notices = try GatewaySocket.notices.make(in: context, backlog: backlog)
         let noticesMonitor = try monitors.watch(notices, .notices)
-        let requests = try GatewaySocket.requests.make(in: context)
+        let requests = try GatewaySocket.requests.make(in: context, backlog: backlog)
         let requestsMonitor = try monitors.watch(requests, .requests)
-        let broadcast = try GatewaySocket.broadcast.make(in: context)
+        let broadcast = try GatewaySocket.broadcast.make(in: context, backlog: backlog)
         let broadcastMonitor = try monitors.watch(broadcast, .broadcast)
         self.endpoints = Endpoints(
             notices: try notices.bind(configured: configuration.notices),
@@ -154,6 +165,7 @@ package struct Gateway: Sendable {
         settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
         settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
+        settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
         let requestService = RequestService(
             thread: requestThread,
             listeners: requests,

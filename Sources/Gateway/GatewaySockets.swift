@@ -16,10 +16,16 @@ enum GatewaySocket {
     case broadcast
 
     /// Makes the socket with its settings; not bound yet.
-    func make(in context: Context) throws -> sending Socket {
+    ///
+    /// - Parameters:
+    ///   - context: where it lives.
+    ///   - backlog: how many connections wait to be accepted at most.
+    /// - Returns: the socket.
+    /// - Throws: when there are too many sockets or descriptors.
+    func make(in context: Context, backlog: Int) throws -> sending Socket {
         let socket = try Socket(self == .notices ? .xpub : .router, in: context)
         try socket.set(.linger, to: .seconds(1))
-        try socket.set(.backlog, to: 4_096)
+        try socket.set(.backlog, to: Int32(clamping: backlog))
         try socket.set(.handshakeInterval, to: .seconds(3))
         try socket.set(.tcpKeepalive, to: true)
         try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
@@ -59,19 +65,30 @@ extension Socket {
     }
 }
 
-/// Counts the connections of each socket.
+/// Counts the connections of each socket, and holds up new ones when they are too many.
 struct ConnectionMonitors {
     let metrics: MetricRegistry
+    let limit: ConnectionLimit
 
     func watch(_ socket: borrowing Socket, _ label: MetricLabel) throws -> SocketMonitor {
         let count = ConnectionCount()
         let metrics = self.metrics
-        return try socket.startMonitor([.accepted, .disconnected], threadName: "cuecast-monitor") { event in
+        let limit = self.limit
+        return try socket.startMonitor(
+            [.listening, .accepted, .acceptFailed, .disconnected],
+            threadName: "cuecast-monitor"
+        ) { event in
             switch event.change {
-            case .accepted: metrics.set(.connections, label, to: count.add(1))
+            case .listening(let descriptor): limit.listening(descriptor, socket: label)
+            case .accepted:
+                metrics.set(.connections, label, to: count.add(1))
+                limit.add(1)
+            case .acceptFailed: limit.acceptFailed()
             case .disconnected:
                 metrics.set(.connections, label, to: count.add(-1))
                 metrics.count(.connectionsEnded, label)
+                limit.add(-1)
+            case .monitorStopped: limit.stopped(socket: label)
             default: break
             }
         }

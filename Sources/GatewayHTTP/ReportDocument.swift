@@ -10,12 +10,14 @@ package import GatewayCore
 package struct ReportDocument: Codable, Hashable, Sendable {
     /// What was delivered, and what became of it.
     package struct Counts: Codable, Hashable, Sendable {
+        /// To how many sessions; without what was handed out just before a kill or a loss of power and never acknowledged.
         package var delivered: Int64
         package var played: Int64
         package var ignored: Int64
         package var failed: Int64
         /// Delivered and without an outcome.
         package var unknown: Int64
+        /// Outcomes that came again with the same kind and reached the log: not those that the gateway's memory answered.
         package var repeats: Int64
         package var contradictions: Int64
         /// Of `played`.

@@ -37,6 +37,7 @@ package final class Context: Sendable {
         guard let socketsMax = CInt(exactly: socketsMax), socketsMax >= 1 else {
             throw .invalidContext("ZMQ_MAX_SOCKETS", socketsMax)
         }
+        _ = seededRandom
         guard let handle = unsafe zmq_ctx_new() else { throw SystemCall.lastFailure("zmq_ctx_new") }
         let settings = [(ZMQ_IO_THREADS, ioThreads), (ZMQ_MAX_SOCKETS, socketsMax), (ZMQ_BLOCKY, 0)]
         do throws(ZeroMQError) {
@@ -54,6 +55,11 @@ package final class Context: Sendable {
         SystemCall.mustSucceed("zmq_ctx_term") { unsafe zmq_ctx_term(self.handle) }
     }
 }
+
+/// Seeds, once, the C library's random numbers, from which libzmq takes the ids that a ROUTER gives its peers.
+///
+/// Unseeded they are the same in every process, and libzmq ends the process where a peer claims the id that comes next.
+private let seededRandom: Void = cuecast_seed_random(.random(in: 0 ... .max))
 
 /// A context's pointer.
 // Safety: libzmq documents its context as usable from every thread without a lock.

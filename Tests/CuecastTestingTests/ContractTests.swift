@@ -99,6 +99,22 @@ struct ContractTests {
         #expect(self.gateway.repeatedOutcomes == 1)
     }
 
+    @Test func `an outcome happened between the announcement and now, as at a gateway`() throws {
+        let listener = try RawListener(self.gateway)
+        try self.gateway.publish(scripted("b1", [("a", 10)]))
+        let delivery = try listener.batch("b1").delivery
+        for after in [-60, 60] as [Int] {
+            let told = try listener.acknowledge("b1", "a", .played, delivery, after: .seconds(after))
+            guard case .refused(let refusal) = told else {
+                Issue.record("\(after) s from now was taken")
+                continue
+            }
+            #expect(refusal.status == .invalid)
+            #expect(refusal.sentence.hasPrefix("occurred_us of a is more than 10 s"))
+        }
+        #expect(try listener.acknowledge("b1", "a", .played, delivery) == .acknowledged(recorded: 1))
+    }
+
     @Test func `outcomes of others, of no batch and of unknown advertisements are refused`() throws {
         let listener = try RawListener(self.gateway)
         let other = try RawListener(self.gateway)
@@ -129,6 +145,8 @@ final class RawListener: Sendable {
     private let session = SessionID.random()
     private let replies = Mutex<[[UInt8]]>([])
     private let connection = Mutex<(any ListenerConnection)?>(nil)
+    /// What the last reply told of the gateway's clock.
+    private let clock = Mutex(Timestamp(microseconds: 0))
 
     init(_ gateway: ScriptedGateway) throws {
         let connection = gateway.connect(to: GatewayAddress(host: "")) { [weak self] event in
@@ -142,7 +160,9 @@ final class RawListener: Sendable {
     func send(_ frame: [UInt8]) throws -> ListenerReply.Body {
         self.connection.withLock { $0 }?.send(frame)
         let reply = try #require(self.replies.withLock { $0.popLast() })
-        return try ListenerReply(decoding: reply).body
+        let decoded = try ListenerReply(decoding: reply)
+        self.clock.withLock { $0 = decoded.gatewayTime }
+        return decoded.body
     }
 
     func batch(_ id: String, delay: Double = 0) throws -> ListenerReply.Batch {
@@ -160,12 +180,15 @@ final class RawListener: Sendable {
         _ ad: String,
         _ kind: Outcome.Kind,
         _ delivery: [UInt8],
-        times: Int = 1
+        times: Int = 1,
+        after: Duration = .zero
     ) throws -> ListenerReply.Body {
+        _ = try self.send(ListenerRequest(id: 3, session: self.session, kind: .getTime).encoded())
+        let now = self.clock.withLock { $0 }
         let outcome = Outcome(
             advertisementID: try AdvertisementID(ad),
             kind: kind,
-            occurred: Timestamp(microseconds: 1_750_000_000_000_000)
+            occurred: now + after
         )
         let told = ListenerRequest.Acknowledge(
             key: try BreakKey(stream: StreamID("radio1"), id: BreakID(id)),

@@ -71,7 +71,11 @@ extension SeededGenerator {
                     )
                 )
             }
-        return BroadcastRequest(id: self.number(0...UInt64.max), token: self.words(), kind: kind)
+        return BroadcastRequest(
+            id: self.number(0...UInt64.max),
+            token: self.words().filter { $0 != "\n" && $0 != "\t" },
+            kind: kind
+        )
     }
 
     mutating func breakInfo() -> BreakInfo {
@@ -181,6 +185,7 @@ extension SeededGenerator {
         record.punchedAs = self.maybe { $0.breakStart() }
         record.lastNotice = self.maybe { $0.notice() }
         record.condensed = self.bool()
+        record.announced = self.maybe { $0.timestamp() }
         return record
     }
 

@@ -100,6 +100,50 @@ struct BadInputTests {
     }
 
     @Test(arguments: Side.allCases)
+    func `a request for the other socket is refused with its own id, and told which one it is for`(
+        side: Side
+    ) async throws {
+        try await self.station.run { running in
+            let peer = try RawPeer(.dealer, in: running.network)
+            try await peer.connect(side.endpoint(of: running))
+            let key = BreakKey(stream: try StreamID("radio1"), id: try BreakID("b1"))
+            switch side {
+            case .requests:
+                let kinds: [BroadcastRequest.Kind] = [
+                    .cancel(key), .list(.init()), .punch(.init(key: key)), .end(.init(key: key)),
+                    .update(.init(key: key, duration: .seconds(9))),
+                ]
+                for (index, kind) in kinds.enumerated() {
+                    let id = UInt64(index + 100)
+                    try await peer.send([[], BroadcastRequest(id: id, kind: kind).encoded()])
+                    let reply = try ListenerReply(decoding: await self.reply(to: peer))
+                    #expect(reply.requestID == id)
+                    #expect(reply.refusal?.status == .invalid)
+                    #expect(reply.refusal?.sentence.contains("(requests) is for listeners") == true)
+                    #expect(reply.refusal?.sentence.contains("(broadcast)") == true)
+                }
+            case .broadcast:
+                let kinds: [ListenerRequest.Kind] = [
+                    .getTime, .leave(key.stream), .getBatch(.init(key: key)),
+                    .join(.init(stream: key.stream, instance: 1)),
+                ]
+                for (index, kind) in kinds.enumerated() {
+                    let id = UInt64(index + 100)
+                    try await peer.send([[], ListenerRequest(id: id, session: .random(), kind: kind).encoded()])
+                    let reply = try BroadcastReply(decoding: await self.reply(to: peer))
+                    #expect(reply.requestID == id)
+                    #expect(reply.body.refusal?.status == .invalid)
+                    #expect(reply.body.refusal?.sentence.contains("(broadcast) is for broadcasters") == true)
+                    #expect(reply.body.refusal?.sentence.contains("(requests)") == true)
+                }
+            }
+            // The right one is answered all the same.
+            try await peer.send([[], try side.goodRequest()])
+            #expect(try side.status(of: await self.reply(to: peer)) == .ok)
+        }
+    }
+
+    @Test(arguments: Side.allCases)
     func `messages without the envelope, or with too many frames, are counted and passed over`(
         side: Side
     ) async throws {

@@ -16,6 +16,8 @@ struct DurabilityTests {
 
     init() {
         self.station.configuration.requestsPerSessionPerSecondMax = 0
+        // Every repeat goes to the log: these tests are about groups.
+        self.station.configuration.rememberedOutcomesMax = 0
     }
 
     /// A listener with the batch of a break `b`, and its acknowledgement.

@@ -93,7 +93,8 @@ struct CoreGateway: Sendable {
     }
 
     private mutating func flush() {
-        let group = self.handler.takeGroup()
+        let (number, group) = self.handler.takeGroup()
+        self.handler.answered(number, isDurable: true, deliveries: group.deliveries)
         guard !group.isEmpty else { return }
         self.groups.append(LoggedRecord(offset: UInt64(self.groups.count + 1), bytes: group.encoded()))
     }

@@ -11,8 +11,10 @@ extension ListenerCore {
         let advertisement: Advertisement
         /// `nil`: it was not handed out.
         let progress: JournalEntry.Progress?
-        /// How long ago, at local instant 0, the app was ended.
+        /// How long ago, at local instant 0, the app was ended, as far as the device's clock can be trusted.
         let age: Duration
+        /// When the gateway told of its break: nothing can have become of it before.
+        let announced: Timestamp
     }
 
     mutating func restore(_ state: JournalState, resumed: JournalState.StoredSession?, wallTime: Timestamp) {
@@ -27,9 +29,10 @@ extension ListenerCore {
                 for advertisement in all {
                     switch stored.stages[advertisement.key.id] {
                     case .over: break
-                    case .handedOut(let progress): self.leave(advertisement, progress, session.header, age)
+                    case .handedOut(let progress):
+                        self.leave(advertisement, progress, session.header, age, stored.notice)
                     case nil where isResumed: held.append(advertisement)
-                    case nil: self.leave(advertisement, nil, session.header, age)
+                    case nil: self.leave(advertisement, nil, session.header, age, stored.notice)
                     }
                     if held.isEmpty { contentStart = contentStart.map { $0 + advertisement.exactDuration } }
                 }
@@ -47,9 +50,18 @@ extension ListenerCore {
         _ advertisement: Advertisement,
         _ progress: JournalEntry.Progress?,
         _ session: JournalEntry.Session,
-        _ age: Duration
+        _ age: Duration,
+        _ notice: Notice
     ) {
-        self.leftovers.append(Leftover(session: session, advertisement: advertisement, progress: progress, age: age))
+        self.leftovers.append(
+            Leftover(
+                session: session,
+                advertisement: advertisement,
+                progress: progress,
+                age: age,
+                announced: notice.sent
+            )
+        )
     }
 
     /// Says what became of the advertisements that had no outcome when the app was ended, as far as it is known: what was
@@ -58,7 +70,8 @@ extension ListenerCore {
         guard !self.leftovers.isEmpty else { return }
         var interrupted: [Advertisement] = []
         for leftover in self.leftovers {
-            let occurred = moment.gateway - leftover.age - moment.now.sinceStart
+            // The age is by the device's clock, which may have been set meanwhile.
+            let occurred = max(moment.gateway - leftover.age - moment.now.sinceStart, leftover.announced)
             let advertisement = leftover.advertisement
             guard let progress = leftover.progress else {
                 self.record(.ignored(advertisement, .expired), of: leftover.session, occurred: occurred)

@@ -103,6 +103,7 @@ struct Script: Sendable {
         var entry = entry
         let notice = entry.notice(kind, position: self.head, at: now)
         entry.notice = notice
+        entry.announced = entry.announced ?? now
         self.breaks[entry.key.id] = entry
         self.history.append(notice)
         if self.history.count > self.historyMax { self.history.removeFirst() }
@@ -315,6 +316,7 @@ struct Script: Sendable {
         guard let token, token.session == session, token.breakNumber == entry.number else {
             throw Refusal(.deliveryInvalid, "The delivery is not of this session and the break \(told.key.id).")
         }
+        let times = OutcomeTime(announced: entry.announced ?? clock.now, now: clock.now)
         var seen: Set<AdvertisementID> = []
         for outcome in told.outcomes {
             let id = outcome.advertisementID
@@ -324,6 +326,7 @@ struct Script: Sendable {
             guard seen.insert(id).inserted else {
                 throw Refusal(.invalid, "The advertisement \(id) stands there twice.")
             }
+            if let refusal = times.refusal(outcome.occurred, of: id) { throw refusal }
         }
         for outcome in told.outcomes {
             let new = ScriptedOutcome(

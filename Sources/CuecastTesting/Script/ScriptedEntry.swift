@@ -24,6 +24,8 @@ struct ScriptedEntry: Sendable {
     var endMode: EndMode
     /// The last notice about it.
     var notice: Notice?
+    /// When players were told of it first.
+    var announced: Timestamp?
 
     /// When it ends, or ended; `nil` while it is cued.
     var end: Timestamp? {

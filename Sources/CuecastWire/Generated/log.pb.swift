@@ -408,7 +408,7 @@ nonisolated struct Cuecast_V1_AcceptedRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The request's bytes, verbatim.
+  /// The request's bytes, with nothing in them that is not understood: as they came, or encoded anew.
   var request: Data = Data()
 
   var receivedUs: Int64 = 0
@@ -637,6 +637,16 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     get {_storage._advertisementsAsPublished}
     set {_uniqueStorage()._advertisementsAsPublished = newValue}
   }
+
+  /// When listeners were told of it first; absent before that, and in records of versions that did not keep it.
+  var announcedUs: Int64 {
+    get {_storage._announcedUs ?? 0}
+    set {_uniqueStorage()._announcedUs = newValue}
+  }
+  /// Returns true if `announcedUs` has been explicitly set.
+  var hasAnnouncedUs: Bool {_storage._announcedUs != nil}
+  /// Clears the value of `announcedUs`. Subsequent reads from it will return its default value.
+  mutating func clearAnnouncedUs() {_uniqueStorage()._announcedUs = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1414,7 +1424,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1434,6 +1444,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _lastNotice: Cuecast_V1_Notice? = nil
     var _condensed: Bool = false
     var _advertisementsAsPublished: Bool = false
+    var _announcedUs: Int64? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1461,6 +1472,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _lastNotice = source._lastNotice
       _condensed = source._condensed
       _advertisementsAsPublished = source._advertisementsAsPublished
+      _announcedUs = source._announcedUs
     }
   }
 
@@ -1496,6 +1508,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 15: try { try decoder.decodeSingularMessageField(value: &_storage._lastNotice) }()
         case 16: try { try decoder.decodeSingularBoolField(value: &_storage._condensed) }()
         case 17: try { try decoder.decodeSingularBoolField(value: &_storage._advertisementsAsPublished) }()
+        case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._announcedUs) }()
         default: break
         }
       }
@@ -1559,6 +1572,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       if _storage._advertisementsAsPublished != false {
         try visitor.visitSingularBoolField(value: _storage._advertisementsAsPublished, fieldNumber: 17)
       }
+      try { if let v = _storage._announcedUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 18)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1585,6 +1601,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._lastNotice != rhs_storage._lastNotice {return false}
         if _storage._condensed != rhs_storage._condensed {return false}
         if _storage._advertisementsAsPublished != rhs_storage._advertisementsAsPublished {return false}
+        if _storage._announcedUs != rhs_storage._announcedUs {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -72,6 +72,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var acknowledgementBytesWaitingMax = 64 * 1_048_576
     /// The most deliveries that wait for the log; batches are refused until it has caught up.
     package var deliveriesWaitingMax = 100_000
+    /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again.
+    package var rememberedOutcomesMax = 524_288
+    /// The most connections; `nil`: what the limit on descriptors leaves.
+    package var connectionsMax: Int?
 
     package init() {}
 }

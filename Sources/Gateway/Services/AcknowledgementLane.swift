@@ -15,14 +15,13 @@ struct AcknowledgementLane {
 
     /// A group in the hands of the log.
     private struct Group {
-        let members: [Member]
+        var members: [Member]
         let deliveries: [AcknowledgementGroup.Delivery]
     }
 
     private var pacer = GroupPacer()
     private var gathered: [Member] = []
     private var inFlight: [UInt64: Group] = [:]
-    private var counter: UInt64 = 0
     /// Whether the log failed the last group that it answered about.
     private var isFailing = false
     /// Whether a failing log is tried again although nobody waits.
@@ -34,8 +33,13 @@ struct AcknowledgementLane {
     /// How many wait for the log.
     var waitingCount: Int { self.gathered.count + self.inFlight.values.reduce(0) { $0 + $1.members.count } }
 
+    /// Takes somebody who waits for the group that gathers, or, with a repeat, for one that the log has been given already.
     mutating func add(_ member: Member) {
-        self.gathered.append(member)
+        if self.inFlight[member.deferred.group] == nil {
+            self.gathered.append(member)
+        } else {
+            self.inFlight[member.deferred.group]?.members.append(member)
+        }
     }
 
     /// Lets the next `close` try a failing log again.
@@ -53,9 +57,9 @@ struct AcknowledgementLane {
     /// - Returns: those who get their answer now.
     mutating func refuse(_ handler: inout ListenerRequestHandler) -> [Member] {
         guard !self.gathered.isEmpty else { return [] }
-        var deliveries: [AcknowledgementGroup.Delivery] = []
-        repeat { deliveries += handler.takeGroup().deliveries } while !handler.hasGatheredNothing
-        handler.putBack(deliveries)
+        var taken: [(number: UInt64, group: GatheredGroup)] = []
+        repeat { taken.append(handler.takeGroup()) } while !handler.hasGatheredNothing
+        for each in taken { handler.answered(each.number, isDurable: false, deliveries: each.group.deliveries) }
         defer { self.gathered = [] }
         return self.gathered
     }
@@ -76,14 +80,13 @@ struct AcknowledgementLane {
             guard self.pacer.closes(gathered: size) else { return nil }
         }
         self.mayRetry = false
-        let group = handler.takeGroup()
-        self.counter += 1
-        // Those who wait are in the order of the requests; a record has as many as it has room for.
-        let count = min(group.requestCount, self.gathered.count)
-        self.inFlight[self.counter] = Group(members: Array(self.gathered.prefix(count)), deliveries: group.deliveries)
-        self.gathered.removeFirst(count)
+        let (number, group) = handler.takeGroup()
+        // Those whose requests are in it, and those whose repeats wait for it.
+        let members = self.gathered.filter { $0.deferred.group == number }
+        self.gathered.removeAll { $0.deferred.group == number }
+        self.inFlight[number] = Group(members: members, deliveries: group.deliveries)
         self.pacer.opened()
-        return (self.counter, group)
+        return (number, group)
     }
 
     /// The log has answered about a group.
@@ -91,7 +94,7 @@ struct AcknowledgementLane {
     /// - Parameters:
     ///   - id: which group.
     ///   - isDurable: whether the log has it.
-    ///   - handler: gets the deliveries of a failed group back: those batches were handed out.
+    ///   - handler: is told, and gets the deliveries of a failed group back: those batches were handed out.
     /// - Returns: those who get their answer now.
     mutating func answered(
         _ id: UInt64,
@@ -101,7 +104,7 @@ struct AcknowledgementLane {
         self.pacer.completed()
         self.isFailing = !isDurable
         guard let group = self.inFlight.removeValue(forKey: id) else { return [] }
-        if !isDurable { handler.putBack(group.deliveries) }
+        handler.answered(id, isDurable: isDurable, deliveries: group.deliveries)
         return group.members
     }
 }

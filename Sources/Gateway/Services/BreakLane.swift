@@ -21,6 +21,15 @@ struct BreakLane {
         let waiting: WaitingBroadcaster?
         /// How large the request was.
         let bytes: Int
+        /// The entry as its group holds it: encoded with the request, so that a group of large ones is put together by copying.
+        fileprivate let record: [UInt8]
+
+        init(entry: BreakEntry, waiting: WaitingBroadcaster?, bytes: Int) {
+            self.entry = entry
+            self.waiting = waiting
+            self.bytes = bytes
+            self.record = BreakGroup(entries: [entry]).encoded()
+        }
     }
 
     /// Why an entry cannot be taken at present: the name of the limit that is reached.
@@ -79,8 +88,8 @@ struct BreakLane {
         return refused
     }
 
-    /// The next group to hand to the log, if it is time.
-    mutating func close() -> (id: UInt64, group: BreakGroup)? {
+    /// The record of the next group to hand to the log, if it is time.
+    mutating func close() -> (id: UInt64, record: [UInt8])? {
         guard self.pacer.closes(gathered: self.gathered.count) else { return nil }
         var members: [Member] = []
         var bytes = 0
@@ -97,7 +106,11 @@ struct BreakLane {
         self.counter += 1
         self.inFlight[self.counter] = members
         self.pacer.opened()
-        return (self.counter, BreakGroup(entries: members.map(\.entry)))
+        // Messages of protobuf are concatenated: the entries of all become the entries of one.
+        var record: [UInt8] = []
+        record.reserveCapacity(members.reduce(0) { $0 + $1.record.count })
+        for member in members { record += member.record }
+        return (self.counter, record)
     }
 
     /// The log has a group at this offset.

@@ -20,8 +20,6 @@ package actor RequestService: Service, BoardObserver {
         case applied([EntryResult], offset: UInt64)
     }
 
-    /// The most messages taken in one pass over a socket.
-    private static let messagesPerPassMax = 256
     /// The most events that wait; as many as groups can be in flight, many times over.
     private static let eventsMax = 65_536
     /// How often leases are looked at and gauges set.
@@ -55,6 +53,7 @@ package actor RequestService: Service, BoardObserver {
     /// Where the next start learns how many there are.
     private let counts: ListenerCounts
     private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
+    private var turns = PassTurns()
 
     private let events: AsyncStream<Event>
     private let eventSink: AsyncStream<Event>.Continuation
@@ -155,7 +154,7 @@ package actor RequestService: Service, BoardObserver {
     private func consume() async {
         for await event in self.events {
             switch event {
-            case .acknowledgementsAppended(let id, let result): self.acknowledgementsAnswered(id, result)
+            case .acknowledgementsAppended(let id, let result): await self.acknowledgementsAnswered(id, result)
             case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
             case .applied(let results, let offset):
                 for result in results {
@@ -181,8 +180,8 @@ package actor RequestService: Service, BoardObserver {
             self.metrics.count(.acknowledgementGroups)
             self.append(group.encoded(), to: .acknowledgements(0)) { .acknowledgementsAppended(id, $0) }
         }
-        while let (id, group) = self.breaks.close() {
-            self.append(group.encoded(), to: .breaks) { .breaksAppended(id, $0) }
+        while let (id, record) = self.breaks.close() {
+            self.append(record, to: .breaks) { .breaksAppended(id, $0) }
         }
     }
 
@@ -209,18 +208,25 @@ extension RequestService {
         over side: RequestSockets.Side,
         _ handle: (isolated RequestService, RoutingID, [UInt8]) -> Void
     ) {
-        for _ in 0..<Self.messagesPerPassMax {
+        guard var pass = self.turns.begin(side, at: .now) else { return }
+        var hasMore = true
+        var goesOn = true
+        while goesOn {
             switch self.sockets.receive(from: side) {
-            case .nothing: return self.closeGroups()
-            case .refused: continue
+            case .nothing:
+                hasMore = false
+                goesOn = false
+            case .refused: goesOn = self.turns.goesOn(&pass, bytes: 0, at: .now)
             case .request(let peer):
                 // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out,
                 // and a listener that has it already ask for the break.
                 if self.holder.offset != self.handler.board.offset { self.handler.board = self.holder.board }
                 handle(self, peer, self.sockets.body)
+                goesOn = self.turns.goesOn(&pass, bytes: self.sockets.body.count, at: .now)
             }
         }
         self.closeGroups()
+        self.turns.end(pass, hasMore: hasMore, at: .now)
     }
 
     private func drainListeners() {
@@ -233,16 +239,17 @@ extension RequestService {
         }
     }
 
-    private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
+    private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) async {
         let isDurable = self.note(result, of: .acknowledgements(0))
         let members = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
-        let now = self.clock.now()
-        for member in members {
+        for (index, member) in members.enumerated() {
             self.sockets.send(
-                self.handler.finish(member.deferred, isDurable: isDurable, at: now),
+                self.handler.finish(member.deferred, isDurable: isDurable, at: self.clock.now()),
                 to: member.peer,
                 by: .listeners
             )
+            // As many as a pass takes; then the sockets have their turn.
+            if index % PassTurns.passMessagesMax == PassTurns.passMessagesMax - 1 { await Task.yield() }
         }
     }
 }
@@ -264,7 +271,8 @@ extension RequestService {
         } catch {
             self.metrics.count(.broadcastRequests, .undecodable)
             let waiting = WaitingBroadcaster(peer: peer, requestID: BroadcastRequest.requestID(of: frame))
-            return self.reply(.refused(Refusal(error)), to: waiting)
+            let refusal = RequestEnvelope.misdirected(frame, on: .broadcasters) ?? Refusal(error)
+            return self.reply(.refused(refusal), to: waiting)
         }
         self.metrics.count(.broadcastRequests, request.kind.metricLabel)
         let waiting = WaitingBroadcaster(peer: peer, requestID: request.id)

@@ -57,6 +57,12 @@ package struct Break: Hashable, Sendable {
         return start + (self.record.duration ?? self.record.publish.safetyDuration)
     }
 
+    /// From when on listeners can know of it; `nil`: nobody was told yet.
+    package var announced: Timestamp? {
+        // A snapshot of an earlier version has the last notice but not the time of the first.
+        self.record.lastNotice.map { _ in self.record.announced ?? self.record.published }
+    }
+
     /// When it is over for sure: its end, or the end of its hold.
     package var over: Timestamp {
         self.end ?? self.record.publish.holdUntil ?? self.record.published

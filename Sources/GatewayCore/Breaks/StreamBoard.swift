@@ -172,6 +172,7 @@ package struct StreamBoard: Hashable, Sendable {
     mutating func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
         self.sequence += 1
         let notice = each.notice(kind, position: Position(epoch: epoch, sequence: self.sequence), at: now)
+        if each.record.lastNotice == nil { each.record.announced = now }
         each.record.lastNotice = notice
         self.put(each)
         self.recent.append(notice)

@@ -35,6 +35,8 @@ package struct ReportQuery: Hashable, Sendable {
 
 /// What was delivered of one advertisement, and what became of it.
 package struct OutcomeCounts: Hashable, Sendable {
+    /// To how many sessions it was handed out, as far as that was recorded: what was handed out just before a kill and never
+    /// acknowledged is missing.
     package var delivered: Int64 = 0
     package var played: Int64 = 0
     package var ignored: Int64 = 0

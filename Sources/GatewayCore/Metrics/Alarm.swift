@@ -23,6 +23,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case logRoom
     /// The disk of the data directory has hardly any room.
     case diskRoom
+    /// So many connections are open that no more are accepted.
+    case connections
 }
 
 /// An alarm that is raised, and why.

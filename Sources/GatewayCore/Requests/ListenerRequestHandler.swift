@@ -10,6 +10,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package let requestID: UInt64
         /// How many outcomes it records.
         package let outcomes: Int
+        /// The number of the group that it waits for.
+        package let group: UInt64
     }
 
     /// The limits and times that the configuration sets.
@@ -30,6 +32,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package var deliveriesWaitingMax = 100_000
         /// The largest record that a group becomes, in bytes; what gathers beyond it becomes another.
         package var recordBytesMax = EventLogLimits.recordBytesMax
+        /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
+        package var rememberedOutcomesMax = 524_288
 
         package init(instance: UInt64) {
             self.instance = instance
@@ -55,10 +59,14 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package private(set) var leases: Leases
     /// What has gathered for the next group.
     package private(set) var group = GatheredGroup()
-    /// Groups that came as large as a record may be before they were taken, oldest first.
-    private var fullGroups: [GatheredGroup] = []
+    /// Groups that came as large as a record may be before they were taken, oldest first, with their numbers.
+    private var fullGroups: [(number: UInt64, group: GatheredGroup)] = []
     /// Deliveries that the log did not take and for which the group has no room.
     private var returned: [AcknowledgementGroup.Delivery] = []
+    /// What was logged lately.
+    private var recent: RecentOutcomes
+    /// How many repeats wait for a group that somebody else's request is in.
+    private var repeatsWaiting: [UInt64: Int] = [:]
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
     private let metrics: MetricRegistry
     private let counters: Counters
@@ -69,12 +77,14 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         let acknowledgeRequests: MetricRegistry.Cell
         let batches: MetricRegistry.Cell
         let outcomes: MetricRegistry.Cell
+        let repeats: MetricRegistry.Cell
 
         init(_ metrics: MetricRegistry) {
             self.batchRequests = metrics.cell(.listenerRequests, .batch)
             self.acknowledgeRequests = metrics.cell(.listenerRequests, .acknowledge)
             self.batches = metrics.cell(.batches)
             self.outcomes = metrics.cell(.acknowledgedOutcomes)
+            self.repeats = metrics.cell(.repeatedOutcomes)
         }
     }
 
@@ -83,6 +93,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         self.board = board
         self.metrics = metrics
         self.counters = Counters(metrics)
+        self.recent = RecentOutcomes(outcomesMax: settings.rememberedOutcomesMax)
         self.leases = Leases(
             length: settings.lease,
             listenersMax: settings.listenersMax,
@@ -90,21 +101,27 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         )
     }
 
-    /// Takes what has gathered, for the log.
-    package mutating func takeGroup() -> GatheredGroup {
-        var group: GatheredGroup
+    /// The number of the group that gathers.
+    package var gathering: UInt64 { self.recent.gathering }
+
+    /// Takes what has gathered, for the log; `answered` tells what became of it.
+    ///
+    /// - Returns: the group, and its number.
+    package mutating func takeGroup() -> (number: UInt64, group: GatheredGroup) {
+        var taken: (number: UInt64, group: GatheredGroup)
         if self.fullGroups.isEmpty {
-            group = self.group
-            self.group = GatheredGroup(roomOf: group)
+            taken = (self.recent.close(), self.group)
+            self.group = GatheredGroup(roomOf: taken.group)
         } else {
-            group = self.fullGroups.removeFirst()
+            taken = self.fullGroups.removeFirst()
         }
         if !self.returned.isEmpty {
-            let room = max(0, self.settings.recordBytesMax - group.recordBytesMax) / GatheredGroup.deliveryBytesMax
-            group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
+            let room = max(0, self.settings.recordBytesMax - taken.group.recordBytesMax) / GatheredGroup.deliveryBytesMax
+            taken.group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
             self.returned.removeFirst(min(room, self.returned.count))
         }
-        return group
+        if self.recent.takeDisplaced() { self.metrics.count(.limitsHit, .limit("rememberedOutcomesMax")) }
+        return taken
     }
 
     /// Whether a whole record waits to be taken.
@@ -116,38 +133,57 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     @inline(__always)
     private var requestsWaiting: Int {
         guard !self.fullGroups.isEmpty else { return self.group.requestCount }
-        return self.fullGroups.reduce(self.group.requestCount) { $0 + $1.requestCount }
+        return self.fullGroups.reduce(self.group.requestCount) { $0 + $1.group.requestCount }
     }
 
     @inline(__always)
     private var requestBytesWaiting: Int {
         guard !self.fullGroups.isEmpty else { return self.group.requestBytes }
-        return self.fullGroups.reduce(self.group.requestBytes) { $0 + $1.requestBytes }
+        return self.fullGroups.reduce(self.group.requestBytes) { $0 + $1.group.requestBytes }
     }
 
     @inline(__always)
     private var deliveriesWaiting: Int {
         guard self.hasFullGroup else { return self.group.deliveries.count }
-        return self.fullGroups.reduce(self.group.deliveries.count + self.returned.count) { $0 + $1.deliveries.count }
+        return self.fullGroups.reduce(self.group.deliveries.count + self.returned.count) {
+            $0 + $1.group.deliveries.count
+        }
     }
 
     /// Begins another group where the record of this one would become too large.
     @inline(__always)
     private mutating func makeRoom(for bytes: Int) {
         guard self.group.recordBytesMax + bytes > self.settings.recordBytesMax, !self.group.isEmpty else { return }
-        self.fullGroups.append(self.group)
+        self.fullGroups.append((self.recent.close(), self.group))
         self.group = GatheredGroup()
         self.metrics.count(.limitsHit, .limit("recordBytesMax"))
     }
 
     /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
-    package mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
+    private mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
         let bytes = self.group.recordBytesMax + deliveries.count * GatheredGroup.deliveryBytesMax
         if bytes <= self.settings.recordBytesMax {
             self.group.deliveries.insert(contentsOf: deliveries, at: 0)
         } else {
             self.returned += deliveries
         }
+    }
+
+    /// The log has answered about a group.
+    ///
+    /// - Parameters:
+    ///   - number: as `takeGroup` gave it.
+    ///   - isDurable: whether the log has it for sure.
+    ///   - deliveries: those of the group. If the log did not take them they gather again: those batches were handed out, so
+    ///     they must be recorded.
+    package mutating func answered(
+        _ number: UInt64,
+        isDurable: Bool,
+        deliveries: [AcknowledgementGroup.Delivery]
+    ) {
+        self.recent.answered(number, isDurable: isDurable)
+        self.repeatsWaiting[number] = nil
+        if !isDurable { self.putBack(deliveries) }
     }
 
     /// The gateway's clock without the jumps that commands made.
@@ -166,7 +202,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             decoded = try ListenerRequest(decoding: request)
         } catch {
             self.metrics.count(.listenerRequests, .undecodable)
-            return self.refuse(Refusal(error), requestID: ListenerRequest.requestID(of: request), at: now)
+            let refusal = RequestEnvelope.misdirected(request, on: .listeners) ?? Refusal(error)
+            return self.refuse(refusal, requestID: ListenerRequest.requestID(of: request), at: now)
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
@@ -180,7 +217,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
                     try self.batch(of: served, delay: get.delay.now, to: decoded.session, decoded.id, at: now)
                 )
             case .acknowledge(let acknowledge):
-                return .afterGroup(try self.accept(acknowledge, of: decoded, bytes: request, at: now))
+                return try self.accept(acknowledge, of: decoded, at: now)
             case .getTime: return .now(self.reply(.done, to: decoded, at: now))
             case .leave:
                 self.leases.end(decoded.session)
@@ -215,19 +252,43 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         case .acknowledge:
             guard let token = DeliveryToken(frame, at: self.scanned.delivery) else { return nil }
             let oldest = self.board.retentionTime.advanced(microseconds: -Self.acknowledgeWithinMicroseconds)
+            let times = self.times(of: served, at: now)
+            let key = self.recent.key(session, served.number)
+            var isNew = false
+            var waitsFor: UInt64?
             self.ordinals.removeAll(keepingCapacity: true)
             for outcome in self.scanned.outcomes {
                 let near = (self.ordinals.last.map { Int($0) } ?? -1) + 1
                 guard let ordinal = served.ordinal(of: frame, at: outcome.advertisementID, near: near),
-                    !self.ordinals.contains(UInt32(ordinal)), outcome.details.occurred >= oldest
+                    !self.ordinals.contains(UInt32(ordinal)), outcome.details.occurred >= oldest,
+                    times.allows(outcome.details.occurred)
                 else { return nil }
+                let known = self.recent.known(key, ordinal: UInt32(ordinal), outcome.details)
+                // All are new, or all are known and nothing or one group is waited for: else what is new is picked out.
+                if known == .nothing {
+                    guard isNew || self.ordinals.isEmpty else { return nil }
+                    isNew = true
+                } else {
+                    guard !isNew, known != .differs else { return nil }
+                    if case .waits(let group) = known {
+                        guard waitsFor == nil || waitsFor == group else { return nil }
+                        waitsFor = group
+                    }
+                }
                 self.ordinals.append(UInt32(ordinal))
             }
             self.counters.acknowledgeRequests.add()
             guard self.leases.allows(session, at: self.steady(now)) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
-                try Self.check(token, of: session, for: served, at: self.board.retentionTime)
-                return .afterGroup(try self.gather(request, id: id, for: served, at: now))
+                try self.check(token, of: session, for: served, at: self.board.retentionTime)
+                guard isNew else { return try self.answerRepeat(self.ordinals.count, id: id, group: waitsFor, at: now) }
+                try self.gather(request, for: served, at: now)
+                for (outcome, ordinal) in zip(self.scanned.outcomes, self.ordinals) {
+                    self.recent.remember(key, ordinal: ordinal, outcome.details, at: now)
+                }
+                return .afterGroup(
+                    Deferred(requestID: id, outcomes: self.ordinals.count, group: self.recent.gathering)
+                )
             } catch {
                 return self.refuse(error, requestID: id, at: now)
             }
@@ -348,8 +409,9 @@ extension ListenerRequestHandler {
         }
         try self.renew(session, stream: served.key.stream, at: now)
         // Who asks again got it already: that is recorded, or will be with the next group, whatever becomes of this one.
-        if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session) {
-            self.makeRoom(for: GatheredGroup.deliveryBytesMax)
+        if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session),
+            self.isNewDelivery(of: served.number, from: UInt32(first), to: session, at: now)
+        {
             self.group.deliveries.append(
                 AcknowledgementGroup.Delivery(
                     session: session,
@@ -373,12 +435,23 @@ extension ListenerRequestHandler {
         )
     }
 
+    /// Whether a delivery is news also beyond the lease's memory; then there is room for it in the group that gathers.
+    private mutating func isNewDelivery(
+        of number: BreakNumber,
+        from first: UInt32,
+        to session: SessionID,
+        at now: Timestamp
+    ) -> Bool {
+        // The room is made first: what is remembered names the group that it is in.
+        self.makeRoom(for: GatheredGroup.deliveryBytesMax)
+        return self.recent.noteDelivery(self.recent.key(session, number), from: first, at: now)
+    }
+
     private mutating func accept(
         _ acknowledge: ListenerRequest.Acknowledge,
         of request: ListenerRequest,
-        bytes: [UInt8],
         at now: Timestamp
-    ) throws(Refusal) -> Deferred {
+    ) throws(Refusal) -> Answer<Deferred> {
         let served = try self.serve(acknowledge.key, at: now)
         let token: DeliveryToken
         do throws(WireError) {
@@ -386,7 +459,8 @@ extension ListenerRequestHandler {
         } catch {
             throw Refusal(.deliveryInvalid, "The delivery is not one that a batch carried.")
         }
-        try Self.check(token, of: request.session, for: served, at: self.board.retentionTime)
+        try self.check(token, of: request.session, for: served, at: self.board.retentionTime)
+        let times = self.times(of: served, at: now)
         self.ordinals.removeAll(keepingCapacity: true)
         for outcome in acknowledge.outcomes {
             let id = Array(outcome.advertisementID.description.utf8)
@@ -402,19 +476,112 @@ extension ListenerRequestHandler {
             guard outcome.occurred >= self.board.retentionTime - BoardLimits.acknowledgeWithin else {
                 throw Refusal(.breakTooOld, "The outcome of \(outcome.advertisementID) is more than 8 days old.")
             }
+            if let refusal = times.refusal(outcome.occurred, of: outcome.advertisementID) { throw refusal }
             self.ordinals.append(UInt32(ordinal))
         }
-        return try self.gather(bytes, id: request.id, for: served, at: now)
+        return try self.record(acknowledge, of: request, for: served, at: now)
     }
 
-    /// Whether a delivery is this session's, of this break, and not too old by the log's own time.
+    /// Logs what memory does not know of an acknowledgement that was found right, in the gateway's own encoding: what a
+    /// later version put into the request, and what came twice in it, stays out of the log.
+    ///
+    /// `ordinals` are those of its outcomes.
+    private mutating func record(
+        _ acknowledge: ListenerRequest.Acknowledge,
+        of request: ListenerRequest,
+        for served: ServedBreak,
+        at now: Timestamp
+    ) throws(Refusal) -> Answer<Deferred> {
+        let key = self.recent.key(request.session, served.number)
+        let gathering = self.recent.gathering
+        let ordinals = self.ordinals
+        var news: [Int] = []
+        var contradictions: [Int] = []
+        var groups: [Int: UInt64] = [:]
+        for (index, outcome) in acknowledge.outcomes.enumerated() {
+            switch self.recent.known(key, ordinal: ordinals[index], OutcomeDetails(outcome)) {
+            case .nothing: news.append(index)
+            case .differs: contradictions.append(index)
+            case .waits(let group): groups[index] = group
+            case .durable: break
+            }
+        }
+        if news.isEmpty && contradictions.isEmpty, Set(groups.values).count <= 1 {
+            return try self.answerRepeat(ordinals.count, id: request.id, group: groups.values.first, at: now)
+        }
+        // What is in a group before this one is logged once more: the answer is right only where both become durable.
+        news += groups.filter { $0.value != gathering }.map(\.key)
+        let left = contradictions.filter { !self.recent.mayContradict(key, ordinal: ordinals[$0]) }
+        if !left.isEmpty { self.metrics.count(.limitsHit, .limit("contradictionsLoggedMax")) }
+        let logged = (news + contradictions.filter { !left.contains($0) }).sorted()
+        let recorded = ordinals.count - left.count
+        guard !logged.isEmpty else {
+            return try self.answerRepeat(recorded, id: request.id, group: groups.values.first, at: now)
+        }
+        var known = request
+        var outcomes = acknowledge
+        outcomes.outcomes = logged.map { acknowledge.outcomes[$0] }
+        known.kind = .acknowledge(outcomes)
+        self.ordinals = logged.map { ordinals[$0] }
+        try self.gather(known.encoded(), for: served, at: now)
+        for index in contradictions where !left.contains(index) {
+            self.recent.countContradiction(key, ordinal: ordinals[index])
+        }
+        for index in news {
+            self.recent.remember(
+                key,
+                ordinal: ordinals[index],
+                OutcomeDetails(acknowledge.outcomes[index]),
+                at: now
+            )
+        }
+        self.counters.repeats.add(recorded - logged.count)
+        return .afterGroup(Deferred(requestID: request.id, outcomes: recorded, group: gathering))
+    }
+
+    /// The answer to an acknowledgement of which nothing has to be logged.
+    ///
+    /// - Parameters:
+    ///   - outcomes: how many are recorded.
+    ///   - id: of the request.
+    ///   - group: the group that they are in, where that is not durable yet.
+    ///   - now: the gateway's clock.
+    /// - Returns: the answer, now or with the group.
+    /// - Throws: when too many wait already.
+    private mutating func answerRepeat(
+        _ outcomes: Int,
+        id: UInt64,
+        group: UInt64?,
+        at now: Timestamp
+    ) throws(Refusal) -> Answer<Deferred> {
+        if let group {
+            guard self.repeatsWaiting.values.reduce(0, +) < self.settings.acknowledgementsWaitingMax else {
+                self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
+                throw .logBehind
+            }
+            self.repeatsWaiting[group, default: 0] += 1
+        }
+        self.counters.repeats.add(outcomes)
+        let deferred = Deferred(requestID: id, outcomes: outcomes, group: group ?? 0)
+        return group == nil ? .now(self.finish(deferred, isDurable: true, at: now)) : .afterGroup(deferred)
+    }
+
+    /// When outcomes of a break can have happened.
     @inline(__always)
-    private static func check(
+    private func times(of served: ServedBreak, at now: Timestamp) -> OutcomeTime {
+        OutcomeTime(announced: served.announced ?? now, now: now, newest: self.board.newestTime)
+    }
+
+    /// Whether listeners were told of the break, and a delivery is this session's, of this break, and not too old.
+    @inline(__always)
+    private func check(
         _ token: DeliveryToken,
         of session: SessionID,
         for served: ServedBreak,
         at retentionTime: Timestamp
     ) throws(Refusal) {
+        // As for a batch: who guesses names learns nothing of what is planned.
+        guard served.isAnnounced else { throw self.missing(served.key) }
         guard token.session == session, token.breakNumber == served.number else {
             throw Refusal(
                 .deliveryInvalid,
@@ -430,10 +597,9 @@ extension ListenerRequestHandler {
     @inline(__always)
     private mutating func gather(
         _ request: [UInt8],
-        id: UInt64,
         for served: ServedBreak,
         at now: Timestamp
-    ) throws(Refusal) -> Deferred {
+    ) throws(Refusal) {
         guard !self.isLogFull else {
             self.metrics.count(.limitsHit, .limit("logBytesMax"))
             throw .logFull
@@ -448,7 +614,6 @@ extension ListenerRequestHandler {
         }
         self.makeRoom(for: request.count + GatheredGroup.requestOverheadBytesMax)
         self.group.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
-        return Deferred(requestID: id, outcomes: self.ordinals.count)
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {

@@ -15,8 +15,8 @@ package final class ServedBreak: Sendable {
 
     let key: BreakKey
     let number: BreakNumber
-    /// Whether listeners were told of it.
-    let isAnnounced: Bool
+    /// When listeners were told of it first; `nil`: they were not.
+    let announced: Timestamp?
     /// The name of its state where it was withdrawn; `nil`: it was not.
     let withdrawn: String?
     /// Until when acknowledgements are accepted.
@@ -31,7 +31,7 @@ package final class ServedBreak: Sendable {
     init(_ each: Break, at now: Timestamp) {
         self.key = each.key
         self.number = each.number
-        self.isAnnounced = each.record.lastNotice != nil
+        self.announced = each.announced
         self.withdrawn = each.record.closed == nil ? nil : each.state(at: now).name
         self.acknowledgeUntil = each.over + BoardLimits.acknowledgeWithin
         self.streamBytes = Array(each.key.stream.description.utf8)
@@ -54,6 +54,9 @@ package final class ServedBreak: Sendable {
                 }
             } ?? []
     }
+
+    /// Whether listeners were told of it.
+    var isAnnounced: Bool { self.announced != nil }
 
     /// The ordinal of the first advertisement that a listener can still play whose playhead is there.
     func firstPlayable(at playhead: Timestamp) -> Int? {

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import HeapModule
+internal import ProcessLimits
 internal import ZMTP
 
 /// Thousands of ZMTP connections on one thread.
@@ -78,7 +79,7 @@ package final class LoadLoop<Driver: LoadDriver> {
     ///   - settings: limits.
     /// - Throws: `tooManyConnections` where the process may not open so many.
     package init(driver: Driver, connectionsMax: Int, settings: LoopSettings = LoopSettings()) throws(LoadError) {
-        let (limit, open) = System.raiseDescriptorLimit()
+        let (limit, open) = (ProcessDescriptors.raiseLimit(), ProcessDescriptors.openCount())
         let possible = limit - open - Self.descriptorsReserved
         guard connectionsMax <= possible else {
             throw .tooManyConnections(wanted: connectionsMax, possible: max(0, possible))

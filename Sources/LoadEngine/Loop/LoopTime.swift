@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Glibc
+import ProcessLimits
 
 /// An instant by the monotonic clock, in nanoseconds.
 package struct LoopTime: Hashable, Sendable, Comparable {
@@ -35,7 +36,7 @@ package struct LoopTime: Hashable, Sendable, Comparable {
 /// What the process may use.
 package enum ProcessLimits {
     /// The most descriptors that this process may have open, once it has asked for all that it may have.
-    package static var descriptorsMax: Int { System.raiseDescriptorLimit().limit }
+    package static var descriptorsMax: Int { ProcessDescriptors.raiseLimit() }
 }
 
 /// What the process has used.

@@ -54,28 +54,6 @@ enum System {
         }
     }
 
-    /// Raises the limit on descriptors to what the system allows.
-    ///
-    /// - Returns: the limit and how many are open.
-    static func raiseDescriptorLimit() -> (limit: Int, open: Int) {
-        var limit = rlimit()
-        let which = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        // Safety: the kernel reads and writes the one value during the calls.
-        guard unsafe getrlimit(which, &limit) == 0 else { return (1_024, 64) }
-        if limit.rlim_cur < limit.rlim_max {
-            var raised = limit
-            raised.rlim_cur = limit.rlim_max
-            if unsafe setrlimit(which, &raised) == 0 { limit = raised }
-        }
-        var open = 0
-        // Safety: the directory is read by this thread only, and closed once.
-        if let directory = unsafe opendir("/proc/self/fd") {
-            while unsafe readdir(directory) != nil { open += 1 }
-            _ = unsafe closedir(directory)
-        }
-        return (Int(clamping: limit.rlim_cur), open)
-    }
-
     // MARK: - Sockets
 
     /// Begins a connection.

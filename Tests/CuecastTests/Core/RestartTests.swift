@@ -24,7 +24,13 @@ struct RestartTests {
         }
 
         /// The app is gone and comes back so much later, by the device's clock; the gateway's goes on.
-        mutating func killAndStart(after seconds: Double, session: UInt64 = 2) throws {
+        ///
+        /// - Parameters:
+        ///   - seconds: how much later.
+        ///   - session: of the next run, should it need a new one.
+        ///   - clockSet: how far the device's clock was set ahead meanwhile.
+        /// - Throws: where the configuration is wrong.
+        mutating func killAndStart(after seconds: Double, session: UInt64 = 2, clockSet: Duration = .zero) throws {
             self.save()
             let ended = self.bench.now
             var next = try CoreBench()
@@ -34,7 +40,7 @@ struct RestartTests {
                 session: SessionID(high: 1, low: session),
                 origin: .now,
                 state: self.disk,
-                wallTime: self.wallTime + ended.sinceStart + .seconds(seconds),
+                wallTime: self.wallTime + ended.sinceStart + .seconds(seconds) + clockSet,
                 seed: 2
             )
             next.now = ended + .seconds(seconds)
@@ -141,6 +147,27 @@ struct RestartTests {
         device.bench.listen()
         let told = try #require(self.outcomes(device.bench)["a"])
         #expect(told.quartiles == 2 && told.muted && told.heard == .seconds(7))
+    }
+
+    @Test(arguments: [0, 60, 86_400, -86_400])
+    func `what happened before the app ended is not older than its break, whatever the device's clock says`(
+        clockSet: Int
+    ) throws {
+        var device = try self.device()
+        self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
+        try device.killAndStart(after: 60, session: 3, clockSet: .seconds(clockSet))
+        device.bench.listen()
+        let told = device.bench.sent.flatMap { request -> [Outcome] in
+            guard case .acknowledge(let acknowledge) = request.kind else { return [] }
+            return acknowledge.outcomes
+        }
+        let now = gatewayStart + device.bench.now.sinceStart
+        let times = OutcomeTime(announced: gatewayStart, now: now)
+        #expect(told.contains { $0.advertisementID == adID("a") })
+        for outcome in told { #expect(times.allows(outcome.occurred)) }
     }
 
     @Test(arguments: [true, false])

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import Logging
+import Synchronization
+import ZeroMQ
+
+/// Counts the connections of all sockets, and takes no more when the descriptors come to an end.
+///
+/// At the last descriptor libzmq tries to accept over and over and uses a core for it, and files cannot be opened any more. So
+/// some are kept back: for files, for HTTP, and for those that are accepted before this has counted.
+final class ConnectionLimit: Sendable {
+    /// How many descriptors are kept back of so many.
+    static func reserve(of limit: Int) -> Int { min(max(64, limit / 8), 16_384) }
+
+    /// How many connections are asked for at once at most and wait to be accepted, on each socket: all of them fit into
+    /// what is kept back.
+    static func backlog(limit: Int) -> Int { min(4_096, max(8, Self.reserve(of: limit) / 8)) }
+
+    private struct State {
+        var connections = 0
+        var gates: [MetricLabel: AcceptGate] = [:]
+        var isFull = false
+    }
+
+    /// The most connections of all sockets together.
+    let connectionsMax: Int
+    private let state = Mutex(State())
+    private let metrics: MetricRegistry
+    private let readiness: ReadinessBoard
+    private let logger: Logger
+
+    init(connectionsMax: Int, metrics: MetricRegistry, readiness: ReadinessBoard, logger: Logger) {
+        self.connectionsMax = max(1, connectionsMax)
+        self.metrics = metrics
+        self.readiness = readiness
+        self.logger = logger
+    }
+
+    /// Says how many descriptors there are, and whether they are enough for the listeners that are configured.
+    func compare(withListenersMax listenersMax: Int, descriptors: Int) {
+        // A listener has two connections: one for notices, one for requests.
+        let (needed, overflows) = listenersMax.multipliedReportingOverflow(by: 2)
+        self.logger.info(
+            "descriptors",
+            metadata: ["limit": "\(descriptors)", "connectionsMax": "\(self.connectionsMax)"]
+        )
+        guard overflows || needed > self.connectionsMax else { return }
+        self.logger.warning(
+            "the limit on open files leaves \(self.connectionsMax) connections: fewer than two for each of \(listenersMax) listeners (listeners.max); raise it (ulimit -n) or lower listeners.max"
+        )
+    }
+
+    /// A socket listens, with this descriptor.
+    func listening(_ descriptor: Int32, socket: MetricLabel) {
+        self.state.withLock { state in
+            state.gates[socket] = AcceptGate(listening: descriptor)
+            if state.isFull { state.gates[socket]?.set(isShut: true) }
+        }
+    }
+
+    /// A socket is about to be closed.
+    func stopped(socket: MetricLabel) {
+        self.state.withLock { $0.gates[socket] = nil }
+    }
+
+    /// So many connections came or went.
+    func add(_ change: Int) {
+        self.state.withLock { state in
+            state.connections += change
+            if state.connections >= self.connectionsMax, !state.isFull {
+                self.fill(&state)
+            } else if state.isFull, state.connections < self.reopensAt {
+                state.isFull = false
+                for gate in state.gates.values { gate.set(isShut: false) }
+                self.readiness.clear(.connections)
+                self.logger.notice("there is room for connections again", metadata: ["open": "\(state.connections)"])
+            }
+        }
+    }
+
+    /// The system had no descriptor for a connection, whatever was counted.
+    func acceptFailed() {
+        self.state.withLock { state in
+            if !state.isFull { self.fill(&state) }
+        }
+    }
+
+    /// A little below the limit, so that one that comes and goes does not open and shut the gates all the time.
+    private var reopensAt: Int { self.connectionsMax - self.connectionsMax / 64 }
+
+    private func fill(_ state: inout State) {
+        state.isFull = true
+        let isShut = state.gates.values.map { $0.set(isShut: true) }.allSatisfy { $0 }
+        self.metrics.count(.limitsHit, .limit("connectionsMax"))
+        let sentence =
+            "\(state.connections) connections are open and descriptors come to an end: no more are accepted until some have ended. Raise the limit on open files (ulimit -n)."
+        self.readiness.raise(.connections, sentence)
+        self.logger.error(
+            "no more connections are accepted",
+            metadata: [
+                "open": "\(state.connections)", "connectionsMax": "\(self.connectionsMax)",
+                "held up": "\(isShut)",
+            ]
+        )
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Testing
+
+/// Requests that come to the wrong socket.
+@Suite(.timeLimit(.minutes(10)))
+struct RequestEnvelopeTests {
+    private var said: Comment { "CUECAST_SEED=\(SeededGenerator.seed)" }
+
+    @Test func `every broadcaster's request is known on the listeners' socket, with its id`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<1_000 {
+            let request = generator.broadcastRequest()
+            let frame = request.encoded()
+            guard frame.count <= WireLimits.requestFrameBytesMax, (try? ListenerRequest(decoding: frame)) == nil else {
+                continue
+            }
+            #expect(ListenerRequest.requestID(of: frame) == request.id, self.said)
+            let refusal = try #require(RequestEnvelope.misdirected(frame, on: .listeners), self.said)
+            #expect(refusal.status == .invalid)
+            #expect(refusal.sentence.contains("of a broadcaster"))
+        }
+    }
+
+    @Test func `every listener's request is known on the broadcasters' socket, with its id`() throws {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<1_000 {
+            let request = generator.listenerRequest()
+            let frame = request.encoded()
+            // Sixteen random bytes are hardly ever the text that a token is.
+            guard (try? BroadcastRequest(decoding: frame)) == nil else { continue }
+            #expect(BroadcastRequest.requestID(of: frame) == request.id, self.said)
+            let refusal = try #require(RequestEnvelope.misdirected(frame, on: .broadcasters), self.said)
+            #expect(refusal.status == .invalid)
+            #expect(refusal.sentence.contains("of a listener"))
+        }
+    }
+
+    @Test func `what is a request of neither kind is not taken for one`() {
+        let session = [UInt8](repeating: 0x81, count: 16)
+        let strange: [[UInt8]] = [
+            [], [0xFF], [8, 77], Array("GET / HTTP/1.1\r\n\r\n".utf8),
+            // An unknown kind of a listener.
+            ProtoWriter {
+                $0.varint(1, 7)
+                $0.bytes(2, session)
+                $0.message(99) { _ in }
+            }
+            .bytes,
+            // A cancel that names no break.
+            ProtoWriter {
+                $0.varint(1, 7)
+                $0.message(14) { $0.string(1, "radio1") }
+            }
+            .bytes,
+        ]
+        for frame in strange {
+            #expect(RequestEnvelope.misdirected(frame, on: .listeners) == nil)
+            #expect(RequestEnvelope.misdirected(frame, on: .broadcasters) == nil)
+        }
+    }
+
+    @Test func `a session is not taken for a token`() {
+        let session = [UInt8](repeating: 9, count: 16)
+        let frame = ProtoWriter {
+            $0.varint(1, 7)
+            $0.bytes(2, session)
+            $0.message(11) {
+                $0.string(1, "radio1")
+                $0.string(2, "b1")
+            }
+        }
+        .bytes
+        #expect(throws: WireError.invalid(field: "token", rule: "it has control characters")) {
+            try BroadcastRequest(decoding: frame)
+        }
+        #expect(RequestEnvelope.misdirected(frame, on: .broadcasters) != nil)
+    }
+
+    @Test func `damaged and random bytes trap nothing, and what can be read of an id is the same for both`() {
+        var generator = SeededGenerator(for: #function)
+        for _ in 0..<5_000 {
+            var frame = generator.bytes(0...200)
+            if generator.bool() {
+                frame =
+                    generator.bool() ? generator.listenerRequest().encoded() : generator.broadcastRequest().encoded()
+                for _ in 0..<3 where !frame.isEmpty {
+                    frame[generator.number(0...(frame.count - 1))] = UInt8.random(in: 0...255, using: &generator)
+                }
+            }
+            for audience in [RequestEnvelope.Audience.listeners, .broadcasters] {
+                _ = RequestEnvelope.misdirected(frame, on: audience)
+            }
+            guard frame.count <= WireLimits.requestFrameBytesMax else { continue }
+            #expect(ListenerRequest.requestID(of: frame) == BroadcastRequest.requestID(of: frame), self.said)
+        }
+    }
+}
