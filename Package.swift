@@ -79,11 +79,13 @@ let package = Package(
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library("Gateway", ["GatewayCore", "ZeroMQ", "CuecastWire", lifecycle, logging, configuration, yams]),
-        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
+        library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
+        library("CommandSupport", ["CuecastWire", argumentParser]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
+                "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, signals, logging,
             ],
@@ -94,7 +96,7 @@ let package = Package(
         library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", heap, histogram]),
         .executableTarget(
             name: "CuecastLoadCommand",
-            dependencies: ["LoadEngine", "CuecastWire", argumentParser],
+            dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -149,6 +151,7 @@ let package = Package(
             "GatewayTests",
             ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]
         ),
+        tests("CommandSupportTests", ["CommandSupport", "CuecastWire"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
         tests(
             "CuecastZeroMQTests",

@@ -46,6 +46,7 @@ package struct Gateway: Sendable {
     package let control: ControlCommands
     /// Which run of the gateway this is.
     package let instance: UInt64
+    private let requestService: RequestService
 
     /// Loads the board and binds the sockets.
     ///
@@ -98,6 +99,7 @@ package struct Gateway: Sendable {
 
         let noticeThread = try PollingThread(name: "cuecast-notices")
         let requestThread = try PollingThread(name: "cuecast-request")
+        let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
         let fanOut = FanOutService(
             thread: noticeThread,
             socket: notices,
@@ -152,14 +154,22 @@ package struct Gateway: Sendable {
                 log: log,
                 ledger: ledger,
                 threads: [noticeThread, requestThread],
+                workers: [boardThread],
                 monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
             ),
-            MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
+            MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut,
+            ThreadedService(boardService, on: boardThread), requestService,
         ]
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder
         self.control = ControlCommands()
         self.instance = instance
+        self.requestService = requestService
+    }
+
+    /// Takes over what may change while the gateway runs; everything else of a configuration is passed over.
+    package func reload(_ configuration: GatewayConfiguration) async {
+        await self.requestService.reload(configuration)
     }
 }

@@ -13,6 +13,7 @@ from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, 
                      listener_pb2, notice_pb2, status_pb2, until)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)
+from test_machine import Addresses, Output, Reload, Silence  # noqa: F401 (their tests run with these)
 from test_player import PlayerLife  # noqa: F401 (its tests run with these)
 from test_load_run import LoadRun  # noqa: F401 (its tests run with these)
 from test_load_tool import LoadTool  # noqa: F401 (its tests run with these)
