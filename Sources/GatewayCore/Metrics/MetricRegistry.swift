@@ -136,6 +136,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")
+    package static let http = MetricLabel(text: "http")
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }
