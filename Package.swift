@@ -83,11 +83,13 @@ let package = Package(
             "Gateway",
             ["GatewayCore", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging, configuration, yams]
         ),
-        library("GatewayHTTP", ["GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
+        library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
+        library("CommandSupport", ["CuecastWire", argumentParser]),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
+                "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, signals, logging,
             ],
@@ -98,7 +100,7 @@ let package = Package(
         library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", "ProcessLimits", heap, histogram]),
         .executableTarget(
             name: "CuecastLoadCommand",
-            dependencies: ["LoadEngine", "CuecastWire", argumentParser],
+            dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -153,6 +155,7 @@ let package = Package(
             "GatewayTests",
             ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]
         ),
+        tests("CommandSupportTests", ["CommandSupport", "CuecastWire"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
         tests(
             "CuecastZeroMQTests",

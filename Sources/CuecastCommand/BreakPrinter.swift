@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CommandSupport
 import CuecastBroadcast
 import CuecastWire
 import Foundation
@@ -56,7 +57,7 @@ struct BreakPrinter {
             facts.append("\(status.advertisementCount) ads")
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
-            Swift.print(facts.joined(separator: ", "))
+            CommandOutput.say(facts.joined(separator: ", "))
         }
     }
 
@@ -75,7 +76,7 @@ struct BreakPrinter {
                     String(each.advertisementCount), each.firstAdvertisementTitle,
                 ])
             }
-            Swift.print(table.text)
+            CommandOutput.say(table.text)
         }
     }
 
@@ -83,7 +84,7 @@ struct BreakPrinter {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else { return }
-        Swift.print(String(decoding: data, as: UTF8.self))
+        CommandOutput.say(String(decoding: data, as: UTF8.self))
     }
 
     static func text(_ date: Date) -> String {

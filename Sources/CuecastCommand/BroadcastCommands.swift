@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import CuecastBroadcast
 import CuecastZeroMQ
 import Foundation
@@ -66,7 +67,7 @@ extension GatewayOptions {
         _ body: @Sendable (BroadcastClient) async throws(BroadcastError) -> Value
     ) async throws -> Value {
         let client = BroadcastClient(
-            configuration: BroadcastConfiguration(endpoint: self.broadcastEndpoint),
+            configuration: BroadcastConfiguration(endpoint: try self.broadcastEndpoint),
             transport: BroadcastZeroMQTransport(),
             logger: Self.quietLogger
         )

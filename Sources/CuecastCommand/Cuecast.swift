@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
+import Gateway
 
 @main
 struct Cuecast: AsyncParsableCommand {
@@ -15,7 +17,7 @@ struct Cuecast: AsyncParsableCommand {
             Read the books:      cuecast report --stream radio1
             Look at its clock:   cuecast clock --data-dir ./data
 
-            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 77 not allowed.
+            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written, 77 not allowed.
             """,
         version: CuecastVersion.text,
         subcommands: [
@@ -23,4 +25,15 @@ struct Cuecast: AsyncParsableCommand {
             Report.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self, Version.self,
         ]
     )
+
+    static func main() async {
+        await CommandMain.run(
+            Self.self,
+            name: "cuecast",
+            variables: EnvironmentCheck(
+                known: EnvironmentCheck.commandVariables + ConfigurationTable.rows.map(\.environmentVariable),
+                isComplete: true
+            )
+        )
+    }
 }

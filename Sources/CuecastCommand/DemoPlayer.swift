@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CommandSupport
 import Cuecast
 import Synchronization
 
@@ -56,6 +57,7 @@ final class DemoPlayer: Sendable {
                 default: break
                 }
                 if let breaks, books.done >= breaks { return nil }
+                if CommandOutput.isOver { return nil }
             }
             return nil
         }

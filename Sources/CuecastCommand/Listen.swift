@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import Cuecast
 import CuecastZeroMQ
 import Foundation
@@ -13,6 +14,8 @@ struct Listen: AsyncParsableCommand {
         discussion: """
             A demo player on the client library. It "plays" each ad for as long as it lasts (no sound), with a progress
             line on a terminal, and acknowledges what it did.
+
+            Ends when nobody reads its output any more.
 
             Example: cuecast listen --stream radio1 --breaks 1 --speed 10
             """
@@ -61,7 +64,10 @@ struct Listen: AsyncParsableCommand {
 
     func run() async throws {
         var configuration = ListenerConfiguration(
-            gateway: GatewayAddress(notices: self.gateway.noticesEndpoint, requests: self.gateway.requestsEndpoint),
+            gateway: GatewayAddress(
+                notices: try self.gateway.noticesEndpoint,
+                requests: try self.gateway.requestsEndpoint
+            ),
             stream: LiveStream(id: self.stream)
         )
         configuration.delay = self.delay?.duration ?? .zero

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CommandSupport
 import Cuecast
 import CuecastWire
 import Foundation
@@ -45,7 +46,7 @@ final class ListenPrinter: Sendable {
         let left = String(format: "%5.1f s left", max(0, total - heard.inSeconds))
         self.output.withLock { output in
             output.hasProgress = true
-            FileHandle.standardOutput.write(Data("\r\u{1B}[K  ▶ \(bar) \(left)  \(advertisement.title)".utf8))
+            CommandOutput.write("\r\u{1B}[K  ▶ \(bar) \(left)  \(advertisement.title)")
         }
     }
 
@@ -54,7 +55,7 @@ final class ListenPrinter: Sendable {
         self.output.withLock { output in
             guard output.hasProgress else { return }
             output.hasProgress = false
-            FileHandle.standardOutput.write(Data("\r\u{1B}[K".utf8))
+            CommandOutput.write("\r\u{1B}[K")
         }
     }
 
@@ -62,7 +63,7 @@ final class ListenPrinter: Sendable {
         self.output.withLock { output in
             let clear = output.hasProgress ? "\r\u{1B}[K" : ""
             output.hasProgress = false
-            FileHandle.standardOutput.write(Data((clear + line + "\n").utf8))
+            CommandOutput.say(clear + line)
         }
     }
 }

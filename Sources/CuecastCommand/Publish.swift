@@ -3,6 +3,7 @@
 
 import AdFormats
 import ArgumentParser
+import CommandSupport
 import CuecastBroadcast
 import Foundation
 

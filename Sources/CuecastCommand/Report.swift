@@ -2,12 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import Foundation
 import GatewayHTTP
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
 
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,11 +36,11 @@ struct Report: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (data, document) = try await self.fetch()
+        let (data, document) = try self.fetch()
         switch self.format {
-        case .json: print(String(decoding: data, as: UTF8.self), terminator: "")
-        case .csv: print(Self.csv(document))
-        case .table: print(Self.table(document))
+        case .json: CommandOutput.write([UInt8](data))
+        case .csv: CommandOutput.say(Self.csv(document))
+        case .table: CommandOutput.say(Self.table(document))
         }
         if !document.balanced {
             complain("the books do not balance")
@@ -51,30 +48,32 @@ struct Report: AsyncParsableCommand {
         }
     }
 
-    private func fetch() async throws -> (Data, ReportDocument) {
+    private func fetch() throws -> (Data, ReportDocument) {
         var components = URLComponents()
         components.scheme = "http"
         components.path = "/v1/reports"
         components.queryItems =
             [("stream", self.stream), ("break", self.breakID), ("limit", String(self.limit))]
             .compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        guard let address = try self.gateway.httpAddress else {
+            throw ValidationError("Reports come over HTTP, and its address is 'none'.")
+        }
         guard let query = components.url?.absoluteString.dropFirst("http:".count),
-            let url = URL(string: "http://\(self.gateway.httpAddress)\(query)")
-        else { throw ValidationError("--http takes HOST:PORT, and was given '\(self.gateway.httpAddress)'.") }
-        let data: Data
-        let response: URLResponse
-        do {
-            (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 10))
+            let url = URL(string: "http://\(address)\(query)")
+        else { throw ValidationError("--http takes HOST:PORT, and was given '\(address)'.") }
+        let answer: HTTPExchange.Answer
+        do throws(HTTPExchange.Failure) {
+            answer = try HTTPExchange.get(url)
         } catch {
-            complain("the gateway does not answer at \(self.gateway.httpAddress): \(error.localizedDescription)")
+            complain("the gateway does not answer at \(address): \(error)")
             throw CommandExit.unavailable
         }
-        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-        guard status == 200 else {
+        let data = answer.body
+        guard answer.status == 200 else {
             struct Fault: Decodable { let sentence: String }
             let sentence = (try? JSONDecoder().decode(Fault.self, from: data))?.sentence
-            complain(sentence ?? "the gateway answers with HTTP status \(status)")
-            throw status == 400 ? CommandExit.badData : CommandExit.unavailable
+            complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
+            throw answer.status == 400 ? CommandExit.badData : CommandExit.unavailable
         }
         guard let document = try? JSONDecoder().decode(ReportDocument.self, from: data) else {
             complain("the gateway's report cannot be understood")

@@ -2,13 +2,14 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
-import Foundation
+import CommandSupport
 import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
 import SQLiteStore
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 import ZeroMQ
 
@@ -23,7 +24,8 @@ struct Serve: AsyncParsableCommand {
         abstract: "Run a gateway until SIGTERM or SIGINT.",
         discussion: """
             Prints one line when it is ready: ready notices=… requests=… broadcast=… http=… instance=…
-            A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error.
+            A port of * (for --http: 0) is chosen by the system. Messages for people go to standard error. SIGHUP reads the
+            configuration file again; 'cuecast check-config' marks the keys that take effect at once as reloadable.
 
             Exits with 0 after a stop that was asked for, 69 when it cannot run, and 74 when the event log failed so that
             only a new start can tell what its file holds: a supervisor should then start it again.
@@ -39,20 +41,24 @@ struct Serve: AsyncParsableCommand {
     )
     var acceptClock = false
 
+    /// Kept until the process is gone: when it is let go, a hang-up ends the process again.
+    private static let keptHangups: Mutex<UnixSignalsSequence?> = Mutex(nil)
+
     func run() async throws {
+        // From here on a hang-up ends nothing, whenever it comes.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        Self.keptHangups.withLock { $0 = hangups }
         var configuration = try await self.options.read()
         configuration.acceptsClock = self.acceptClock
-        let level = Logger.Level(rawValue: configuration.logLevel) ?? .info
-        LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
-            handler.logLevel = level
-            return handler
-        }
+        let threshold = LogThreshold(Logger.Level(configuration))
+        LoggingSystem.bootstrap { label in ThresholdLogHandler(label: label, threshold: threshold) }
         let logger = Logger(label: "cuecast")
         // A file that reaches a limit of the process is an error of the write, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
-            try await Self.serve(configuration, logger: logger)
+            try await self.serve(configuration, hangups: hangups, threshold: threshold, logger: logger)
+        } catch is CommandOutput.Failure {
+            throw CommandExit.cannotWrite
         } catch let error as ExitCode {
             throw error
         } catch {
@@ -63,7 +69,12 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension Serve {
-    private static func serve(_ configuration: GatewayConfiguration, logger: Logger) async throws {
+    private func serve(
+        _ configuration: GatewayConfiguration,
+        hangups: UnixSignalsSequence,
+        threshold: LogThreshold,
+        logger: Logger
+    ) async throws {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
@@ -110,15 +121,34 @@ extension Serve {
         } else {
             services.append(ReadyService(ready: ready))
         }
+        services.append(
+            ReloadService(
+                hangups: hangups,
+                options: self.options,
+                configuration: configuration,
+                gateway: gateway,
+                threshold: threshold,
+                logger: logger
+            )
+        )
+        services.append(ready)
         if let control = Self.control(of: gateway, in: configuration.dataDirectory, logger: logger) {
             // Last, so that it ends first: a command that runs is ended before what it needs.
             services.append(control)
         }
         do {
             try await ServiceGroup(
-                services: services,
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger
+                configuration: ServiceGroupConfiguration(
+                    services: services.map {
+                        // Where nobody can be told that the gateway is ready, it stops as if it was asked to.
+                        .init(
+                            service: $0,
+                            failureTerminationBehavior: $0 is ReadyLine ? .gracefullyShutdownGroup : .cancelGroup
+                        )
+                    },
+                    gracefulShutdownSignals: [.sigterm, .sigint],
+                    logger: logger
+                )
             )
             .run()
         } catch {
@@ -165,19 +195,29 @@ private struct ReadyService: Service {
 }
 
 /// The line that scripts wait for.
-private struct ReadyLine: Sendable {
+///
+/// As a service it ends the gateway where the line cannot be written: whoever waits for it would wait for ever.
+private struct ReadyLine: Service {
     private let endpoints: Gateway.Endpoints
     private let instance: UInt64
+    private let failures: AsyncStream<CommandOutput.Failure>
+    private let sink: AsyncStream<CommandOutput.Failure>.Continuation
 
     init(_ endpoints: Gateway.Endpoints, instance: UInt64) {
         self.endpoints = endpoints
         self.instance = instance
+        (self.failures, self.sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
     func print(http: String) {
-        let line =
+        CommandOutput.say(
             "ready notices=\(self.endpoints.notices) requests=\(self.endpoints.requests)"
-            + " broadcast=\(self.endpoints.broadcast) http=\(http) instance=\(String(self.instance, radix: 16))\n"
-        FileHandle.standardOutput.write(Data(line.utf8))
+                + " broadcast=\(self.endpoints.broadcast) http=\(http) instance=\(String(self.instance, radix: 16))"
+        )
+        if let failure = CommandOutput.failure { self.sink.yield(failure) }
+    }
+
+    func run() async throws {
+        for await failure in self.failures.cancelOnGracefulShutdown() { throw failure }
     }
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Gateway
 
@@ -28,8 +29,20 @@ struct ServeConfiguration: ParsableArguments {
     @Option(help: "Any other key of the configuration, as KEY=VALUE, for instance breaks.announceAhead=4s.")
     var set: [String] = []
 
-    /// Reads all sources.
+    /// Reads all sources; complains about what is wrong.
     func read() async throws -> GatewayConfiguration {
+        do {
+            return try await self.load()
+        } catch let faults as ConfigurationFaults {
+            for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
+            throw CommandExit.badData
+        }
+    }
+
+    /// Reads all sources.
+    ///
+    /// - Throws: `ConfigurationFaults` with all that is wrong.
+    func load() async throws -> GatewayConfiguration {
         var flags: [String: String] = [:]
         for pair in self.set {
             guard let equals = pair.firstIndex(of: "=") else {
@@ -46,16 +59,11 @@ struct ServeConfiguration: ParsableArguments {
             ("broadcast", self.broadcast), ("http", self.http),
         ]
         for (key, value) in named where value != nil { flags[key] = value }
-        do {
-            return try await GatewayConfiguration.read(
-                flags: flags,
-                environment: ProcessInfo.processInfo.environment,
-                file: self.config
-            )
-        } catch let faults as ConfigurationFaults {
-            for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
-            throw CommandExit.badData
-        }
+        return try await GatewayConfiguration.read(
+            flags: flags,
+            environment: ProcessInfo.processInfo.environment,
+            file: self.config
+        )
     }
 }
 
@@ -74,7 +82,10 @@ struct CheckConfig: AsyncParsableCommand {
     func run() async throws {
         let configuration = try await self.options.read()
         for row in ConfigurationTable.rows {
-            print("# \(row.help) [\(row.environmentVariable)]\n\(row.key): \(row.text(of: configuration))")
+            let reload = row.isReloadable ? ", reloadable" : ""
+            CommandOutput.say(
+                "# \(row.help) [\(row.environmentVariable)\(reload)]\n\(row.key): \(row.text(of: configuration))"
+            )
         }
     }
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 
 /// The version of everything in this package.
 enum CuecastVersion {
@@ -15,6 +16,6 @@ struct Version: ParsableCommand {
     )
 
     func run() {
-        print("cuecast \(CuecastVersion.text)")
+        CommandOutput.say("cuecast \(CuecastVersion.text)")
     }
 }

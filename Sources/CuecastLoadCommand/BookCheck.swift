@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CommandSupport
 import Foundation
 import LoadEngine
-import Synchronization
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
 
 /// Compares what the gateway's books say of our breaks with what was sent.
 struct BookCheck {
-    let address: String
+    /// HOST:PORT; `nil`: they are not compared.
+    let address: String?
     /// Whether somebody named the address: then it must answer.
     let isAskedFor: Bool
 
@@ -52,7 +49,7 @@ struct BookCheck {
 
     /// Adds a finding for every number that differs.
     func compare(_ outcome: inout RunOutcome) -> LoadReport.Books {
-        guard self.address != "none" else {
+        guard let address = self.address else {
             return .init(state: .notCompared, breaks: 0, sentence: "The gateway's books were not compared.")
         }
         let ours = outcome.breaks.filter { $0.isOurs && $0.tally.delivered > 0 }
@@ -62,7 +59,7 @@ struct BookCheck {
         var different = 0
         do {
             for each in ours {
-                let found = try self.counts(of: each)
+                let found = try self.counts(of: each, at: address)
                 let tally = each.tally
                 let pairs = [
                     ("delivered", tally.delivered, found?.delivered), ("played", tally.played, found?.played),
@@ -79,12 +76,12 @@ struct BookCheck {
             }
         } catch {
             if self.isAskedFor {
-                outcome.statistics.findings.add(.booksDiffer, "\(self.address) gives no report that can be read")
+                outcome.statistics.findings.add(.booksDiffer, "\(address) gives no report that can be read")
             }
             return .init(
                 state: .notCompared,
                 breaks: 0,
-                sentence: "The gateway's books were not compared: \(self.address) does not answer with a report."
+                sentence: "The gateway's books were not compared: \(address) does not answer with a report."
             )
         }
         guard different == 0 else {
@@ -100,10 +97,10 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break) throws -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break, at address: String) throws -> Document.Counts? {
         let deadline = ContinuousClock.now + self.patience
         while true {
-            let document = try self.document(of: each)
+            let document = try self.document(of: each, at: address)
             if let document, document.isCurrent || ContinuousClock.now > deadline {
                 return document.breaks.first?.total
             }
@@ -112,9 +109,10 @@ struct BookCheck {
         }
     }
 
-    private func document(of each: RunOutcome.Break) throws -> Document? {
-        let base = self.address.hasPrefix("http://") ? self.address : "http://\(self.address)"
-        guard let url = URL(string: "\(base)/v1/reports/\(each.stream)/\(each.id)") else { throw Trouble.unreachable }
+    private func document(of each: RunOutcome.Break, at address: String) throws -> Document? {
+        guard let url = URL(string: "http://\(address)/v1/reports/\(each.stream)/\(each.id)") else {
+            throw Trouble.unreachable
+        }
         let (data, status) = try Self.get(url)
         switch status {
         case 200:
@@ -127,22 +125,7 @@ struct BookCheck {
 
     /// Waits for an answer: nothing else goes on any more.
     private static func get(_ url: URL) throws -> (Data, status: Int) {
-        let isDone = DispatchSemaphore(value: 0)
-        let box = AnswerBox()
-        URLSession.shared
-            .dataTask(with: URLRequest(url: url, timeoutInterval: 5)) { data, response, _ in
-                if let data, let response = response as? HTTPURLResponse { box.set((data, response.statusCode)) }
-                isDone.signal()
-            }
-            .resume()
-        isDone.wait()
-        guard let answer = box.value else { throw Trouble.unreachable }
-        return answer
-    }
-
-    private final class AnswerBox: Sendable {
-        private let answer: Mutex<(Data, Int)?> = Mutex(nil)
-        var value: (Data, Int)? { self.answer.withLock { $0 } }
-        func set(_ answer: (Data, Int)) { self.answer.withLock { $0 = answer } }
+        guard let answer = try? HTTPExchange.get(url) else { throw Trouble.unreachable }
+        return (answer.body, answer.status)
     }
 }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 
 @main
 struct CuecastLoad: ParsableCommand {
@@ -11,9 +12,18 @@ struct CuecastLoad: ParsableCommand {
         discussion: """
             Example: cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
 
-            Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 nobody answers.
+            Exit codes: 0 done; 1 something was lost, repeated or out of order; 64 usage; 69 nobody answers; 74 output cannot be
+            written.
             """,
         subcommands: [Run.self, Requests.self, Notices.self, Idle.self, Worker.self],
         defaultSubcommand: Run.self
     )
+
+    static func main() async {
+        await CommandMain.run(
+            Self.self,
+            name: "cuecast-load",
+            variables: EnvironmentCheck(known: EnvironmentCheck.commandVariables, isComplete: false)
+        )
+    }
 }

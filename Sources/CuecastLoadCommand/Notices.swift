@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import LoadEngine
 
 extension NoticePattern: ExpressibleByArgument {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CommandSupport
 import Foundation
 import LoadEngine
 import Synchronization
@@ -44,6 +45,6 @@ final class ProgressLine: Sendable {
     }
 
     private static func write(_ text: String) {
-        FileHandle.standardError.write(Data(text.utf8))
+        CommandOutput.writeToError(text)
     }
 }

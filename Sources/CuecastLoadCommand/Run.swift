@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import CuecastWire
 import Foundation
 import LoadEngine
@@ -21,7 +22,7 @@ struct Run: ParsableCommand {
               cuecast-load --stream radio1 --listeners 500 --follow --breaks 1 --json
 
             Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
-            unconfirmed; 64 usage; 69 nobody answers.
+            unconfirmed; 64 usage; 69 nobody answers; 74 output cannot be written.
             """
     )
 
@@ -106,7 +107,10 @@ struct Run: ParsableCommand {
         guard self.streams ?? self.stream.count <= self.listeners else {
             throw ValidationError("--listeners is at least the number of streams: each needs one.")
         }
-        for url in [self.gateway.noticesEndpoint, self.gateway.requestsEndpoint, self.gateway.broadcastEndpoint] {
+        _ = try self.gateway.httpAddress
+        for url in [
+            try self.gateway.noticesEndpoint, try self.gateway.requestsEndpoint, try self.gateway.broadcastEndpoint,
+        ] {
             do throws(LoadError) { _ = try Endpoint(url) } catch { throw ValidationError("\(error.description).") }
         }
     }
@@ -177,14 +181,14 @@ struct Run: ParsableCommand {
     }
 
     /// The options as the engine takes them.
-    private func settings(seed: UInt64) -> RunSettings {
+    private func settings(seed: UInt64) throws -> RunSettings {
         // Breaks of other runs on the same gateway have other names, also with the same seed.
         let run = String(UInt64(Date().timeIntervalSince1970 * 1_000), radix: 36)
         var settings = RunSettings(
             gateway: .init(
-                notices: self.gateway.noticesEndpoint,
-                requests: self.gateway.requestsEndpoint,
-                broadcast: self.gateway.broadcastEndpoint
+                notices: try self.gateway.noticesEndpoint,
+                requests: try self.gateway.requestsEndpoint,
+                broadcast: try self.gateway.broadcastEndpoint
             ),
             streams: self.streamNames(run: run)
         )
@@ -213,7 +217,7 @@ struct Run: ParsableCommand {
     }
 
     func run() throws {
-        let settings = self.settings(seed: self.seed ?? UInt64.random(in: 1...UInt64(UInt32.max)))
+        let settings = try self.settings(seed: self.seed ?? UInt64.random(in: 1...UInt64(UInt32.max)))
         let began = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
         let progress = ProgressLine(isQuiet: self.json && isatty(STDERR_FILENO) != 1)
         var outcome: RunOutcome
@@ -227,21 +231,22 @@ struct Run: ParsableCommand {
             }
         }
         progress.end()
-        let books = self.compareBooks(&outcome)
+        let http = try self.gateway.httpAddress
+        let books = self.compareBooks(&outcome, http: http)
         let report = LoadReport(
             outcome,
             isComplete: outcome.isComplete,
             listeners: self.listeners,
             streams: settings.streams.count,
             books: books,
-            facts: RunFacts.facts(settings, http: self.gateway.httpAddress, began: began, outcome: outcome)
+            facts: RunFacts.facts(settings, http: http ?? "none", began: began, outcome: outcome)
         )
         if let html { try Self.write(report.html, to: html) }
         if self.json { try say(json: report) } else { say(report.text) }
         if !report.passed { throw CommandExit.checkFailed }
     }
 
-    private func compareBooks(_ outcome: inout RunOutcome) -> LoadReport.Books {
+    private func compareBooks(_ outcome: inout RunOutcome, http: String?) -> LoadReport.Books {
         guard outcome.isComplete else {
             return .init(
                 state: .notCompared,
@@ -250,8 +255,8 @@ struct Run: ParsableCommand {
             )
         }
         return BookCheck(
-            address: self.gateway.httpAddress,
-            isAskedFor: self.gateway.httpAsked != nil,
+            address: http,
+            isAskedFor: self.gateway.isHTTPNamed,
             patience: self.patience.duration
         )
         .compare(&outcome)

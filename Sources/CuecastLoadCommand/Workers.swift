@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import Foundation
 import LoadEngine
 import Synchronization
@@ -51,7 +52,7 @@ struct Worker: ParsableCommand {
     private static func say(_ message: WorkerMessage) {
         // Every value of it can be encoded.
         guard let data = try? JSONEncoder().encode(message) else { return }
-        LoadOutput.write(data + [UInt8(ascii: "\n")])
+        CommandOutput.write([UInt8](data) + [UInt8(ascii: "\n")])
     }
 
     /// What was said to this process.
@@ -66,13 +67,6 @@ struct Worker: ParsableCommand {
                 if let beginning = Microseconds(line) { state.beginning = beginning } else { state.isEnded = true }
             }
         }
-    }
-}
-
-enum LoadOutput {
-    /// Writes to standard output; nobody there to read is no reason to die.
-    static func write(_ data: Data) {
-        try? FileHandle.standardOutput.write(contentsOf: data)
     }
 }
 
@@ -98,8 +92,6 @@ final class WorkerCrew: Sendable {
     }
 
     func run(progress: (RunProgress) -> Void) throws -> RunOutcome {
-        // A worker that has died must not take this process along.
-        signal(SIGPIPE, SIG_IGN)
         let signals = [SIGINT, SIGTERM]
             .map { number in
                 signal(number, SIG_IGN)

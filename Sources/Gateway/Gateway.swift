@@ -47,6 +47,7 @@ package struct Gateway: Sendable {
     package let control: ControlCommands
     /// Which run of the gateway this is.
     package let instance: UInt64
+    private let requestService: RequestService
 
     /// Loads the board and binds the sockets.
     ///
@@ -148,6 +149,7 @@ package struct Gateway: Sendable {
 
         let noticeThread = try PollingThread(name: "cuecast-notices")
         let requestThread = try PollingThread(name: "cuecast-request")
+        let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
         let fanOut = FanOutService(
             thread: noticeThread,
             socket: notices,
@@ -207,6 +209,7 @@ package struct Gateway: Sendable {
                 log: log,
                 ledger: ledger,
                 threads: [noticeThread, requestThread],
+                workers: [boardThread],
                 monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
             ),
             // It ends late, so that a log that fails while the gateway stops is told of too.
@@ -223,13 +226,20 @@ package struct Gateway: Sendable {
         ]
         self.services =
             resources + clockServices + [
-                MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut, boardService, requestService,
+                MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut,
+                ThreadedService(boardService, on: boardThread), requestService,
             ]
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder
         self.control = control
         self.instance = instance
+        self.requestService = requestService
+    }
+
+    /// Takes over what may change while the gateway runs; everything else of a configuration is passed over.
+    package func reload(_ configuration: GatewayConfiguration) async {
+        await self.requestService.reload(configuration)
     }
 }
 

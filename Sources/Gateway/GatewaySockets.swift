@@ -106,6 +106,7 @@ struct ResourceService: Service {
     let log: any EventLog
     let ledger: any Ledger
     let threads: [PollingThread]
+    let workers: [WorkerThreads]
     let monitors: [SocketMonitor]
 
     func run() async throws {
@@ -113,6 +114,7 @@ struct ResourceService: Service {
         await self.log.close()
         await self.ledger.close()
         for thread in self.threads { await thread.stop() }
+        for each in self.workers { each.stop() }
         // Their sockets are closed by now. The last one to go waits until what was answered is sent.
         for monitor in self.monitors { await monitor.waitForEnd() }
     }

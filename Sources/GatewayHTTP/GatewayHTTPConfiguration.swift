@@ -13,12 +13,21 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     package var headerBytesMax = 16_384
     /// The most header fields.
     package var headerFieldsMax = 64
-    /// The most open connections; further ones wait in the system's queue.
-    package var connectionsMax = 64
-    /// How long a connection may take to send a request, or to begin another one.
+    /// The most open connections; for one more, the one that has been idle longest is closed.
+    ///
+    /// More than `readersMax` and `readersWaitingMax` together, so that not all of them can wait for readers.
+    package var connectionsMax = 256
+    /// How long a connection may take to send the head of a request, or to begin another one.
     package var idleTimeout: Duration = .seconds(10)
     /// How long an exchange may take from the request's head until its answer is sent.
     package var exchangeTimeout: Duration = .seconds(30)
+    /// How many reports and lists are made at the same time, each on a thread that stands back behind the others.
+    package var readersMax = 1
+    /// How many more wait for that; further ones are answered with 503.
+    package var readersWaitingMax = 64
+    /// The most bytes of answers that wait for their peers to read them, all together; beyond it, those who have not read
+    /// for longest are closed.
+    package var answerBytesMax = 64 * 1_048_576
 
     package init(host: String = "127.0.0.1", port: Int = 7_480) {
         self.host = host

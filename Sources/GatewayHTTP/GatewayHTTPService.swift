@@ -3,16 +3,21 @@
 
 package import CuecastWire
 import Foundation
+import Gateway
 package import GatewayCore
 import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks.
 ///
 /// Nothing here changes anything: only GET and HEAD are answered.
+///
+/// One thread moves bytes and answers what needs no work, health first of all; few others, which stand back, make reports
+/// and lists. Nothing of it runs on the threads that everybody shares.
 ///
 /// ```swift
 /// let http = GatewayHTTPService(
@@ -23,6 +28,7 @@ import ServiceLifecycle
 package struct GatewayHTTPService: Service {
     private let configuration: GatewayHTTPConfiguration
     private let routes: GatewayRoutes
+    private let metrics: MetricRegistry
     private let bound: @Sendable (String) async -> Void
     private let logger: Logger
 
@@ -53,7 +59,12 @@ package struct GatewayHTTPService: Service {
         logger: Logger,
         bound: @escaping @Sendable (String) async -> Void = { _ in }
     ) {
+        precondition(
+            configuration.connectionsMax > configuration.readersMax + configuration.readersWaitingMax,
+            "all connections could wait for readers, and none would be left for health"
+        )
         self.configuration = configuration
+        self.metrics = metrics
         self.routes = GatewayRoutes(
             configuration: configuration,
             ledger: ledger,
@@ -74,15 +85,53 @@ package struct GatewayHTTPService: Service {
     ///
     /// - Throws: `GatewayHTTPError` when the address cannot be used.
     package func run() async throws {
+        let readers = try WorkerThreads(
+            name: "cuecast-reader",
+            count: self.configuration.readersMax,
+            niceness: Self.readerNiceness
+        )
+        defer { readers.stop() }
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(
+                try await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
+                    try await self.serve(on: loops, readers: readers)
+                }
+            )
+        } catch {
+            result = .failure(error)
+        }
+        // It fails only when it was done before.
+        try? await loops.shutdownGracefully()
+        try result.get()
+    }
+
+    /// How much readers stand back behind the gateway's other threads (`man 2 nice`).
+    private static let readerNiceness: Int32 = 10
+
+    private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {
         let configuration = self.configuration
         let routes = self.routes
         let bound = self.bound
+        let connections = Connections(
+            connectionsMax: configuration.connectionsMax,
+            answerBytesMax: configuration.answerBytesMax,
+            metrics: self.metrics
+        )
         let application = Application(
-            responder: CallbackResponder<BasicRequestContext> { request, _ in await routes.respond(to: request) },
+            responder: CallbackResponder<BasicRequestContext> { request, _ in
+                await routes.respond(to: request, readers: readers)
+            },
             server: .http1(
                 configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ExchangeGuard(timeout: configuration.exchangeTimeout)],
-                    idleTimeout: TimeAmount(configuration.idleTimeout),
+                    additionalChannelHandlers: [
+                        ExchangeGuard(
+                            idleTimeout: configuration.idleTimeout,
+                            exchangeTimeout: configuration.exchangeTimeout,
+                            connections: connections
+                        )
+                    ],
                     httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                         maxHeaderFieldSize: configuration.headerBytesMax,
                         maxHeaderListSize: configuration.headerBytesMax,
@@ -92,13 +141,14 @@ package struct GatewayHTTPService: Service {
             ),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: .maximum(configuration.connectionsMax, logger: self.logger)
+                availableConnectionsDelegate: AcceptedConnections(connections: connections)
             ),
             onServerRunning: { channel in
                 var actual = configuration
                 actual.port = channel.localAddress?.port ?? configuration.port
                 await bound(actual.address)
             },
+            eventLoopGroupProvider: .shared(loops),
             logger: self.logger
         )
         do {
@@ -108,6 +158,20 @@ package struct GatewayHTTPService: Service {
         } catch let error as SocketAddressError {
             throw GatewayHTTPError.cannotBind(configuration.address, reason: "\(error)")
         }
+    }
+}
+
+/// Runs tasks on the thread of an event loop.
+private final class EventLoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) {
+        self.loop = loop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        self.loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

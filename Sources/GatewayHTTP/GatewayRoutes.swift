@@ -3,6 +3,7 @@
 
 import CuecastWire
 import Foundation
+import Gateway
 import GatewayCore
 import Hummingbird
 import Logging
@@ -19,6 +20,7 @@ struct GatewayRoutes: Sendable {
     let board: @Sendable () -> Board
     let now: @Sendable () -> Timestamp
     let logger: Logger
+    private let gate: ReaderGate
 
     private static let index = IndexDocument(
         service: "cuecast gateway",
@@ -33,12 +35,48 @@ struct GatewayRoutes: Sendable {
         ]
     )
 
-    func respond(to request: Request) async -> Response {
+    init(
+        configuration: GatewayHTTPConfiguration,
+        ledger: any Ledger,
+        log: any EventLog,
+        metrics: MetricRegistry,
+        missing: @escaping @Sendable () -> [String],
+        alarms: @escaping @Sendable () -> [RaisedAlarm],
+        board: @escaping @Sendable () -> Board,
+        now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.ledger = ledger
+        self.log = log
+        self.metrics = metrics
+        self.missing = missing
+        self.alarms = alarms
+        self.board = board
+        self.now = now
+        self.logger = logger
+        self.gate = ReaderGate(
+            readersMax: configuration.readersMax,
+            readersWaitingMax: configuration.readersWaitingMax
+        )
+    }
+
+    /// Answers a request.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - readers: where reports and lists are made.
+    /// - Returns: what goes to the peer; whatever goes wrong has an answer too.
+    func respond(to request: Request, readers: WorkerThreads) async -> Response {
         let answer: Answer
         do {
-            answer = try await self.answer(to: request)
+            answer = try await self.answer(to: request, readers: readers)
         } catch let problem as Problem {
             answer = .json(problem.status, ErrorDocument(error: problem.error, sentence: problem.sentence))
+        } catch is ReaderGate.Busy {
+            self.metrics.count(.limitsHit, .limit("httpReadersWaitingMax"))
+            let sentence = "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
+            answer = .json(.serviceUnavailable, ErrorDocument(error: "busy", sentence: sentence))
         } catch {
             // What the ledger or the log says is for the operator's log, not for whoever asks.
             self.logger.error("a request could not be answered", metadata: ["error": "\(error)"])
@@ -51,7 +89,7 @@ struct GatewayRoutes: Sendable {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private func answer(to request: Request) async throws -> Answer {
+    private func answer(to request: Request, readers: WorkerThreads) async throws -> Answer {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= self.configuration.targetBytesMax else {
             throw Problem(
@@ -81,20 +119,39 @@ struct GatewayRoutes: Sendable {
             return .json(document.ready ? .ok : .serviceUnavailable, document)
         case .metrics: return .text(self.metrics.exposition(), type: "text/plain; version=0.0.4; charset=utf-8")
         case .reports:
-            return .json(.ok, try await self.report(try query.report(at: self.now())))
+            let query = try query.report(at: self.now())
+            return try await self.read(on: readers) { .json(.ok, try await self.report(query)) }
         case .report(let stream, let id):
             let key = try Problem.check { () throws(WireError) in
                 BreakKey(stream: try StreamID(stream), id: try BreakID(id))
             }
-            let document = try await self.report(
-                ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: self.now())
-            )
-            guard !document.breaks.isEmpty else {
-                throw Problem(.notFound, "notFound", "The ledger has no break \(key.id) of the stream \(key.stream).")
+            let query = ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: self.now())
+            return try await self.read(on: readers) {
+                let document = try await self.report(query)
+                guard !document.breaks.isEmpty else {
+                    throw Problem(
+                        .notFound,
+                        "notFound",
+                        "The ledger has no break \(key.id) of the stream \(key.stream)."
+                    )
+                }
+                return .json(.ok, document)
             }
-            return .json(.ok, document)
         case .breaks:
-            return .json(.ok, BreakListDocument(self.board(), try query.breaks(), at: self.now()))
+            let query = try query.breaks()
+            return try await self.read(on: readers) {
+                .json(.ok, BreakListDocument(self.board(), query, at: self.now()))
+            }
+        }
+    }
+
+    /// Makes an answer that takes some work: on the readers' threads, when it is its turn.
+    private func read(
+        on readers: WorkerThreads,
+        _ body: @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        try await self.gate.pass {
+            try await withTaskExecutorPreference(readers) { try await body() }
         }
     }
 
@@ -171,6 +228,7 @@ private struct Answer {
             .cacheControl: "no-store",
             .xContentTypeOptions: "nosniff",
         ]
+        if self.status == .serviceUnavailable { headers[.retryAfter] = "1" }
         if self.status == .methodNotAllowed { headers[.allow] = "GET, HEAD" }
         return Response(
             status: self.status,

@@ -55,8 +55,13 @@ final class StoreConnection<State>: @unchecked Sendable {
     }
 
     /// Reads at one moment.
+    ///
+    /// A task that prefers an executor reads on it: whoever chose threads for a kind of work means this as well, and may
+    /// have made them stand back. For all others the store has threads of its own.
+    @concurrent
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        if unsafe withUnsafeCurrentTask(body: { unsafe $0?.unownedTaskExecutor }) != nil { return try self.readHere(body) }
+        return try await withCheckedThrowingContinuation { continuation in
             self.pool.asyncRead { result in
                 continuation.resume(with: Result { try body(try result.get()) })
             }
@@ -87,6 +92,11 @@ final class StoreConnection<State>: @unchecked Sendable {
             self.backups.removeAll { $0 === backup }
             backup.abandon()
         }
+    }
+
+    /// Reads on the calling thread, which waits for a connection where all are in use.
+    private func readHere<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try self.pool.read(body)
     }
 
     /// Closes, after everything that was asked before; reads under way fail.

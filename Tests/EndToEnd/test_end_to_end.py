@@ -14,6 +14,7 @@ from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, 
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock import ClockSteps  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)
+from test_machine import Addresses, Output, Reload, Silence  # noqa: F401 (their tests run with these)
 from test_player import PlayerLife  # noqa: F401 (its tests run with these)
 from test_load_run import LoadRun  # noqa: F401 (its tests run with these)
 from test_load_tool import LoadTool  # noqa: F401 (its tests run with these)

@@ -64,17 +64,6 @@ struct ServerTests {
         }
     }
 
-    @Test func `connections above the limit wait for their turn`() async throws {
-        var parts = Parts()
-        parts.configuration.connectionsMax = 2
-        try await parts.serve { peer in
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<10 { group.addTask { try await peer.get("/healthz").status } }
-                for try await status in group { #expect(status == 200) }
-            }
-        }
-    }
-
     @Test func `an address that is in use is told as that`() async throws {
         try await Parts()
             .serve { peer in

@@ -14,6 +14,8 @@ struct WrittenBooks: Ledger {
     /// Newest first.
     var breaks: [Report.Break] = []
     var failure: LedgerError?
+    /// What happens before a report is read.
+    var beforeReport: @Sendable () async -> Void = {}
 
     func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 { 0 }
     func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) { throw .closed }
@@ -27,6 +29,7 @@ struct WrittenBooks: Ledger {
     func close() async {}
 
     func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
+        await self.beforeReport()
         if let failure { throw failure }
         let found = self.breaks.filter { each in
             (query.stream == nil || each.summary.key.stream == query.stream)
@@ -163,18 +166,32 @@ struct HTTPPeer: Sendable {
 
     /// All bytes until the server closes; on a thread of its own, because it blocks.
     func exchange(_ bytes: [UInt8]) async throws -> [UInt8] {
-        let port = self.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try Self.blockingExchange(bytes, port: port) })
-            }
-        }
+        let connection = try self.connect()
+        try connection.send(bytes)
+        return try await onThread { try connection.rest() }
     }
 
-    private static func blockingExchange(_ bytes: [UInt8], port: UInt16) throws -> [UInt8] {
+    /// A connection that stays open until it is let go.
+    func connect() throws -> HTTPConnection {
+        try HTTPConnection(port: self.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0)
+    }
+}
+
+/// Does something that blocks on a thread of its own.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// One connection to a server, byte by byte.
+final class HTTPConnection: Sendable {
+    private let descriptor: Int32
+
+    init(port: UInt16) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw Failure(what: "socket") }
-        defer { close(descriptor) }
+        guard descriptor >= 0 else { throw HTTPPeer.Failure(what: "socket") }
+        self.descriptor = descriptor
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -184,25 +201,90 @@ struct HTTPPeer: Sendable {
                 unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { throw Failure(what: "connect: \(errno)") }
+        guard connected == 0 else { throw HTTPPeer.Failure(what: "connect: \(errno)") }
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// Sends; the server may refuse before it has read everything, and its answer is still there to be read.
+    func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes[sent...]
                 .withUnsafeBytes { buffer in
-                    unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+                    unsafe Glibc.send(self.descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
                 }
-            // The server may refuse before it has read everything: its answer is still there to be read.
-            guard count > 0 else { break }
+            guard count > 0 else { return }
             sent += count
         }
-        var received: [UInt8] = []
+    }
+
+    func send(_ text: String) throws { try self.send(Array(text.utf8)) }
+
+    /// Some bytes; none when the server has closed.
+    func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
-                unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            }
-            guard count > 0 else { return received }
-            received += buffer[..<count]
+        let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+            unsafe recv(self.descriptor, buffer.baseAddress, buffer.count, 0)
         }
+        return count > 0 ? Array(buffer[..<count]) : []
+    }
+
+    /// All bytes until the server closes.
+    func rest() throws -> [UInt8] {
+        var received: [UInt8] = []
+        while true {
+            let part = try self.receive()
+            guard !part.isEmpty else { return received }
+            received += part
+        }
+    }
+
+    /// Asks, and reads until the answer's last bytes are there; the connection stays open.
+    func ask(_ target: String, until end: String) throws {
+        try self.send("GET \(target) HTTP/1.1\r\nHost: test\r\n\r\n")
+        var text = ""
+        while !text.hasSuffix(end) {
+            let part = try self.receive()
+            guard !part.isEmpty else { throw HTTPPeer.Failure(what: "closed after \(text)") }
+            text += String(decoding: part, as: UTF8.self)
+        }
+    }
+}
+
+/// Holds everybody who comes until it is opened.
+final class Barrier: Sendable {
+    private let state: Mutex<(isOpen: Bool, held: [CheckedContinuation<Void, Never>])> = Mutex((false, []))
+    /// How many have come.
+    let arrivals: AsyncStream<Void>
+    private let sink: AsyncStream<Void>.Continuation
+
+    init() {
+        (self.arrivals, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .unbounded)
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = self.state.withLock { state in
+                if !state.isOpen { state.held.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+            self.sink.yield()
+        }
+    }
+
+    func open() {
+        let held = self.state.withLock { state in
+            state.isOpen = true
+            defer { state.held = [] }
+            return state.held
+        }
+        for each in held { each.resume() }
+    }
+
+    /// Returns when one more has come.
+    func arrival() async {
+        for await _ in self.arrivals { return }
     }
 }

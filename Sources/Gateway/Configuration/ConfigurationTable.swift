@@ -25,6 +25,11 @@ package enum ConfigurationTable {
         /// The default, as one would write it.
         package var defaultText: String { self.get(GatewayConfiguration()) }
 
+        /// Whether a running gateway takes over a new value (SIGHUP); others need a restart.
+        package var isReloadable: Bool {
+            ConfigurationTable.reloadableKeys.contains(self.key) || self.key.hasPrefix("breaks.")
+        }
+
         /// The environment variable, for instance `CUECAST_BREAKS_ANNOUNCE_AHEAD`.
         package var environmentVariable: String {
             var name = "CUECAST_"
@@ -39,6 +44,11 @@ package enum ConfigurationTable {
             return name
         }
     }
+
+    /// What a running gateway takes over, beside everything about breaks.
+    private static let reloadableKeys: Set<String> = [
+        "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel",
+    ]
 
     package static let rows: [Row] = [
         text("notices", "where notices are published (tcp://HOST:PORT)", \.notices, check: endpoint),
@@ -314,7 +324,12 @@ package enum ConfigurationTable {
         guard !host.isEmpty, port == "*" || UInt16(port) != nil else {
             return "it must be tcp://HOST:PORT with a port from 0 to 65535 or *, and is \(value)"
         }
-        return nil
+        do throws(NetworkAddress.Fault) {
+            _ = try NetworkAddress(endpoint: value, for: .bind)
+            return nil
+        } catch {
+            return "\(error); it is \(value)"
+        }
     }
 }
 

@@ -29,12 +29,12 @@ package actor RequestService: Service, BoardObserver {
     private let log: any EventLog
     private let holder: BoardHolder
     private let clock: any GatewayClock
-    private let planner: BroadcastPlanner
-    private let timers: BreakTimers
+    private var planner: BroadcastPlanner
+    private var timers: BreakTimers
     /// How often timers are looked at even when nothing is due by the clock as it was: it may have been set.
     private let recheckInterval: Duration
     /// How long a shutdown waits for answers that were promised.
-    private let drainTimeout: Duration
+    private var drainTimeout: Duration
     private let metrics: MetricRegistry
     private let logger: Logger
     private let readiness: ReadinessBoard
@@ -131,6 +131,19 @@ package actor RequestService: Service, BoardObserver {
             self.logger.critical("an answer of the event log was lost: the limit eventsMax is passed")
             self.metrics.count(.limitsHit, .limit("eventsMax"))
         }
+    }
+
+    /// Takes over what may change while the gateway runs.
+    ///
+    /// What was decided before stays: decisions stand in the log.
+    package func reload(_ configuration: GatewayConfiguration) {
+        self.planner.policy = configuration.breaks
+        self.timers.policy = configuration.breaks
+        self.drainTimeout = configuration.drainTimeout
+        self.handler.setLimits(
+            listenersMax: configuration.listenersMax,
+            requestsPerSessionPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
+        )
     }
 
     package func run() async throws {

@@ -10,7 +10,7 @@ import HeapModule
 /// Timers are not state. They follow from the board, so that after a restart everything that fell due meanwhile is done at
 /// once, and a repeat of a timer's record has no effect.
 package struct BreakTimers: Sendable {
-    package let policy: BreakPolicy
+    package var policy: BreakPolicy
 
     package init(policy: BreakPolicy) {
         self.policy = policy

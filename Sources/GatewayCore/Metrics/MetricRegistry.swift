@@ -178,6 +178,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let broadcast = MetricLabel(text: "broadcast")
     package static let made = MetricLabel(text: "made")
     package static let failed = MetricLabel(text: "failed")
+    package static let http = MetricLabel(text: "http")
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }

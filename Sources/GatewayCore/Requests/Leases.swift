@@ -42,11 +42,11 @@ package struct Leases: Sendable {
     /// How long a session counts as listening after its last request.
     package let length: Duration
     /// The most sessions.
-    package let listenersMax: Int
+    package var listenersMax: Int
     /// The most requests of one session in a second, on average; 0: no limit.
     ///
     /// Twice as many may come at once, and always one.
-    package let requestsPerSecondMax: Double
+    package var requestsPerSecondMax: Double
     private let lengthMicroseconds: Int64
 
     private var leases: [SessionID: Lease] = [:]

@@ -40,7 +40,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
     }
 
-    package let settings: Settings
+    package private(set) var settings: Settings
     /// The board as it is; swapped by whoever owns the handler.
     package var board: Board {
         didSet { if self.board.offset != oldValue.offset { self.served.removeAll() } }
@@ -99,6 +99,14 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             listenersMax: settings.listenersMax,
             requestsPerSecondMax: settings.requestsPerSessionPerSecondMax
         )
+    }
+
+    /// Changes the limits of sessions; those that are there stay.
+    package mutating func setLimits(listenersMax: Int, requestsPerSessionPerSecondMax: Double) {
+        self.settings.listenersMax = listenersMax
+        self.settings.requestsPerSessionPerSecondMax = requestsPerSessionPerSecondMax
+        self.leases.listenersMax = listenersMax
+        self.leases.requestsPerSecondMax = requestsPerSessionPerSecondMax
     }
 
     /// The number of the group that gathers.

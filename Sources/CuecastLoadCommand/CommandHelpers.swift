@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import CuecastWire
 import Foundation
 import LoadEngine
@@ -30,24 +31,14 @@ extension Duration {
     }
 }
 
-/// The exit codes that scripts rely on (as BSD's sysexits.h has them).
-enum CommandExit {
-    /// 1: something was lost, repeated or out of order.
-    static let checkFailed = ExitCode(1)
-    /// 64: the command line is wrong.
-    static let usage = ExitCode(64)
-    /// 69: nobody answers.
-    static let unavailable = ExitCode(69)
-}
-
 /// Writes a line for people to standard error.
 func complain(_ sentence: String) {
-    FileHandle.standardError.write(Data("cuecast-load: \(sentence)\n".utf8))
+    CommandOutput.complain(sentence, program: "cuecast-load")
 }
 
-/// Writes to standard output at once.
+/// Writes a line to standard output at once.
 func say(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    CommandOutput.say(line)
 }
 
 /// One JSON object on one line, its keys in order.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import ArgumentParser
+import Foundation
+
+/// Runs a program's commands: what every one of them does at its beginning and at its end.
+package enum CommandMain {
+    /// Parses the command line, runs the command, and ends the process.
+    ///
+    /// - Parameters:
+    ///   - program: the program's root command.
+    ///   - name: the program's name, for sentences.
+    ///   - variables: what the environment may hold.
+    package static func run(
+        _ program: any ParsableCommand.Type,
+        name: String,
+        variables: EnvironmentCheck
+    ) async -> Never {
+        CommandOutput.prepare()
+        for warning in variables.warnings(for: ProcessInfo.processInfo.environment.keys) {
+            CommandOutput.complain("warning: \(warning)", program: name)
+        }
+        var code = ExitCode.success
+        do {
+            var command = try program.parseAsRoot(nil)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            code = program.exitCode(for: error)
+            let text = program.fullMessage(for: error)
+            if !text.isEmpty {
+                // Help and the version are what was asked for; everything else is a complaint.
+                if code == .success { CommandOutput.say(text) } else { CommandOutput.writeToError(text + "\n") }
+            }
+        }
+        if let failure = CommandOutput.failure {
+            CommandOutput.complain("\(failure)", program: name)
+            if code == .success { code = CommandExit.cannotWrite }
+        }
+        exit(code.rawValue)
+    }
+}

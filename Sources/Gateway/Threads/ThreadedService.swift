@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import ServiceLifecycle
+
+/// A service that runs on threads of its own, so that nobody who computes for long elsewhere delays it.
+package struct ThreadedService: Service {
+    private let service: any Service
+    private let threads: WorkerThreads
+
+    /// - Parameters:
+    ///   - service: what runs.
+    ///   - threads: where; stopped by whoever made them, after the service has ended.
+    package init(_ service: any Service, on threads: WorkerThreads) {
+        self.service = service
+        self.threads = threads
+    }
+
+    package func run() async throws {
+        try await withTaskExecutorPreference(self.threads) { try await self.service.run() }
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Testing
+
+@testable import GatewayHTTP
+
+/// Which connection goes when there are too many.
+@Suite(.timeLimit(.minutes(10)))
+struct ConnectionBookTests {
+    /// A book that an expectation may change.
+    private final class Shelf {
+        private var book = ConnectionBook<Int>(connectionsMax: 3, answerBytesMax: 1_000)
+        var count: Int { self.book.count }
+        var bytesWaiting: Int { self.book.bytesWaiting }
+        func mayOpen() -> Bool { self.book.mayOpen() }
+        func opened(_ id: Int) -> [Int] { self.book.opened(id) }
+        func began(_ id: Int) { self.book.began(id) }
+        func answering(_ id: Int, bytes: Int) -> [Int] { self.book.answering(id, bytes: bytes) }
+        func answered(_ id: Int, bytes: Int) -> [Int] { self.book.answered(id, bytes: bytes) }
+    }
+
+    private let book = Shelf()
+
+    @Test func `at the limit nobody goes, one past it who has been idle longest`() {
+        for id in 1...3 { #expect(self.book.opened(id) == []) }
+        self.book.began(1)
+        #expect(self.book.answering(1, bytes: 10) == [])
+        #expect(self.book.answered(1, bytes: 10) == [])  // Idle again, and the newest of the idle now.
+        #expect(self.book.opened(4) == [2])
+        #expect(self.book.opened(5) == [3])
+        #expect(self.book.count == 3)
+    }
+
+    @Test func `where nobody is idle, who has not read for longest goes`() {
+        for id in 1...3 {
+            #expect(self.book.opened(id) == [])
+            self.book.began(id)
+        }
+        #expect(self.book.answering(2, bytes: 10) == [])
+        #expect(self.book.answering(1, bytes: 10) == [])
+        #expect(self.book.mayOpen())
+        #expect(self.book.opened(4) == [2])
+        #expect(self.book.bytesWaiting == 10)
+    }
+
+    @Test func `a connection whose answer is being made is never given up`() {
+        for id in 1...3 {
+            #expect(self.book.opened(id) == [])
+            self.book.began(id)
+        }
+        #expect(!self.book.mayOpen())
+        // The first that has its answer makes room for the one that waits.
+        #expect(self.book.answering(3, bytes: 10) == [])
+        #expect(self.book.answered(3, bytes: 10) == [3])
+        #expect(self.book.mayOpen())
+    }
+
+    @Test func `bytes at the limit may wait, one more closes who has not read for longest`() {
+        for id in 1...3 {
+            #expect(self.book.opened(id) == [])
+            self.book.began(id)
+        }
+        #expect(self.book.answering(1, bytes: 400) == [])
+        #expect(self.book.answering(2, bytes: 600) == [])
+        #expect(self.book.answering(3, bytes: 1) == [1])
+        #expect(self.book.bytesWaiting == 601)
+        // A single answer may be larger: who asked for it is the only one left.
+        #expect(self.book.answering(3, bytes: 2_000) == [2])
+        #expect(self.book.bytesWaiting == 2_001)
+    }
+
+    @Test func `an answer to what cannot be understood leaves the connection idle`() {
+        #expect(self.book.opened(1) == [])
+        #expect(self.book.answered(1, bytes: 0) == [])
+        #expect(self.book.opened(2) == [])
+        #expect(self.book.opened(3) == [])
+        #expect(self.book.opened(4) == [1])
+    }
+
+    /// Random lives of connections against what must hold after each step.
+    @Test(arguments: 0..<50)
+    func `whatever happens, the bounds hold and nobody goes whose answer is being made`(seed: Int) {
+        var random = SplitMix(state: UInt64(seed))
+        var book = ConnectionBook<Int>(connectionsMax: 8, answerBytesMax: 500)
+        var working: [Int: Int] = [:]  // open connections: bytes of their answers, or -1 while idle, 0 while it is made
+        var next = 0
+        for _ in 0..<2_000 {
+            var victims: [Int] = []
+            let someone = working.keys.sorted().randomElement(using: &random)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0 where book.mayOpen():
+                next += 1
+                working[next] = -1
+                victims = book.opened(next)
+                #expect(!victims.contains(next))
+            case 1:
+                if let someone, working[someone] == -1 {
+                    book.began(someone)
+                    working[someone] = 0
+                }
+            case 2:
+                if let someone, working[someone] == 0 {
+                    let bytes = Int.random(in: 1...200, using: &random)
+                    working[someone] = bytes
+                    victims = book.answering(someone, bytes: bytes)
+                }
+            case 3:
+                if let someone, let bytes = working[someone], bytes > 0 {
+                    working[someone] = -1
+                    victims = book.answered(someone, bytes: bytes)
+                }
+            default:
+                if let someone, Int.random(in: 0..<10, using: &random) == 0 {
+                    book.closed(someone)
+                    working[someone] = nil
+                }
+            }
+            for victim in victims { #expect(working.removeValue(forKey: victim) != 0, "it was worked for") }
+            #expect(book.count == working.count)
+            #expect(book.count <= 8)
+            #expect(book.bytesWaiting == working.values.filter { $0 > 0 }.reduce(0, +))
+            #expect(book.bytesWaiting <= 500)
+        }
+    }
+}
+
+/// A random generator that a seed repeats.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var value = self.state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
