@@ -17,6 +17,8 @@ package enum CommandExit {
     package static let unavailable = ExitCode(69)
     /// 74: what was to be said could not be written.
     package static let cannotWrite = ExitCode(74)
+    /// 75: the event log failed; a new start tells what its file holds.
+    package static let logFailed = ExitCode(75)
     /// 77: the sender may not do this.
     package static let notAllowed = ExitCode(77)
 }

@@ -17,7 +17,8 @@ struct Cuecast: AsyncParsableCommand {
             Read the books:      cuecast report --stream radio1
             Look at its clock:   cuecast clock --data-dir ./data
 
-            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written, 77 not allowed.
+            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
+            75 the gateway's event log failed, 77 not allowed.
             """,
         version: CuecastVersion.text,
         subcommands: [

@@ -7,7 +7,7 @@ from harness import BINARY, PATIENCE, Broadcaster, Gateway, Listener, ad, broadc
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 #: What `serve` says when its event log failed (sysexits.h: EX_IOERR).
-LOG_FAILED = 74
+LOG_FAILED = 75
 NOW = broadcast_pb2.Start(now=True)
 
 
