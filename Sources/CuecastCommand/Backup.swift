@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import CuecastWire
 import Foundation
 import Gateway
@@ -70,7 +71,7 @@ struct Backup: AsyncParsableCommand {
     ) async throws -> [String: ControlValue] {
         let stores = try Stores.open(in: directory)
         do {
-            let done = try await BackupCommand.make(of: stores, to: folder) { meter.show($0) }
+            let done = try await BackupCommand.make(of: stores.log, stores.ledger, to: folder) { meter.show($0) }
             await stores.close()
             return done
         } catch {
@@ -83,14 +84,15 @@ struct Backup: AsyncParsableCommand {
 /// What both the gateway and the command line do for `backup`.
 enum BackupCommand {
     static func make(
-        of stores: Stores,
+        of log: SQLiteEventLog,
+        _ ledger: SQLiteLedger,
         to folder: String,
         progress: @escaping @Sendable ([String: ControlValue]) -> Void
     ) async throws -> [String: ControlValue] {
         let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
         let manifest = try await StoreBackups.make(
-            of: stores.log,
-            stores.ledger,
+            of: log,
+            ledger,
             in: folder,
             version: CuecastVersion.text,
             at: now
@@ -105,13 +107,17 @@ enum BackupCommand {
     }
 
     /// Lets the running gateway make backups.
-    static func register(_ stores: Stores, with commands: ControlCommands) {
+    static func register(
+        _ log: SQLiteEventLog,
+        _ ledger: @escaping @Sendable () -> SQLiteLedger,
+        with commands: ControlCommands
+    ) {
         commands.register("backup") { arguments, progress in
             guard let folder = arguments["to"]?.asText, folder.hasPrefix("/") else {
                 throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
             }
             do {
-                return try await Self.make(of: stores, to: folder, progress: progress)
+                return try await Self.make(of: log, ledger(), to: folder, progress: progress)
             } catch {
                 throw ControlError("no backup was made: \(error)", exitCode: BackupExit.code(error).rawValue)
             }
@@ -163,7 +169,7 @@ struct Restore: AsyncParsableCommand {
 enum BackupExit {
     static func code(_ error: any Error) -> ExitCode {
         switch error {
-        case BackupError.notEmpty: ExitCode(64)
+        case BackupError.notEmpty: CommandExit.usage
         case BackupError.damaged, StoreError.damaged, StoreError.mismatch, StoreError.laterSchema: CommandExit.badData
         default: CommandExit.unavailable
         }

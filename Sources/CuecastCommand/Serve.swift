@@ -78,18 +78,22 @@ extension Serve {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
-        let stores = try Stores.open(in: directory, limits: limits)
-        let log = stores.log
+        let clock = SteeredClock(settings: configuration.clock)
+        var ledgerSettings = KeptLedger.Settings()
+        ledgerSettings.copiesKept = configuration.ledgerCopiesKept
+        let stores = try await KeptStores.open(
+            in: directory,
+            limits: limits,
+            settings: ledgerSettings,
+            now: clock.now()
+        )
+        let (log, ledger) = (stores.log, stores.ledger)
         if let reason = stores.newEpoch {
             logger.warning(
                 "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
                 metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(log.epoch, radix: 16))"]
             )
         }
-        let clock = SteeredClock(settings: configuration.clock)
-        var ledgerSettings = KeptLedger.Settings()
-        ledgerSettings.copiesKept = configuration.ledgerCopiesKept
-        let ledger = try await KeptLedger.open(in: directory, log: log, settings: ledgerSettings, now: clock.now())
         let gateway = try await Gateway(
             configuration: configuration,
             log: log,
@@ -99,7 +103,7 @@ extension Serve {
             logger: logger
         )
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
-        BackupCommand.register(stores, with: gateway.control)
+        BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
         var services = gateway.services
         if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
+import CuecastWire
 import Foundation
 import GatewayCore
 import SQLiteStore

@@ -41,6 +41,7 @@ struct GatewayRoutes: Sendable {
         log: any EventLog,
         metrics: MetricRegistry,
         missing: @escaping @Sendable () -> [String],
+        failure: @escaping @Sendable () -> String?,
         alarms: @escaping @Sendable () -> [RaisedAlarm],
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
@@ -51,6 +52,7 @@ struct GatewayRoutes: Sendable {
         self.log = log
         self.metrics = metrics
         self.missing = missing
+        self.failure = failure
         self.alarms = alarms
         self.board = board
         self.now = now

@@ -12,8 +12,8 @@ import Synchronization
 /// on from the newest copy that is right and the records after it. What was there is kept in the folder `set-aside`.
 ///
 /// ```swift
-/// let ledger = try await KeptLedger.open(in: directory, log: log, now: clock.now())
-/// if let recovery = ledger.recoveryAtStart { print(recovery.sentence) }
+/// let stores = try await KeptStores.open(in: directory, now: clock.now())
+/// if let recovery = stores.ledger.recoveryAtStart { print(recovery.sentence) }
 /// ```
 package final class KeptLedger: LedgerKeeping {
     package struct Settings: Hashable, Sendable {
@@ -65,24 +65,26 @@ package final class KeptLedger: LedgerKeeping {
         self.recoveryAtStart = recovery
     }
 
-    /// Opens the ledger, or makes it, or makes it again.
+    /// Takes over a ledger that fits its log, or makes it again.
     ///
     /// - Parameters:
+    ///   - found: what `LedgerFile.look` said of the file before anybody opened it, and what opening it came to.
     ///   - directory: where.
     ///   - log: open; what the ledger counts.
     ///   - settings: how many copies there are to be, and what is checked when.
     ///   - now: by the gateway's clock.
     /// - Throws: `laterSchema`, or why not even another ledger can be made.
-    package static func open(
+    static func open(
+        _ found: LedgerFile.Found,
         in directory: StoreDirectory,
         log: any EventLog,
-        settings: Settings = Settings(),
+        settings: Settings,
         now: Timestamp
     ) async throws(StoreError) -> KeptLedger {
         do {
             LedgerCheck.removeLeftFolders(in: directory.path)
             let opening = Opening(directory: directory, log: log, settings: settings, now: now)
-            let (ledger, recovery, needsCheck) = try await opening.run()
+            let (ledger, recovery, needsCheck) = try await opening.run(found)
             return KeptLedger(
                 ledger,
                 in: directory,
@@ -94,9 +96,12 @@ package final class KeptLedger: LedgerKeeping {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .damaged(file: directory.file("ledger.sqlite"), reason: StoreFile.sentence(error))
+            throw .damaged(file: directory.file(StoreDirectory.ledgerFile), reason: StoreFile.sentence(error))
         }
     }
+
+    /// The ledger that serves at present: a replaced one is closed.
+    package var serving: SQLiteLedger { self.current }
 
     package var generation: Int { self.state.withLock(\.generation) }
     package var needsCheck: Bool { self.state.withLock(\.needsCheck) }
@@ -314,30 +319,30 @@ private struct Opening {
     let settings: KeptLedger.Settings
     let now: Timestamp
 
-    private var file: String { self.directory.file("ledger.sqlite") }
     private var copies: LedgerCopies { LedgerCopies(dataDirectory: self.directory.path) }
 
     /// - Returns: the ledger, what was done to get it, and whether it has still to be checked.
-    func run() async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
-        guard FileManager.default.fileExists(atPath: self.file) else {
+    func run(_ found: LedgerFile.Found) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
+        switch found {
+        case .wrong(let reason, let keptAside):
+            return try await self.replace(because: reason, keptAside: keptAside)
+        case .new(let ledger):
             // The first start makes a ledger; nothing is said of it.
-            guard try await self.isSomethingCounted() else {
-                return (try SQLiteLedger(in: self.directory), nil, needsCheck: false)
-            }
+            guard try await self.isSomethingCounted() else { return (ledger, nil, needsCheck: false) }
+            await ledger.close()
+            StoreFiles.remove(self.directory.file(StoreDirectory.ledgerFile))
             return try await self.replace(because: "is missing")
+        case .there(let ledger, let isSealed):
+            return try await self.check(ledger, isSealed: isSealed)
         }
-        let seal = try LedgerSeal.take(from: self.directory)
-        if let seal, !seal.fits(self.file) {
-            return try await self.replace(because: "is not as it was when it was closed")
-        }
-        let ledger: SQLiteLedger
+    }
+
+    private func check(
+        _ ledger: SQLiteLedger,
+        isSealed: Bool
+    ) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
         do {
-            ledger = try SQLiteLedger(in: self.directory)
-        } catch .damaged(_, let reason) {
-            return try await self.replace(because: "cannot be read (\(reason))")
-        }
-        do {
-            let needsCheck = seal == nil
+            let needsCheck = !isSealed
             if needsCheck, try self.isSmall() {
                 let differences = try await LedgerCheck.differences(
                     of: ledger,
@@ -367,14 +372,16 @@ private struct Opening {
 
     private func replace(
         because reason: String,
-        isUsable: Bool = false
+        isUsable: Bool = false,
+        keptAside: String? = nil
     ) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
         let replacement = LedgerReplacement(
             directory: self.directory,
             copies: self.copies,
             log: self.log,
             lanes: KeptLedger.lanes,
-            now: self.now
+            now: self.now,
+            keptAside: keptAside
         )
         let (ledger, recovery) = try await replacement.run(because: reason, isUsable: isUsable)
         return (ledger, recovery, needsCheck: false)

@@ -18,6 +18,8 @@ struct LedgerReplacement {
     let log: any EventLog
     let lanes: [Lane]
     let now: Timestamp
+    /// Where the file was moved already; `nil`: it is still in its place, or there was none.
+    var keptAside: String?
 
     private var file: String { self.directory.file("ledger.sqlite") }
     private var source: OpenLogSource { OpenLogSource(log: self.log) }
@@ -58,7 +60,7 @@ struct LedgerReplacement {
 
     /// Takes a copy, or nothing, as the ledger.
     private func install(_ copy: LedgerCopy?, because reason: String) async throws -> (SQLiteLedger, LedgerRecovery) {
-        let aside = try self.setAside()
+        let aside = try self.keptAside ?? Self.setAside(in: self.directory, now: self.now)
         if let copy {
             let (from, partial, file) = (copy.path, self.file + ".partial", self.file)
             try await StoreFiles.onAnotherThread {
@@ -84,24 +86,25 @@ struct LedgerReplacement {
     /// Moves what is there to where it is kept.
     ///
     /// - Returns: where; `nil`: there was nothing.
-    private func setAside() throws -> String? {
+    static func setAside(in directory: StoreDirectory, now: Timestamp) throws -> String? {
         let manager = FileManager.default
-        let parts = ["", "-wal"].filter { manager.fileExists(atPath: self.file + $0) }
+        let file = directory.file(StoreDirectory.ledgerFile)
+        let parts = ["", "-wal"].filter { manager.fileExists(atPath: file + $0) }
         guard !parts.isEmpty else { return nil }
-        let folder = self.directory.path + "/" + Self.asideName
+        let folder = directory.path + "/" + Self.asideName
         try manager.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
-        var name = "ledger-\(CopyTime.text(self.now))"
+        var name = "ledger-\(CopyTime.text(now))"
         for number in 2... where manager.fileExists(atPath: "\(folder)/\(name).sqlite") {
-            name = "ledger-\(CopyTime.text(self.now))-\(number)"
+            name = "ledger-\(CopyTime.text(now))-\(number)"
         }
         let target = "\(folder)/\(name).sqlite"
-        for part in parts { try StoreFiles.rename(self.file + part, to: target + part) }
+        for part in parts { try StoreFiles.rename(file + part, to: target + part) }
         // An index of the write-ahead log belongs to a process.
-        StoreFiles.remove(self.file)
+        StoreFiles.remove(file)
         return target
     }
 

@@ -71,7 +71,7 @@ private struct StoreFitting {
     func fit(floor: UInt64) throws(StoreError) -> StoreReconciliation.Reason? {
         do {
             let logFacts = try self.logFacts()
-            let ledgerFacts = try self.ledger.read { try Self.facts($0) }
+            let ledgerFacts = try self.ofLedger { try self.ledger.read { try Self.facts($0) } }
             let decision = StoreReconciliation.decide(
                 log: logFacts,
                 ledger: ledgerFacts,
@@ -98,6 +98,18 @@ private struct StoreFitting {
             throw error
         } catch {
             throw .damaged(file: self.directory.path, reason: StoreFile.sentence(error))
+        }
+    }
+
+    /// Does something with the ledger; where that fails it is the ledger that is damaged, not the log.
+    private func ofLedger<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw StoreError.damaged(
+                file: self.directory.file(StoreDirectory.ledgerFile),
+                reason: StoreFile.sentence(error)
+            )
         }
     }
 
@@ -128,8 +140,10 @@ private struct StoreFitting {
 
     /// Looks for something that shows that the ledger counted another history.
     private func difference() throws -> HistoryDifference? {
-        let (digests, breaks) = try self.ledger.read { database in
-            (try LedgerSchema.digests(database), try LedgerBreaks.newest(Self.breaksComparedMax, database))
+        let (digests, breaks) = try self.ofLedger {
+            try self.ledger.read { database in
+                (try LedgerSchema.digests(database), try LedgerBreaks.newest(Self.breaksComparedMax, database))
+            }
         }
         return try self.log.read { database in
             let lanes = try EventLogSchema.lanes(database)
@@ -156,6 +170,10 @@ private struct StoreFitting {
     }
 
     private func tellLedger(_ move: StoreReconciliation.LedgerMove) throws {
+        try self.ofLedger { try self.write(move) }
+    }
+
+    private func write(_ move: StoreReconciliation.LedgerMove) throws {
         try self.ledger.writeInTransaction(.immediate) { database in
             try StoreIdentity.write(move.identity, database)
             try StoreIdentity.removeBackupMark(database)

@@ -153,7 +153,7 @@ struct AcknowledgementTests {
     }
 
     @Test func `a record is as large as it may be, what is beyond goes into the next`() throws {
-        var sizes = self.counter()
+        var sizes = self.counter { $0.rememberedOutcomesMax = 0 }
         let first = sizes.handler.group.recordBytesMax
         _ = try sizes.acknowledge([Counter.played(at: 10)], at: 31)
         let one = sizes.handler.group.recordBytesMax - first
@@ -164,12 +164,13 @@ struct AcknowledgementTests {
             var counter = self.counter {
                 $0.recordBytesMax = recordBytesMax
                 $0.acknowledgementsWaitingMax = 3
+                $0.rememberedOutcomesMax = 0
             }
             for _ in 0..<3 { #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred != nil) }
             #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).refusal == .logBehind, "all of them wait")
             var counts: [Int] = []
             while !counter.handler.hasGatheredNothing {
-                let group = counter.handler.takeGroup()
+                let group = counter.handler.takeGroup().group
                 counts.append(group.requestCount)
                 #expect(group.encoded().count <= recordBytesMax)
             }
@@ -183,10 +184,10 @@ struct AcknowledgementTests {
         let number = try #require(counter.desk["b1"]).number
         let deliveries = (0..<25 as Range<UInt64>)
             .map { AcknowledgementGroup.Delivery(session: Sample.session($0), breakNumber: number, at: Sample.at(31)) }
-        counter.handler.putBack(deliveries)
+        counter.handler.answered(counter.handler.takeGroup().number, isDurable: false, deliveries: deliveries)
         var found: [AcknowledgementGroup.Delivery] = []
         while !counter.handler.hasGatheredNothing {
-            let group = counter.handler.takeGroup()
+            let group = counter.handler.takeGroup().group
             #expect(group.deliveries.count <= 10)
             found += group.deliveries
         }

@@ -373,6 +373,22 @@ struct RecentOutcomesTests {
         #expect(memory.displacedCount > 10_000)
     }
 
+    @Test func `nothing that is known gives its place away while there may be more places`() {
+        var memory = RecentOutcomes(outcomesMax: 1 << 16)
+        let numbers = 0..<3_000 as Range<UInt64>
+        for number in numbers {
+            let key = memory.key(Sample.session(number), BreakNumber(rawValue: 1))
+            memory.remember(key, ordinal: 0, self.details(1), at: Sample.t0)
+        }
+        #expect(memory.displacedCount == 0)
+        #expect(
+            numbers.allSatisfy { number in
+                let key = memory.key(Sample.session(number), BreakNumber(rawValue: 1))
+                return memory.known(key, ordinal: 0, self.details(1)) == .waits(group: memory.gathering)
+            }
+        )
+    }
+
     @Test func `what is old gives its place away without the limit being reached`() {
         var memory = RecentOutcomes(outcomesMax: 1_024)
         for number in 0..<8_192 as Range<UInt64> {

@@ -50,7 +50,7 @@ struct ConnectionLimitTests {
             #expect(await late.takeAll().isEmpty)
 
             await peers[0].close()
-            _ = try await late.next("a reply once there is room", within: .seconds(300)) { $0.count == 2 ? $0 : nil }
+            _ = try await late.next("a reply once there is room") { $0.count == 2 ? $0 : nil }
             try await until("one is gone") { running.metrics.value(.connectionsEnded, .requests) == 1 }
         }
     }

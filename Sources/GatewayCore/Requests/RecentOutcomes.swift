@@ -175,14 +175,11 @@ package struct RecentOutcomes: Sendable {
     private mutating func insert(_ tag: UInt64, digest: UInt64, at now: Timestamp) {
         guard self.outcomesMax > 0 else { return }
         if self.used > self.places.count / 2, self.places.count < self.outcomesMax { self.grow() }
-        let start = self.start(of: tag)
-        var oldest = start
-        for place in start..<(start + Self.ways) {
-            if self.places[place].tag == tag {
-                oldest = place
-                break
-            }
-            if self.places[place].group < self.places[oldest].group { oldest = place }
+        var oldest = self.place(for: tag)
+        // Before anything that is known gives its place away, there are more places.
+        while self.places.count < self.outcomesMax, self.isKnown(self.places[oldest], besides: tag) {
+            self.grow()
+            oldest = self.place(for: tag)
         }
         let seconds = Int32(truncatingIfNeeded: now.microseconds / 1_000_000)
         let before = self.places[oldest]
@@ -203,6 +200,24 @@ package struct RecentOutcomes: Sendable {
             seconds: seconds,
             contradictions: contradictions
         )
+    }
+
+    /// Where an outcome goes: its own place, a free one, or that of the oldest of those that share its ways.
+    @inline(__always)
+    private func place(for tag: UInt64) -> Int {
+        let start = self.start(of: tag)
+        var oldest = start
+        for place in start..<(start + Self.ways) {
+            if self.places[place].tag == tag { return place }
+            if self.places[place].group < self.places[oldest].group { oldest = place }
+        }
+        return oldest
+    }
+
+    /// Whether something else than this outcome is remembered here.
+    @inline(__always)
+    private func isKnown(_ place: Place, besides tag: UInt64) -> Bool {
+        place.tag != 0 && place.tag != tag && place.group >= self.knownFrom
     }
 
     /// Twice as many places: what shared the ways of one hash is spread over two.

@@ -20,13 +20,8 @@ final class KeptBooks: Sendable {
     init(_ path: String, settings: KeptLedger.Settings = KeptLedger.Settings()) async throws {
         self.path = path
         let directory = try StoreDirectory(path: path)
-        self.log = try SQLiteEventLog(in: directory)
-        self.ledger = try await KeptLedger.open(
-            in: directory,
-            log: self.log,
-            settings: settings,
-            now: Books.start + .seconds(60)
-        )
+        let stores = try await KeptStores.open(in: directory, settings: settings, now: Books.start + .seconds(60))
+        (self.log, self.ledger) = (stores.log, stores.ledger)
     }
 
     /// Records what happened, and counts it.
