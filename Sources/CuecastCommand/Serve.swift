@@ -94,14 +94,22 @@ extension Serve {
                 metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(log.epoch, radix: 16))"]
             )
         }
-        let gateway = try await Gateway(
-            configuration: configuration,
-            log: log,
-            ledger: ledger,
-            clock: clock,
-            state: GatewayStateFile(directory: configuration.dataDirectory),
-            logger: logger
-        )
+        let gateway: Gateway
+        do {
+            gateway = try await Gateway(
+                configuration: configuration,
+                log: log,
+                ledger: ledger,
+                clock: clock,
+                state: GatewayStateFile(directory: configuration.dataDirectory),
+                logger: logger
+            )
+        } catch {
+            // Closed in order, so that the next start does not take this one for a crash.
+            await ledger.close()
+            await log.close()
+            throw error
+        }
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
         BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
         let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)

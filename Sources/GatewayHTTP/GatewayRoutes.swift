@@ -153,8 +153,14 @@ struct GatewayRoutes: Sendable {
         _ body: @Sendable () async throws -> Answer
     ) async throws -> Answer {
         try await self.gate.pass {
-            try await withTaskExecutorPreference(readers) { try await body() }
+            try await withTaskExecutorPreference(readers) { try await Self.make(body) }
         }
+    }
+
+    /// Leaves the caller's executor, which is the event loop, for the one that the task prefers.
+    @concurrent
+    private static func make(_ body: @Sendable () async throws -> Answer) async throws -> Answer {
+        try await body()
     }
 
     private func report(_ query: ReportQuery) async throws -> ReportDocument {

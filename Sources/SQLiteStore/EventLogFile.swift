@@ -11,7 +11,10 @@ package final class EventLogFile: RecordSource {
     private let queue: DatabaseQueue
     private let identity: LogIdentity
 
+    /// Opens the file.
+    ///
     /// - Parameter path: the file, or a URI.
+    /// - Throws: where it cannot be read, or has no identity of a log.
     init(path: String) throws {
         self.queue = try StoreFiles.reader(of: path)
         self.identity = try self.queue.read { try StoreIdentity.log($0) }

@@ -7,7 +7,8 @@ import GatewayCore
 
 /// The tables of the event log, and what is read from them.
 enum EventLogSchema {
-    /// A record's key is its lane's number times this plus its offset, so that one integer orders the records of a lane.
+    /// A record's key is its lane's number times this plus its offset, so that one integer orders the records of a
+    /// lane.
     static let offsetsPerLaneMax = Int64(EventLogLimits.offsetsPerLaneMax)
     /// The most lanes; their keys fit into 64 bits.
     static let lanesMax = 1_024

@@ -75,8 +75,8 @@ final class EventLogWriter {
     ///
     /// - Parameters:
     ///   - database: the writing connection.
-    ///   - firstKeys: the first record that it adds to each of its lanes, by lane: where it fails and they are not there,
-    ///     nothing of it is.
+    ///   - firstKeys: the first record that it adds to each of its lanes, by lane: where it fails and they are not
+    ///     there, nothing of it is.
     ///   - body: what to do.
     /// - Throws: what the failure means; unless that is `uncertain`, nothing of it is in the file.
     private func inTransaction(
@@ -330,11 +330,11 @@ final class EventLogWriter {
 
     /// Moves the write-ahead log into the file when enough was written.
     ///
-    /// It does not wait for readers, and leaves the log's file in place to be written over, which is faster than letting
-    /// it grow anew. Only when readers have kept it from starting over for very long, it waits for them.
+    /// It does not wait for readers, and leaves the log's file in place to be written over, which is faster than
+    /// letting it grow anew. Only when readers have kept it from starting over for very long, it waits for them.
     ///
-    /// Where somebody else is at it, or there is no room in the file, it is tried again later: what is in the write-ahead
-    /// log is durable there.
+    /// Where somebody else is at it, or there is no room in the file, it is tried again later: what is in the
+    /// write-ahead log is durable there.
     ///
     /// - Throws: only `uncertain`.
     func checkpointIfDue(_ database: Database) throws(LogWriteError) {

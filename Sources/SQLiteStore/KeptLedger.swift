@@ -8,8 +8,9 @@ import Synchronization
 
 /// The ledger of a data directory, whose loss loses nothing.
 ///
-/// It keeps checked copies of itself in the folder `copies`, and when its file is gone, damaged, or too old for the log, goes
-/// on from the newest copy that is right and the records after it. What was there is kept in the folder `set-aside`.
+/// It keeps checked copies of itself in the folder `copies`, and when its file is gone, damaged, or too old for the
+/// log, goes on from the newest copy that is right and the records after it. What was there is kept in the folder
+/// `set-aside`.
 ///
 /// ```swift
 /// let stores = try await KeptStores.open(in: directory, now: clock.now())
@@ -73,6 +74,7 @@ package final class KeptLedger: LedgerKeeping {
     ///   - log: open; what the ledger counts.
     ///   - settings: how many copies there are to be, and what is checked when.
     ///   - now: by the gateway's clock.
+    /// - Returns: the ledger, open; `recoveryAtStart` says what was done where it was made again.
     /// - Throws: `laterSchema`, or why not even another ledger can be made.
     static func open(
         _ found: LedgerFile.Found,
@@ -121,10 +123,11 @@ package final class KeptLedger: LedgerKeeping {
     }
 
     package func copy(at now: Timestamp) async throws(LedgerError) -> LedgerCopyFacts {
-        try await self.turns.take { () async -> Result<LedgerCopyFacts, LedgerError> in
-            await self.copyInTurn(at: now)
-        }
-        .get()
+        try await self.turns
+            .take { () async -> Result<LedgerCopyFacts, LedgerError> in
+                await self.copyInTurn(at: now)
+            }
+            .get()
     }
 
     private func copyInTurn(at now: Timestamp) async -> Result<LedgerCopyFacts, LedgerError> {
@@ -184,10 +187,11 @@ package final class KeptLedger: LedgerKeeping {
         let wrong = self.state.withLock { $0.generation == generation && !$0.isClosed ? $0.ledger : nil }
         // So that a copy or a check that is under way ends.
         await wrong?.close()
-        return try await self.turns.take { () async -> Result<LedgerRecovery?, LedgerError> in
-            await self.recoverInTurn(generation, because: reason, at: now)
-        }
-        .get()
+        return try await self.turns
+            .take { () async -> Result<LedgerRecovery?, LedgerError> in
+                await self.recoverInTurn(generation, because: reason, at: now)
+            }
+            .get()
     }
 
     private func recoverInTurn(
@@ -405,10 +409,11 @@ private struct Opening {
     /// Whether a check takes no longer than people wait for a start.
     private func isSmall() throws -> Bool {
         func bytes(_ name: String) -> Int {
-            ["", "-wal"].reduce(0) { sum, suffix in
-                let path = self.directory.file(name + suffix)
-                return sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
-            }
+            ["", "-wal"]
+                .reduce(0) { sum, suffix in
+                    let path = self.directory.file(name + suffix)
+                    return sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
+                }
         }
         let limit = self.settings.checkAtStartBytesMax
         return bytes("ledger.sqlite") <= limit && bytes("events.sqlite") <= 2 * limit

@@ -7,9 +7,10 @@ package import GatewayCore
 
 /// The stores of a gateway: log and ledger that fit each other, and a ledger whose loss loses nothing.
 ///
-/// What is looked at first is whether the ledger's file is as it was closed, because opening it changes it. A file that is not, or that
-/// cannot be read, is moved to where it is kept; then the log is opened and compared with an empty ledger, and a copy takes the
-/// place of what was lost. A file that can be read is compared with the log (`Stores`), and then checked (`KeptLedger`).
+/// What is looked at first is whether the ledger's file is as it was closed, because opening it changes it. A file that
+/// is not, or that cannot be read, is moved to where it is kept; then the log is opened and compared with an empty
+/// ledger, and a copy takes the place of what was lost. A file that can be read is compared with the log (`Stores`),
+/// and then checked (`KeptLedger`).
 package struct KeptStores: Sendable {
     package let log: SQLiteEventLog
     package let ledger: KeptLedger
@@ -23,6 +24,7 @@ package struct KeptStores: Sendable {
     ///   - limits: of the log.
     ///   - settings: how many copies of the ledger there are to be, and what is checked when.
     ///   - now: by the gateway's clock.
+    /// - Returns: log and ledger, open, and fitting each other.
     /// - Throws: `damaged` (the log), `laterSchema`, `notDurable`, or `mismatch`.
     package static func open(
         in directory: StoreDirectory,

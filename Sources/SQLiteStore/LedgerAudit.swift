@@ -7,8 +7,8 @@ import GatewayCore
 
 /// Counts every break anew from its rows, and compares with the totals.
 ///
-/// What cannot be counted anew is compared with itself: the totals of breaks whose rows were forgotten hold every outcome
-/// twice (by kind and by coverage) and every reason. Repeats and contradictions leave no rows.
+/// What cannot be counted anew is compared with itself: the totals of breaks whose rows were forgotten hold every
+/// outcome twice (by kind and by coverage) and every reason. Repeats and contradictions leave no rows.
 struct LedgerAudit {
     /// A break with more differences than this is described by the first ones.
     private static let differencesPerBreakMax = 20

@@ -25,6 +25,7 @@ enum LedgerCheck {
     ///   - source: the log.
     ///   - directory: where there is room for a copy and a recount.
     /// - Returns: a sentence for each thing that is wrong.
+    /// - Throws: where the check could not be made, which says nothing about the ledger.
     static func differences(
         of ledger: SQLiteLedger,
         copies: LedgerCopies,
@@ -83,6 +84,8 @@ enum LedgerCheck {
     ///   - gaps: records that are known to be missing.
     ///   - copies: in the order in which they are tried.
     ///   - source: the log.
+    /// - Returns: `nil` where the log is not whole, and goes on from none of the copies.
+    /// - Throws: where the log cannot be read.
     static func base(
         for offsets: [Lane: UInt64],
         gaps: [LedgerGap],

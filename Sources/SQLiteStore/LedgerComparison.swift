@@ -95,6 +95,8 @@ enum LedgerComparison {
     /// - Parameters:
     ///   - ledger: what is checked; nobody writes to it.
     ///   - recount: what should be the same.
+    /// - Returns: what they say differently.
+    /// - Throws: where one of them cannot be read.
     static func differences(_ ledger: some DatabaseReader, _ recount: some DatabaseReader) throws -> LedgerDifferences {
         try ledger.read { ledger in
             try recount.read { recount in
@@ -154,7 +156,9 @@ enum LedgerComparison {
                 if let row = mine, let twin = other, row.values != twin.values {
                     let what = zip(table.values, zip(row.values, twin.values))
                         .filter { $0.1.0 != $0.1.1 }
-                        .map { "\($0.0.name) is \(Self.text($0.1.0)) in the ledger and \(Self.text($0.1.1)) by the recount" }
+                        .map {
+                            "\($0.0.name) is \(Self.text($0.1.0)) in the ledger and \(Self.text($0.1.1)) by the recount"
+                        }
                     try differences.add("\(try Self.name(row, table, ledger)): \(what.joined(separator: ", "))")
                 }
                 mine = try left.next()

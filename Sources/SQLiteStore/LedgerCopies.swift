@@ -41,6 +41,7 @@ package struct LedgerCopy: Hashable, Sendable {
     ///   - made: when.
     ///   - offset: up to which acknowledgement it counts; for people.
     ///   - digest: what its bytes come to.
+    /// - Returns: the name, without the folder.
     static func name(_ number: UInt64, made: Timestamp, offset: UInt64, digest: UInt64) -> String {
         let digits = String(digest, radix: 16)
         let padded = String(repeating: "0", count: 16 - digits.count) + digits
@@ -89,7 +90,8 @@ package struct LedgerCopies: Sendable {
     /// - Parameters:
     ///   - ledger: what is copied; it may be written to meanwhile.
     ///   - now: when.
-    /// - Throws: `StoreCopyError`.
+    /// - Returns: the copy, under its name, and what is known of it.
+    /// - Throws: `StoreCopyError`, or why the folder or the copy cannot be used; no copy is left then.
     func make(of ledger: SQLiteLedger, at now: Timestamp) async throws -> (copy: LedgerCopy, facts: LedgerCopyFacts) {
         try FileManager.default.createDirectory(
             atPath: self.folder,

@@ -66,6 +66,7 @@ enum LedgerRecount {
     ///   - gaps: records that are known to be missing: they are passed over.
     ///   - progress: told how many of how many records are counted.
     /// - Returns: the ledger's file, closed.
+    /// - Throws: where a record cannot be read or counted, or the task is cancelled.
     static func make(
         in folder: String,
         from base: String?,

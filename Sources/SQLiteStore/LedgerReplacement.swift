@@ -26,13 +26,15 @@ struct LedgerReplacement {
 
     /// Replaces the ledger's file; nobody has it open.
     ///
-    /// The newest copy that is as it was written and that the log goes on from takes its place; an empty ledger where there
-    /// is none and the log begins at its first record. Else history is gone: the newest copy there is goes on behind a gap.
+    /// The newest copy that is as it was written and that the log goes on from takes its place; an empty ledger where
+    /// there is none and the log begins at its first record. Else history is gone: the newest copy there is goes on
+    /// behind a gap.
     ///
     /// - Parameters:
     ///   - reason: what is wrong, as in "is damaged".
     ///   - isUsable: whether the ledger itself is right, and only too old for the log: then it may go on behind a gap.
     /// - Returns: the ledger, open, and what was done.
+    /// - Throws: where the log cannot be read, or no file can be put in the place.
     func run(because reason: String, isUsable: Bool) async throws -> (SQLiteLedger, LedgerRecovery) {
         var newest: LedgerCopy?
         for copy in self.copies.list() {
@@ -98,7 +100,9 @@ struct LedgerReplacement {
             attributes: [.posixPermissions: 0o700]
         )
         var name = "ledger-\(CopyTime.text(now))"
-        for number in 2... where manager.fileExists(atPath: "\(folder)/\(name).sqlite") {
+        var number = 1
+        while manager.fileExists(atPath: "\(folder)/\(name).sqlite") {
+            number += 1
             name = "ledger-\(CopyTime.text(now))-\(number)"
         }
         let target = "\(folder)/\(name).sqlite"
@@ -137,8 +141,8 @@ struct LedgerReplacement {
         return (posting.outcomes.map(\.received) + posting.deliveries.map(\.at)).min() ?? self.now
     }
 
-    /// Tells an empty ledger of all breaks that the log knows, where it knows them from the first: the board has only those
-    /// that are not old.
+    /// Tells an empty ledger of all breaks that the log knows, where it knows them from the first: the board has only
+    /// those that are not old.
     private func replayBreaks(into ledger: SQLiteLedger) async throws {
         let head = try await self.log.head(of: .breaks)
         guard head > 0, try await self.source.goesOn(.breaks, after: 0) else { return }

@@ -7,15 +7,15 @@ import GatewayCore
 
 /// The tables of the ledger, and the offsets up to which they count.
 ///
-/// The totals of an advertisement are kept so that every order of deliveries, outcomes and the break's summary comes to the
-/// same numbers, without knowing how many advertisements the break has:
+/// The totals of an advertisement are kept so that every order of deliveries, outcomes and the break's summary comes to
+/// the same numbers, without knowing how many advertisements the break has:
 ///
 /// - `sessions.first` is the ordinal of the first advertisement in the largest batch that the session was handed, or
 ///   `neverDelivered` where only outcomes prove that it got one.
-/// - `firsts` counts a break's sessions by that number: the batches that held an advertisement are the sum over the firsts
-///   at or below its ordinal.
-/// - `totals` splits the outcomes of an advertisement twice: by kind (`played`, `ignored`, `failed`), and by whether such a
-///   batch held it (`covered`) or not (`uncovered`).
+/// - `firsts` counts a break's sessions by that number: the batches that held an advertisement are the sum over the
+///   firsts at or below its ordinal.
+/// - `totals` splits the outcomes of an advertisement twice: by kind (`played`, `ignored`, `failed`), and by whether
+///   such a batch held it (`covered`) or not (`uncovered`).
 ///
 /// So `delivered` is batches + `uncovered`, and `unknown` is batches − `covered`. That reports balance is not given by
 /// this arithmetic: it holds only as long as both splits count the same rows.
@@ -179,6 +179,7 @@ enum LedgerSchema {
     ///   - lane: which lane.
     ///   - digest: of the record there, where it is known.
     ///   - database: in a transaction.
+    /// - Throws: what SQLite says.
     static func setAppliedOffset(
         _ offset: UInt64,
         of lane: Lane,

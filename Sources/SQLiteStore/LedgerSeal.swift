@@ -5,8 +5,8 @@ import Foundation
 
 /// The file that says that the ledger was closed properly, and what its bytes came to.
 ///
-/// It is taken away before the ledger is written to again: where it is missing, the process that had the ledger ended without
-/// closing it.
+/// It is taken away before the ledger is written to again: where it is missing, the process that had the ledger ended
+/// without closing it.
 enum LedgerSeal {
     private static let name = "ledger.seal"
 
@@ -18,7 +18,8 @@ enum LedgerSeal {
 
         /// Whether a file is still as it was closed, as far as the seal can tell.
         func fits(_ file: String) -> Bool {
-            guard let found = try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int, found == self.bytes
+            guard let found = try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int,
+                found == self.bytes
             else { return false }
             guard let digest = self.digest else { return true }
             return (try? FileDigest.of(file).digest) == digest
@@ -27,7 +28,13 @@ enum LedgerSeal {
 
     /// Seals a file that is closed.
     ///
-    /// - Parameter digestBytesMax: larger files are not read.
+    /// Where its write-ahead log still holds something, it was not closed properly, and gets no seal.
+    ///
+    /// - Parameters:
+    ///   - file: the ledger's file.
+    ///   - directory: where the seal is put.
+    ///   - digestBytesMax: larger files are not read.
+    /// - Throws: where the file cannot be read, or the seal not written.
     static func put(on file: String, in directory: StoreDirectory, digestBytesMax: Int) throws {
         let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0
         // What is in the write-ahead log belongs to the file: it was not closed properly.

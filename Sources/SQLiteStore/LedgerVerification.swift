@@ -28,9 +28,9 @@ package enum VerificationError: Error, Hashable, Sendable, CustomStringConvertib
 
 /// Counts the log anew and compares with the ledger, without writing to either.
 ///
-/// The gateway may run: what is compared is the ledger at one moment with a recount up to the same record. A recount begins
-/// with the first record of the log where it is still kept, else with the oldest checked copy of the ledger from which the
-/// log goes on.
+/// The gateway may run: what is compared is the ledger at one moment with a recount up to the same record. A recount
+/// begins with the first record of the log where it is still kept, else with the oldest checked copy of the ledger from
+/// which the log goes on.
 package struct LedgerVerification: Hashable, Sendable {
     /// How far it is.
     package enum Progress: Hashable, Sendable {
@@ -63,6 +63,7 @@ package struct LedgerVerification: Hashable, Sendable {
     ///   - dataDirectory: its path.
     ///   - ledgerOnly: whether to compare the ledger only with itself.
     ///   - progress: told how far it is.
+    /// - Returns: what was found.
     /// - Throws: `VerificationError`.
     package static func run(
         in dataDirectory: String,
@@ -145,7 +146,8 @@ package struct LedgerVerification: Hashable, Sendable {
         )
         guard let base else {
             throw VerificationError.unavailable(
-                "Nothing can be counted anew: the log does not begin at its first record, and no copy of the ledger is followed by it."
+                "Nothing can be counted anew: the log does not begin at its first record,"
+                    + " and no copy of the ledger is followed by it."
             )
         }
         if case .copy(let copy) = base { result.base = copy.made }
@@ -200,7 +202,8 @@ package struct LedgerVerification: Hashable, Sendable {
     }
 
     /// Opens the log so that nothing is written beside it.
-    private static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile {
+    private static func openLog(in dataDirectory: String, folder: String, isRunning: Bool) async throws -> EventLogFile
+    {
         let file = dataDirectory + "/events.sqlite"
         if isRunning { return try EventLogFile(path: file) }
         let wal = (try? FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int) ?? 0

@@ -11,10 +11,10 @@ import Synchronization
 /// Everything that waits goes into the next transaction: while one commits, appends gather; nothing waits for a timer.
 /// The newest records stay in memory, so that readers who keep up never touch the file.
 ///
-/// When the writer fails, `LogFailure` decides. Where somebody else holds the file, the same is tried again. Where there is no
-/// room, exactly the appends of that transaction are refused, and the log goes on. Where what the file holds is not certain
-/// any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every later append is refused until
-/// the log is opened again. What was durable before can still be read.
+/// When the writer fails, `LogFailure` decides. Where somebody else holds the file, the same is tried again. Where
+/// there is no room, exactly the appends of that transaction are refused, and the log goes on. Where what the file
+/// holds is not certain any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every
+/// later append is refused until the log is opened again. What was durable before can still be read.
 package final class SQLiteEventLog: EventLog {
     /// The bounds of memory and files.
     package struct Limits: Sendable {
@@ -364,6 +364,8 @@ package final class SQLiteEventLog: EventLog {
     ///   - path: where; a file of that name is replaced.
     ///   - pagesPerStep: how many pages are copied between two transactions; `nil`: about a megabyte.
     ///   - progress: called after each step, by one caller at a time.
+    /// - Returns: the copy, checked.
+    /// - Throws: also when the task is cancelled; nothing is left of the copy then.
     package func copy(
         to path: String,
         pagesPerStep: Int? = nil,

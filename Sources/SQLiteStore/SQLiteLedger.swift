@@ -159,7 +159,9 @@ package final class SQLiteLedger: Ledger {
         try await self.read { try LedgerSchema.gaps($0) }
     }
 
-    /// What SQLite finds wrong with the file; empty: nothing. It reads all of it.
+    /// What SQLite finds wrong with the file; empty: nothing.
+    ///
+    /// It reads all of it.
     package func problems() async throws(LedgerError) -> [String] {
         try await self.read { database in
             let found = try String.fetchAll(
@@ -176,6 +178,8 @@ package final class SQLiteLedger: Ledger {
     ///   - path: where; a file of that name is replaced.
     ///   - pagesPerStep: how many pages are copied between two transactions; `nil`: about a megabyte.
     ///   - progress: called after each step, by one caller at a time.
+    /// - Returns: the copy, checked.
+    /// - Throws: also when the task is cancelled; nothing is left of the copy then.
     package func copy(
         to path: String,
         pagesPerStep: Int? = nil,

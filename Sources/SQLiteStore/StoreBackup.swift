@@ -6,8 +6,8 @@ import GRDBSQLite
 
 /// SQLite's online backup from a writing connection into a file of its own.
 ///
-/// What the same connection writes between two steps is carried into the copy by SQLite, so that writes do not make it begin
-/// again; and nothing is read between the steps, so that the write-ahead log can be emptied meanwhile.
+/// What the same connection writes between two steps is carried into the copy by SQLite, so that writes do not make it
+/// begin again; and nothing is read between the steps, so that the write-ahead log can be emptied meanwhile.
 ///
 /// ```swift
 /// let backup = try StoreBackup(from: database, to: path)
@@ -22,7 +22,8 @@ final class StoreBackup: @unchecked Sendable {
     private var backup: OpaquePointer?
     /// How many pages were copied when the last step ended; it only becomes less when the backup began again.
     private var done = 0
-    /// How often it had to begin again or to wait: somebody else wrote to the file, or a large transaction was taken back.
+    /// How often it had to begin again or to wait: somebody else wrote to the file, or a large transaction was taken
+    /// back.
     private(set) var restarts = 0
 
     /// Begins a backup.
@@ -30,6 +31,7 @@ final class StoreBackup: @unchecked Sendable {
     /// - Parameters:
     ///   - database: the writing connection; not in a transaction.
     ///   - path: a file that does not exist.
+    /// - Throws: `StoreClosed`, or what SQLite says.
     init(from database: Database, to path: String) throws {
         guard let source = unsafe database.sqliteConnection else { throw StoreClosed() }
         var destination: OpaquePointer?

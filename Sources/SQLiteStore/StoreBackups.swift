@@ -233,9 +233,11 @@ package enum StoreBackups {
     /// - Parameters:
     ///   - folder: the backup; it stays as it is.
     ///   - path: the data directory; made where there is none.
-    ///   - replacing: whether it may hold other files: those are kept aside in it, and what they know is not used again.
+    ///   - replacing: whether it may hold other files: those are kept aside in it, and what they know is not used
+    ///     again.
     /// - Returns: what it came to; the stores are closed.
-    /// - Throws: `BackupError` or `StoreError`; the data directory is as it was unless it says that a restore did not end.
+    /// - Throws: `BackupError` or `StoreError`; the data directory is as it was unless it says that a restore
+    ///   did not end.
     package static func restore(
         from folder: String,
         to path: String,

@@ -9,10 +9,11 @@ struct StoreClosed: Error {}
 
 /// The connections to one file: one that writes, with what only it touches, and some that read.
 ///
-/// Nothing here stops when the task that asks is cancelled: what was begun is finished, and the caller learns the result.
+/// Nothing here stops when the task that asks is cancelled: what was begun is finished, and the caller learns the
+/// result.
 ///
-/// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial; what
-/// they capture is `Sendable`. The other members are constants.
+/// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial;
+/// what they capture is `Sendable`. The other members are constants.
 final class StoreConnection<State>: @unchecked Sendable {
     private let pool: DatabasePool
     private var state: State?
@@ -56,11 +57,13 @@ final class StoreConnection<State>: @unchecked Sendable {
 
     /// Reads at one moment.
     ///
-    /// A task that prefers an executor reads on it: whoever chose threads for a kind of work means this as well, and may
-    /// have made them stand back. For all others the store has threads of its own.
+    /// A task that prefers an executor reads on it: whoever chose threads for a kind of work means this as well, and
+    /// may have made them stand back. For all others the store has threads of its own.
     @concurrent
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        if unsafe withUnsafeCurrentTask(body: { unsafe $0?.unownedTaskExecutor }) != nil { return try self.readHere(body) }
+        if unsafe withUnsafeCurrentTask(body: { unsafe $0?.unownedTaskExecutor }) != nil {
+            return try self.readHere(body)
+        }
         return try await withCheckedThrowingContinuation { continuation in
             self.pool.asyncRead { result in
                 continuation.resume(with: Result { try body(try result.get()) })

@@ -11,7 +11,9 @@ import Glibc
 import Darwin
 #endif
 
-/// Why a file could not be copied. The file itself is as it was, and of the copy nothing is left.
+/// Why a file could not be copied.
+///
+/// The file itself is as it was, and of the copy nothing is left.
 package enum StoreCopyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The disk has not enough room for the copy.
     case noSpace(path: String, bytesNeeded: Int, bytesFree: Int)
@@ -80,15 +82,16 @@ package enum StoreCopyLimits {
 extension StoreConnection {
     /// Copies the file while it is written to.
     ///
-    /// Each step is a job of its own on the writer's queue, with what else is asked of the writer between them, and a rest as
-    /// long as the step took. The copy is made under another name, synchronised, checked by a reader of its own, and given
-    /// its name when it is right. It holds everything that was committed when its last step ran.
+    /// Each step is a job of its own on the writer's queue, with what else is asked of the writer between them, and a
+    /// rest as long as the step took. The copy is made under another name, synchronised, checked by a reader of its
+    /// own, and given its name when it is right. It holds everything that was committed when its last step ran.
     ///
     /// - Parameters:
     ///   - path: where; a file of that name is replaced.
     ///   - pagesPerStep: how many pages a step copies; `nil`: as many as make `stepBytesMax`.
     ///   - progress: called after each step, in order, by one caller at a time.
-    /// - Throws: also when the task is cancelled.
+    /// - Returns: the copy, checked, under its name.
+    /// - Throws: also when the task is cancelled; nothing is left of the copy then.
     func copy(
         to path: String,
         pagesPerStep: Int? = nil,

@@ -17,11 +17,11 @@ import Darwin
 /// let stores = try Stores.open(in: directory)
 /// ```
 ///
-/// The hold is an advisory lock of the operating system on the file `cuecast.lock`: it ends when everything opened in the
-/// directory is closed and nobody keeps this value, and with the process, however that ends.
+/// The hold is an advisory lock of the operating system on the file `cuecast.lock`: it ends when everything opened in
+/// the directory is closed and nobody keeps this value, and with the process, however that ends.
 ///
-/// The file `cuecast.open` is there as long as a store is open. Where it is found at the start, the process before did not
-/// close its stores.
+/// The file `cuecast.open` is there as long as a store is open. Where it is found at the start, the process before did
+/// not close its stores.
 package final class StoreDirectory: Sendable {
     /// The event log's file.
     package static let logFile = "events.sqlite"

@@ -17,8 +17,8 @@ private func openFile(_ path: String, _ flags: Int32, _ rights: mode_t) -> Int32
 
 /// What the log's file and the ledger's have in common.
 ///
-/// One connection does all writes and all checkpoints; readers are read-only: SQLite before 3.51.3 can corrupt a file in
-/// WAL mode when two connections write or checkpoint at the same moment.
+/// One connection does all writes and all checkpoints; readers are read-only: SQLite before 3.51.3 can corrupt a file
+/// in WAL mode when two connections write or checkpoint at the same moment.
 ///
 /// Files are never mapped into memory: a failing disk would then end the process instead of returning an error.
 package enum StoreFile {
@@ -30,7 +30,8 @@ package enum StoreFile {
         var writerCacheKiB: Int
         /// The most memory for pages of each reading connection, in KiB.
         var readerCacheKiB: Int
-        /// After how many pages in the write-ahead log SQLite moves them into the file by itself, in a commit; 0: never.
+        /// After how many pages in the write-ahead log SQLite moves them into the file by itself, in a commit; 0:
+        /// never.
         var autocheckpointPages: Int
         /// The write-ahead log is cut to this size when it starts again, in bytes.
         var walBytesKept: Int
@@ -77,8 +78,8 @@ package enum StoreFile {
         }
     }
 
-    /// Makes the file where there is none, and lets nobody but its owner read it: SQLite gives what lies beside it the same
-    /// rights.
+    /// Makes the file where there is none, and lets nobody but its owner read it: SQLite gives what lies beside it the
+    /// same rights.
     ///
     /// A file that exists is not opened: closing it again would end the locks that SQLite holds on it in this process.
     private static func makePrivate(_ path: String) throws {

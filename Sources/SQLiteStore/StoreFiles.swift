@@ -140,8 +140,8 @@ enum StoreFiles {
 
 /// What the bytes of a file come to, so that a changed one is known by it.
 ///
-/// Each word goes through a step that can be undone, so that no change of a single word is lost; it is no protection against
-/// somebody who wants to deceive.
+/// Each word goes through a step that can be undone, so that no change of a single word is lost; it is no protection
+/// against somebody who wants to deceive.
 enum FileDigest {
     private static let chunkBytes = 1_048_576
 

@@ -20,8 +20,8 @@ package struct Stores: Sendable {
     /// Opens both, or makes them.
     ///
     /// What does not fit is refused, or the log goes on in a new epoch (`StoreReconciliation`). The log's new epoch is
-    /// written first: when the process ends before the ledger is told, the next start finds a ledger of the epoch before
-    /// and tells it then.
+    /// written first: when the process ends before the ledger is told, the next start finds a ledger of the epoch
+    /// before and tells it then.
     ///
     /// - Parameters:
     ///   - directory: where; both files hold it until they are closed.

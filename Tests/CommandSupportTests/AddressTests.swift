@@ -6,7 +6,7 @@ import CuecastWire
 import Testing
 
 /// What is an address, and which address a command asks.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct AddressTests {
     @Test(arguments: [
         "tcp://127.0.0.1:7400", "tcp://localhost:1", "tcp://ads-1.example.com:65535", "tcp://[::1]:7400",

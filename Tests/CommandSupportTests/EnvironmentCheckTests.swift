@@ -5,7 +5,7 @@ import CommandSupport
 import Testing
 
 /// Which variables are named at the start, and with which suggestion.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct EnvironmentCheckTests {
     private let check = EnvironmentCheck(
         known: EnvironmentCheck.commandVariables + ["CUECAST_BREAKS_ANNOUNCE_AHEAD", "CUECAST_DATA_DIR"],

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// A server that does not answer as it should is given up in time.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct HTTPExchangeTests {
     private func get(
         _ server: RawServer,

@@ -5,7 +5,7 @@ import CuecastWire
 import Testing
 
 /// Requests that come to the wrong socket.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RequestEnvelopeTests {
     private var said: Comment { "CUECAST_SEED=\(SeededGenerator.seed)" }
 

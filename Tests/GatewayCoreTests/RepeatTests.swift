@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// What reaches the log: every fact once, contradictions within bounds, and nothing that is not understood.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RepeatTests {
     /// A counter at which `b1` started at 0 and ended at 30.
     private func counter(_ change: (inout ListenerRequestHandler.Settings) -> Void = { _ in }) -> Counter {
@@ -348,7 +348,7 @@ struct RepeatTests {
 }
 
 /// The memory of what was logged.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RecentOutcomesTests {
     private func details(_ heard: UInt32) -> OutcomeDetails {
         var details = OutcomeDetails(kind: .played)

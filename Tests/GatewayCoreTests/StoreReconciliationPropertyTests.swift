@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Random operators: they copy files, put older ones back, take the ends of them away, and start the gateway in between.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct StoreReconciliationPropertyTests {
 
     /// A record: no two have the same content, whatever their offsets.

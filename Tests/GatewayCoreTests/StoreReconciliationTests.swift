@@ -6,7 +6,7 @@ import GatewayCore
 import Testing
 
 /// Whether a log and a ledger belong together.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.suiteLimit)
 struct StoreReconciliationTests {
     private static let lane = Lane.acknowledgements(0)
     private static let step = EventLogLimits.epochOffsetStep

@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayHTTP
 
 /// Which connection goes when there are too many.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ConnectionBookTests {
     /// A book that an expectation may change.
     private final class Shelf {

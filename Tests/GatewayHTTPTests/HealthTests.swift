@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Health answers whatever others do with their connections and their requests.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct HealthTests {
     private func requireHealth(_ peer: HTTPPeer) async throws {
         for path in ["/healthz", "/readyz", "/metrics"] {

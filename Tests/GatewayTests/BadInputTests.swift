@@ -259,9 +259,9 @@ struct BadInputTests {
             self.station.log.set(.acknowledgements(0), .holding)
             _ = try await leaver.send(leaver.acknowledgement(of: batch, of: "b"))
             try await until("it is accepted") { running.metrics.value(.listenerRequests, .acknowledge) == 1 }
-            let connections = running.metrics.value(.connections, .requests)
+            try await until("both are counted") { running.metrics.value(.connections, .requests) == 2 }
             await leaver.close()
-            try await until("it is gone") { running.metrics.value(.connections, .requests) < connections }
+            try await until("it is gone") { running.metrics.value(.connections, .requests) == 1 }
             self.station.log.set(.acknowledgements(0), .passing)
             try await until("the answer found nobody") { running.metrics.value(.repliesDropped, .peerGone) == 1 }
             // What was durable stays so.

@@ -12,7 +12,7 @@ import Darwin
 #endif
 
 /// A peer that names itself as libzmq would name the next one.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ClaimedIdentityTests {
     /// The READY command of a DEALER that claims the first id that a ROUTER gives in a process whose random numbers nobody has
     /// seeded, then its message `claim`.

@@ -7,7 +7,7 @@ import GatewayCore
 import Testing
 
 /// What a running gateway takes over when its configuration is read again.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ConfigurationChangeTests {
     private func change(_ edit: (inout GatewayConfiguration) -> Void) -> ConfigurationChange {
         var read = GatewayConfiguration()

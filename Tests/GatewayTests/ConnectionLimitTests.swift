@@ -10,7 +10,7 @@ import ZeroMQ
 @testable import Gateway
 
 /// What happens when connections come to their limit.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ConnectionLimitTests {
     var station = Station()
 

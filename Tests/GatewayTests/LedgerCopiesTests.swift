@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// What a gateway does with a ledger that keeps copies of itself.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct LedgerCopiesTests {
     private var station = Station()
     private static let lane = Lane.acknowledgements(0)
@@ -24,11 +24,11 @@ struct LedgerCopiesTests {
         try await withGateway(configuration: self.station.configuration, log: self.station.log, ledger: ledger, body)
     }
 
-    /// Publishes a break, fetches it, and acknowledges it.
+    /// Publishes a break that others may stand beside, fetches it, and acknowledges it.
     private func acknowledge(_ id: String, from running: RunningGateway) async throws {
         let listener = try await running.listener()
         _ = try await listener.join()
-        try await running.broadcaster().publish(id, duration: .seconds(30))
+        try await running.broadcaster().publish(id, start: nil, duration: .seconds(30), preStream: true)
         let batch = try await listener.batch(of: id)
         let reply = try await listener.ask(try listener.acknowledgement(of: batch, of: id))
         #expect(reply.body == .acknowledged(recorded: 2))

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 /// Whose turn it is, with a clock by hand: what a request costs is what the test says.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct PassTurnsTests {
     /// A socket with requests that wait; each costs the same.
     private struct Source {

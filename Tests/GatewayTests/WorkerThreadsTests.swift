@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Threads that do one kind of work.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct WorkerThreadsTests {
     private static var threadName: String {
         let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

@@ -10,7 +10,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Backups, made while the stores are written to, and what is restored from them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct StoreBackupTests {
     private let directory: TemporaryDirectory
 

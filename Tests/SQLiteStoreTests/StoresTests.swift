@@ -10,7 +10,7 @@ import Testing
 @testable import SQLiteStore
 
 /// Log and ledger are opened together, whatever was done to their files.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct StoresTests {
     private let directory: TemporaryDirectory
 

@@ -8,7 +8,7 @@ import SQLiteStore
 import Testing
 
 /// A recount finds every difference, and writes nothing.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.suiteLimit)
 struct VerificationTests {
     private let directory: TemporaryDirectory
 
@@ -21,7 +21,7 @@ struct VerificationTests {
     private func books(_ seed: String) async throws -> KeptBooks {
         var random = RandomBooks(SeededGenerator.announced(seed))
         let books = try await KeptBooks(self.directory.fresh())
-        try await books.ledger.record(try random.summaries(at: 1), through: 1)
+        try await books.ledger.record(try random.summaries(at: 1), through: 0)
         for portion in 0..<3 {
             let postings = try random.postings(lane: 0, count: 12)
             try await books.record(postings)
@@ -39,7 +39,9 @@ struct VerificationTests {
         return content
     }
 
-    @Test func `right books are right, beside a running gateway, after it stopped and after it was killed`() async throws {
+    @Test func `right books are right, beside a running gateway, after it stopped and after it was killed`()
+        async throws
+    {
         let books = try await self.books("right")
         let running = try self.content(books.path)
         #expect(try await self.verify(books.path).isRight)

@@ -11,7 +11,7 @@ import Darwin
 #endif
 
 /// The ids that a ROUTER gives its peers cannot be guessed.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RouterIdentityTests {
     /// The first id that a ROUTER of this process gives, in hexadecimal.
     private static func firstID() throws -> String {

@@ -23,7 +23,8 @@ package final class ControlCommands: Sendable {
     ///
     /// Returns at once; left out for a client that does not read.
     package typealias Progress = @Sendable ([String: ControlValue]) -> Void
-    package typealias Handler = @Sendable ([String: ControlValue], @escaping Progress) async throws -> [String: ControlValue]
+    package typealias Handler =
+        @Sendable ([String: ControlValue], @escaping Progress) async throws -> [String: ControlValue]
 
     private let handlers: Mutex<[String: Handler]> = Mutex([:])
 

@@ -33,9 +33,9 @@ package struct BreakPolicy: Hashable, Sendable {
 
     /// When listeners ask for their batches.
     ///
-    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a quarter
-    /// of it: nobody loses anything then, and the gateway has more to spare. It ends before the start where there is lead,
-    /// and opens at once where there is none.
+    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a
+    /// quarter of it: nobody loses anything then, and the gateway has more to spare. It ends before the start where
+    /// there is lead, and opens at once where there is none.
     ///
     /// - Parameters:
     ///   - opens: when the notice goes out.
@@ -84,7 +84,8 @@ package enum BoardLimits {
     package static let breakBytes = 2_048
     /// The most breaks that one record of housekeeping lets go of.
     package static let housekeepingBreaksMax = 1_024
-    /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more harm.
+    /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more
+    /// harm.
     package static let retentionStepMax: Duration = .seconds(3_600)
     /// How long after a break's end a listener that hears the stream late can ask for its batch.
     package static let batchesWithin: Duration =

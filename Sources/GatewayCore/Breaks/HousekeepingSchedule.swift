@@ -5,8 +5,8 @@ package import CuecastWire
 
 /// When a gateway appends a record of housekeeping: one at a time, seldom, and only while its clock may be trusted.
 ///
-/// It runs on monotonic time. The steps of the log's own time are bounded by the board; how often there is one is bounded
-/// here, so that after a long stop the log's time catches up within hours, not within a moment.
+/// It runs on monotonic time. The steps of the log's own time are bounded by the board; how often there is one is
+/// bounded here, so that after a long stop the log's time catches up within hours, not within a moment.
 package struct HousekeepingSchedule: Sendable {
     /// The least time between two records that take the log's own time on.
     package static let pause: Duration = .seconds(60)
@@ -23,13 +23,16 @@ package struct HousekeepingSchedule: Sendable {
         self.last = elapsed
     }
 
-    /// The record to append now; `nil`: none. Whoever takes it calls `answered` afterwards.
+    /// The record to append now.
+    ///
+    /// Whoever takes it calls `answered` afterwards.
     ///
     /// - Parameters:
     ///   - board: the board as it is.
     ///   - now: the gateway's clock.
     ///   - elapsed: monotonic time.
     ///   - mayAdvance: whether the gateway's clock may be trusted; while not, nothing gets older.
+    /// - Returns: the record; `nil` while the last one is not answered, or where nothing is to be done.
     package mutating func entry(
         on board: Board,
         at now: Timestamp,

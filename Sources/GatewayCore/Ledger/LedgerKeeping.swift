@@ -28,6 +28,8 @@ package struct LedgerGap: Hashable, Sendable {
     /// - Parameters:
     ///   - published: since when there can be any.
     ///   - end: when the break ended; `nil`: it has not.
+    /// - Returns: `false` where the break was published after the gap, or had ended so long before it that nothing about
+    ///   it was accepted any more.
     package func mayHold(published: Timestamp, end: Timestamp?) -> Bool {
         guard published <= self.to else { return false }
         guard let end else { return true }
@@ -118,7 +120,8 @@ package protocol LedgerKeeping: Ledger {
     ///   - generation: which file is the wrong one; nothing happens where it is not used any more.
     ///   - reason: what is wrong with it, as in "is damaged".
     ///   - now: by the gateway's clock.
-    /// - Returns: `nil` where somebody else did it already.
+    /// - Returns: what was done; `nil` where somebody else did it already.
+    /// - Throws: `closed`, or `failed` where nothing could be put in its place.
     func recover(
         _ generation: Int,
         because reason: String,

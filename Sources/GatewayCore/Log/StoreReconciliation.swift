@@ -32,8 +32,9 @@ package struct LogFacts: Hashable, Sendable {
 
 /// What a ledger's file knows when it is opened.
 package struct LedgerFacts: Hashable, Sendable {
-    /// `nil`: it was made by the version before, or just now. `last` of an epoch says how far the ledger had counted
-    /// before it.
+    /// Which log it counts; `nil`: it was made by the version before, or just now.
+    ///
+    /// `last` of an epoch says how far the ledger had counted before it.
     package var identity: LogIdentity?
     /// Up to where each lane is counted.
     package var applied: [Lane: UInt64]
@@ -65,10 +66,11 @@ package struct LedgerFacts: Hashable, Sendable {
     /// - Parameters:
     ///   - lane: which lane.
     ///   - base: that of the epoch that the ledger is in.
+    /// - Returns: up to which offset it knows something of the lane; 0: nothing.
     func position(in lane: Lane, base: UInt64) -> UInt64 {
         let applied = self.applied[lane] ?? 0
-        // Outcomes may name breaks that the lane of breaks is not told of yet. Those of an epoch before, which the log has
-        // lost, say nothing about where the ledger goes on.
+        // Outcomes may name breaks that the lane of breaks is not told of yet. Those of an epoch before, which the log
+        // has lost, say nothing about where the ledger goes on.
         guard lane == .breaks, self.highestBreakOffset > base else { return applied }
         return max(applied, self.highestBreakOffset)
     }
@@ -108,8 +110,8 @@ package enum StoreReconciliation: Hashable, Sendable {
             case .logOlder: "The event log is older than the ledger."
             case .logLost: "The event log is gone, and the ledger is still there."
             case .tailMissing:
-                "The gateway before was not stopped in order, and the file events.sqlite-wal is gone: what was confirmed"
-                    + " last may be lost."
+                "The gateway before was not stopped in order, and the file events.sqlite-wal is gone: what was"
+                    + " confirmed last may be lost."
             case .backup: "The event log is a backup's copy."
             }
         }
@@ -154,8 +156,9 @@ package enum StoreReconciliation: Hashable, Sendable {
         package var identity: LogIdentity
         /// Where the ledger goes on in lanes that do not go on where they are.
         package var applied: [Lane: UInt64]
-        /// The ledger's breaks that were published after this offset are not in the log: their ids are to be reserved
-        /// there. `nil`: there are none.
+        /// The ledger's breaks that were published after this offset are not in the log; `nil`: there are none.
+        ///
+        /// Their ids are to be reserved there.
         package var unknownBreaksAfter: UInt64?
 
         package init(identity: LogIdentity, applied: [Lane: UInt64], unknownBreaksAfter: UInt64? = nil) {
@@ -177,8 +180,8 @@ package enum StoreReconciliation: Hashable, Sendable {
     ///   - log: what the log knows.
     ///   - ledger: what the ledger knows.
     ///   - difference: what was found where the ledger's position is in the log.
-    ///   - floor: no offset up to it is given out in a new epoch: what somebody else knows, for instance the files that a
-    ///     restore replaces.
+    ///   - floor: no offset up to it is given out in a new epoch: what somebody else knows, for instance the files
+    ///     that a restore replaces.
     ///   - epoch: the number of a new epoch, if one is needed.
     /// - Returns: the same for the same facts.
     package static func decide(
@@ -195,8 +198,9 @@ package enum StoreReconciliation: Hashable, Sendable {
         let common = zip(log.identity.epochs, counted.epochs).prefix { $0.number == $1.number }.count
         let isLogLost = counted.logID != log.identity.logID
         if !isLogLost {
-            // Two that went on separately may have given the same offsets to different records, unless what the log gave
-            // begins above all that the ledger knows: then it went on from an older copy, and the ledger was not told.
+            // Two that went on separately may have given the same offsets to different records, unless what the log
+            // gave begins above all that the ledger knows: then it went on from an older copy, and the ledger was not
+            // told.
             let isApart = common < log.identity.epochs.count && common < counted.epochs.count
             guard common > 0, !isApart || facts.known(counted: counted) <= log.identity.epochs[common].base else {
                 return .refuse(.otherBranch)

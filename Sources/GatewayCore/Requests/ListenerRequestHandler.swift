@@ -124,7 +124,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             taken = self.fullGroups.removeFirst()
         }
         if !self.returned.isEmpty {
-            let room = max(0, self.settings.recordBytesMax - taken.group.recordBytesMax) / GatheredGroup.deliveryBytesMax
+            let room =
+                max(0, self.settings.recordBytesMax - taken.group.recordBytesMax) / GatheredGroup.deliveryBytesMax
             taken.group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
             self.returned.removeFirst(min(room, self.returned.count))
         }
@@ -215,7 +216,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
-        guard self.leases.allows(decoded.session, at: self.steady(now)) else { return self.refuseRate(decoded.id, at: now) }
+        guard self.leases.allows(decoded.session, at: self.steady(now)) else {
+            return self.refuseRate(decoded.id, at: now)
+        }
         do throws(Refusal) {
             switch decoded.kind {
             case .join(let join): return .now(try self.join(join, of: decoded, at: now))

@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ClockDisciplineTests {
     private static let second: Int64 = 1_000_000_000
     private static let begin = Timestamp(microseconds: 1_800_000_000_000_000)

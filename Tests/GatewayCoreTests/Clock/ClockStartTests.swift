@@ -5,7 +5,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ClockStartTests {
     private let settings = ClockSettings()
     private let wall = Timestamp(microseconds: 1_800_000_000_000_000)
@@ -61,7 +61,7 @@ struct ClockStartTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct RetentionWatchTests {
     private let settings = ClockSettings()
     private let wall = Timestamp(microseconds: 1_800_000_000_000_000)
@@ -117,7 +117,7 @@ struct RetentionWatchTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct ExpectedListenersTests {
     private let until = Sample.at(300)
     private let other = Sample.stream("radio10")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct GatewayStateTests {
     private func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cuecast-\(UUID())").path

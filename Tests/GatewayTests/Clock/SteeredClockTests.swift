@@ -45,7 +45,7 @@ final class HandClocks: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.suiteLimit)
 struct SteeredClockTests {
     private static let hour: Duration = .seconds(3_600)
 
@@ -256,8 +256,8 @@ struct SteeredClockTests {
                 let retention = running.board.retentionTime
                 let broadcaster = try await running.broadcaster()
                 // Work goes on, and what it records makes nothing older.
-                _ = try await broadcaster.ask(try .publication(of: try .of("radio1", id)))
-                try await until("it is recorded") { running.board[try .of("radio1", id)] != nil }
+                _ = try await broadcaster.ask(try .publication(of: try .of(id, id)))
+                try await until("it is recorded") { running.board[try .of(id, id)] != nil }
                 #expect(running.board.retentionTime == retention)
             }
         }

@@ -95,7 +95,7 @@ struct ControlServiceTests {
 
     private func withDesk<Result>(
         in directory: String? = nil,
-        times: ControlTimes = ControlTimes(),
+        times: ControlTimes = .unhurried,
         _ body: (Desk) async throws -> Result
     ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cuecast-\(UUID())").path
@@ -308,7 +308,7 @@ struct ControlServiceTests {
     }
 
     @Test func `a client hears that its command still runs`() async throws {
-        var times = ControlTimes()
+        var times = ControlTimes.unhurried
         times.stillRunningInterval = .milliseconds(5)
         try await self.withDesk(times: times) { desk in
             let (release, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
@@ -327,7 +327,7 @@ struct ControlServiceTests {
     }
 
     @Test func `a client that asks nothing is sent away, and so is one that does not read`() async throws {
-        var times = ControlTimes()
+        var times = ControlTimes.unhurried
         times.idleTimeout = .milliseconds(20)
         times.readTimeout = .milliseconds(20)
         try await self.withDesk(times: times) { desk in
@@ -376,5 +376,15 @@ struct ControlServiceTests {
 private func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result(catching: body)) }
+    }
+}
+
+extension ControlTimes {
+    /// Nobody is sent away because a busy machine took its time.
+    fileprivate static var unhurried: ControlTimes {
+        var times = ControlTimes()
+        times.idleTimeout = .seconds(3_600)
+        times.readTimeout = .seconds(3_600)
+        return times
     }
 }
