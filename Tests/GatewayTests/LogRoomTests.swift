@@ -21,6 +21,7 @@ struct LogRoomTests {
         self.station.configuration.sampleInterval = .milliseconds(10)
     }
 
+    private static let roomy = LogUsage(bytes: 10, bytesMax: 100)
     private static let near = LogUsage(bytes: 80, bytesMax: 100)
     private static let full = LogUsage(bytes: 100, bytesMax: 100)
 
@@ -34,6 +35,48 @@ struct LogRoomTests {
         let batch = try await listener.batch(of: "b")
         try await until("the delivery is recorded") { try await !self.station.memory.acknowledgementGroups().isEmpty }
         return (listener, try listener.acknowledgement(of: batch, of: "b"))
+    }
+
+    @Test func `without room new work is refused, breaks can be ended, and it goes on by itself`() async throws {
+        try await self.station.runByHand { running in
+            let (listener, acknowledgement) = try await self.fetched(from: running)
+            let broadcaster = try await running.broadcaster()
+            try await broadcaster.publish("later", start: .after(.seconds(600)), duration: .seconds(30))
+            self.station.log.set(usage: Self.near)
+            try await until("it alarms") { running.gateway.readiness.alarms.contains { $0.alarm == "logRoom" } }
+            #expect(running.gateway.readiness.missing.isEmpty)
+            #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
+            #expect(running.metrics.value(.logUsedBytes) == 80 && running.metrics.value(.logUsedBytesMax) == 100)
+
+            self.station.log.set(usage: Self.full)
+            try await until("it is not ready") { running.gateway.readiness.missing == [.log] }
+            let refusal = try #require(
+                try await broadcaster.ask(.publication(of: .of("radio2", "new"))).refusal
+            )
+            #expect(refusal.status == .unavailable)
+            #expect(refusal.sentence.contains("log.bytesMax"))
+            let second = try await running.listener()
+            let batch = try await second.batch(of: "b")
+            let late = try second.acknowledgement(of: batch, of: "b")
+            #expect(try await second.ask(late).refusal?.status == .unavailable)
+            #expect(running.metrics.value(.limitsHit, .limit("logBytesMax")) == 2)
+            let cancel = BroadcastRequest.Kind.cancel(try .of("radio1", "later"))
+            #expect(try await broadcaster.ask(cancel).info?.state == .cancelled)
+            #expect(
+                running.gateway.readiness.missing == [.log],
+                "what the reserve took does not say that there is room"
+            )
+
+            self.station.log.set(usage: Self.roomy)
+            try await until("it is ready again") { running.gateway.readiness.missing.isEmpty }
+            #expect(try await broadcaster.ask(.publication(of: .of("radio2", "new"))).info != nil)
+            #expect(try await second.ask(late).body == .acknowledged(recorded: 2))
+            try await until("the alarm is over") { running.gateway.readiness.alarms.isEmpty }
+            // What was handed out without room is recorded when there is room.
+            let books = try await running.books { $0.total.played == 4 }
+            #expect(books.total.delivered == 4)
+            #expect(books.balances)
+        }
     }
 
     @Test func `what waits when the room ends is refused, not kept waiting`() async throws {
