@@ -328,6 +328,11 @@ extension EventLogFailureTests {
     }
 }
 
+private struct SharedLockError: Error {
+    let said: String
+    let isRunning: Bool
+}
+
 /// A lock on one byte of a file, held by another process: those of one process do not keep each other out.
 private final class SharedLock: Sendable {
     private let process: Process
@@ -351,8 +356,15 @@ private final class SharedLock: Sendable {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        let said = output.fileHandleForReading.availableData
-        guard said == Data("held\n".utf8) else { throw FaultyDiskError() }
+        // Until it has said all of it, or is gone.
+        var said = Data()
+        while said.count < 5, let more = try output.fileHandleForReading.read(upToCount: 5 - said.count), !more.isEmpty
+        {
+            said += more
+        }
+        guard said == Data("held\n".utf8) else {
+            throw SharedLockError(said: String(decoding: said, as: UTF8.self), isRunning: process.isRunning)
+        }
         self.process = process
         self.input = input
     }
