@@ -50,7 +50,8 @@ static const char *const ledgerSchema =
     " ignored INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal, reason)"
     ") STRICT, WITHOUT ROWID;"
     "ALTER TABLE outcomes ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;";
+    "ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE applied ADD COLUMN digest INTEGER;";
 
 // The numbers of the wire contract (proto/cuecast/v1/listener.proto).
 enum { kindPlayed = 1, kindIgnored = 2, kindFailed = 3, evidenceReported = 1, reasonUser = 1 };

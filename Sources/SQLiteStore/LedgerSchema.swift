@@ -105,7 +105,11 @@ enum LedgerSchema {
         // `digest`: what the record at the applied offset comes to (`LoggedRecord.digest`); NULL: nobody knows.
         migrator.registerMigration("ledger 3: identity") { database in
             try StoreIdentity.createTables(database)
-            try database.execute(sql: "ALTER TABLE applied ADD COLUMN digest INTEGER")
+            try database.execute(
+                sql: """
+                    ALTER TABLE applied ADD COLUMN digest INTEGER;
+                    """
+            )
         }
         migrator.registerMigration("ledger 4: gaps") { database in
             try database.execute(
