@@ -150,17 +150,9 @@ struct GatewayRoutes: Sendable {
     /// Makes an answer that takes some work: on the readers' threads, when it is its turn.
     private func read(
         on readers: WorkerThreads,
-        _ body: @Sendable () async throws -> Answer
+        _ body: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
-        try await self.gate.pass {
-            try await withTaskExecutorPreference(readers) { try await Self.make(body) }
-        }
-    }
-
-    /// Leaves the caller's executor, which is the event loop, for the one that the task prefers.
-    @concurrent
-    private static func make(_ body: @Sendable () async throws -> Answer) async throws -> Answer {
-        try await body()
+        try await self.gate.pass { try await readers.run(body) }
     }
 
     private func report(_ query: ReportQuery) async throws -> ReportDocument {

@@ -17,6 +17,7 @@ package struct ThreadedService: Service {
     }
 
     package func run() async throws {
-        try await withTaskExecutorPreference(self.threads) { try await self.service.run() }
+        let service = self.service
+        try await self.threads.run { try await service.run() }
     }
 }

@@ -12,7 +12,7 @@ import Glibc
 ///
 /// ```swift
 /// let readers = try WorkerThreads(name: "cuecast-reader", count: 2, niceness: 10)
-/// let answer = try await withTaskExecutorPreference(readers) { try await read() }
+/// let answer = try await readers.run { try await read() }
 /// readers.stop()
 /// ```
 ///
@@ -62,6 +62,17 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
         self.condition.withLock {
             self.state.isStopped = true
             self.condition.broadcast()
+        }
+    }
+
+    /// Does something here, in a task of its own that ends with the caller's.
+    ///
+    /// A task that only prefers these threads from now on stays where it is as long as nothing makes it move.
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            group.addTask(executorPreference: self) { try await body() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
         }
     }
 
