@@ -201,6 +201,11 @@ def publish_ms(playout, stream, samples):
     return 1_000 * median(times)
 
 
+def breaks_offset(addresses, name):
+    """How far the log is, or the ledger, in the lane of breaks."""
+    return measuring.metrics(addresses).get(f'cuecast_{name}_offset{{lane="breaks"}}', 0)
+
+
 def fill(bench, playout, streams, breaks):
     """Publishes breaks that wait for their announcement, evenly over the streams, minutes apart."""
     each = max(1, breaks // streams)
@@ -226,8 +231,12 @@ def growth_waiting(bench, figures):
     figures["publish"].note(f"{breaks:,} breaks on {streams:,} streams")
 
     def values(data, playout, process, addresses):
-        found = {"publish": publish_ms(playout, "probe", scale.samples),
+        found = {"publish": publish_ms(playout, "stream-0", scale.samples),
                  "list": 1_000 * median([get(addresses, "/v1/breaks?limit=1") for _ in range(scale.samples)])}
+        # After a start the ledger is told of all breaks: only then the gateway is idle.
+        head = breaks_offset(addresses, "log")
+        wait_until(lambda: breaks_offset(addresses, "ledger") >= head, 300, "the ledger knows all breaks")
+        time.sleep(min(scale.hold, 10))
         used, began = measuring.cpu_seconds(process.pid), time.monotonic()
         time.sleep(scale.hold)
         found["cpu"] = 100 * (measuring.cpu_seconds(process.pid) - used) / (time.monotonic() - began)
