@@ -156,15 +156,10 @@ package enum StoreReconciliation: Hashable, Sendable {
         package var identity: LogIdentity
         /// Where the ledger goes on in lanes that do not go on where they are.
         package var applied: [Lane: UInt64]
-        /// The ledger's breaks that were published after this offset are not in the log; `nil`: there are none.
-        ///
-        /// Their ids are to be reserved there.
-        package var unknownBreaksAfter: UInt64?
 
-        package init(identity: LogIdentity, applied: [Lane: UInt64], unknownBreaksAfter: UInt64? = nil) {
+        package init(identity: LogIdentity, applied: [Lane: UInt64]) {
             self.identity = identity
             self.applied = applied
-            self.unknownBreaksAfter = unknownBreaksAfter
         }
     }
 
@@ -323,10 +318,7 @@ private struct StoreFacts {
             shared = known.preceding(known.following(shared, in: lane), in: lane)
             if shared != now { applied[lane] = shared }
         }
-        let breaks = meeting.log[.breaks] ?? 0
-        let unknown = self.ledger.highestBreakOffset > breaks && common < identity.epochs.count ? breaks : nil
         let isSame = self.ledger.identity == next && applied.isEmpty && !self.ledger.isBackup
-        return isSame
-            ? nil : StoreReconciliation.LedgerMove(identity: next, applied: applied, unknownBreaksAfter: unknown)
+        return isSame ? nil : StoreReconciliation.LedgerMove(identity: next, applied: applied)
     }
 }
