@@ -172,6 +172,54 @@ struct PlayableBreakTests {
         #expect(desk["b1"]?.end == Sample.at(45))
     }
 
+    /// An exact break whose last advertisement is as long as the break, and one that is a millisecond longer.
+    @Test(arguments: [
+        (BreakStart.after(.seconds(20)), false), (.now, false), (nil, false), (nil, true),
+    ] as [(BreakStart?, Bool)])
+    func `an exact break of which nothing would fit is refused`(start: BreakStart?, preStream: Bool) throws {
+        for (last, fits) in [(30.0, true), (30.001, false)] {
+            var desk = Desk()
+            let publish = Sample.publish(
+                start: start,
+                advertisements: Sample.advertisements([5, last]),
+                preStream: preStream,
+                exact: true
+            )
+            let reply = desk.ask(.publish(publish), at: 0)
+            #expect((reply.refusal == nil) == fits)
+            #expect((desk["b1"] != nil) == fits)
+            guard let refusal = reply.refusal else { continue }
+            #expect(refusal.status == .invalid)
+            #expect(
+                refusal.sentence
+                    == "The break b1 is exact, and not even its last advertisement fits: that lasts 30.001 s."
+                    + " Make the break longer, or let its last advertisement be cut."
+            )
+        }
+    }
+
+    @Test func `no change leaves an exact break of which nothing would fit`() throws {
+        var desk = Desk()
+        let publish = Sample.publish(advertisements: Sample.advertisements([20, 10]), exact: true)
+        #expect(desk.ask(.publish(publish), at: 0).refusal == nil)
+        func update(_ duration: Double) -> BroadcastRequest.Kind {
+            .update(.init(key: Sample.key(), duration: .milliseconds(Int64(duration * 1_000))))
+        }
+        #expect(desk.ask(update(9.999), at: 1).refusal?.status == .invalid)
+        #expect(desk["b1"]?.record.duration == .seconds(30))
+        #expect(desk.ask(update(10), at: 2).word == "silently")
+        let longer = BroadcastRequest.Update(key: Sample.key(), advertisements: Sample.advertisements([10.001]))
+        #expect(desk.ask(.update(longer), at: 3).refusal?.status == .invalid)
+    }
+
+    @Test func `an exact break may be ended so early that nothing fits any more`() {
+        var desk = Desk()
+        _ = desk.ask(.publish(Sample.publish(exact: true)), at: 0)
+        desk.tick(at: 12)
+        #expect(desk.ask(.end(.init(key: Sample.key(), at: Sample.at(21))), at: 13).word == "ended")
+        #expect(desk["b1"]?.playableSteps.isEmpty == true)
+    }
+
     @Test func `a break cannot end within its first millisecond, which the wire has as nothing`() {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish()), at: 0)

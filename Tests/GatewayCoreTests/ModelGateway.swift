@@ -109,6 +109,7 @@ struct ModelGateway {
             endMode: request.endMode
         )
         try self.refuseOverlap(of: new, in: stream)
+        try self.refuseUnplayable(new)
         new.announced = new.announce <= now
         self.streams[stream, default: []].append(new)
         return new.announced ? self.tell("available", stream, id) : "silently"
@@ -242,6 +243,7 @@ struct ModelGateway {
         let word = try step(&each)
         if ["updated", "available", "silently"].contains(word), each.closed == nil {
             try self.refuseOverlap(of: each, in: stream)
+            try self.refuseUnplayable(each)
         }
         self.streams[stream]?[index] = each
         return ["unchanged", "silently"].contains(word) ? word : self.tell(word, stream, id)
@@ -260,6 +262,14 @@ struct ModelGateway {
             else { continue }
             if start < to, from < end { throw Refused(word: "BREAK_OVERLAP") }
         }
+    }
+
+    /// Nothing of an exact break is cut, so that at least its last advertisement must fit.
+    private func refuseUnplayable(_ one: Break) throws(Refused) {
+        guard one.request.exact, let last = one.advertisements.last?.duration.inMicroseconds else { return }
+        var room = one.duration ?? (one.request.preStream ? nil : one.safety)
+        if let start = one.start, let end = one.end { room = end - start }
+        if let room, last > room { throw Refused(word: "INVALID") }
     }
 
     private func resolve(_ said: BreakStart, _ now: Int64, _ leadMin: Int64) throws(Refused) -> Int64 {

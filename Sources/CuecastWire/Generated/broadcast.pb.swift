@@ -241,6 +241,7 @@ nonisolated struct Cuecast_V1_Publish: Sendable {
 
   var preStream: Bool = false
 
+  /// Nothing is cut: who comes late gets what still fits. Refused as INVALID where not even the last advertisement would fit.
   var exact: Bool = false
 
   /// How an early end treats the advertisement that is playing, unless the end says otherwise.

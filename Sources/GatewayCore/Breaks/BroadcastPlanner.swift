@@ -53,13 +53,33 @@ package struct BroadcastPlanner: Sendable {
             }
             let entry = BreakEntry(at: now, broadcaster: broadcaster, kind: kind)
             switch board.trial(of: entry) {
-            case .changed, .housekept: return .append(entry)
+            case .changed(let each, _):
+                if let refusal = Self.unplayable(each, after: kind) { throw refusal }
+                return .append(entry)
+            case .housekept: return .append(entry)
             case .unchanged(let each): return .answer(.break(each.info(at: now)))
             case .refused(let refusal): throw refusal
             }
         } catch {
             return .answer(.refused(error))
         }
+    }
+
+    /// Why a change must not be made: it would leave an exact break of which nothing can be played.
+    ///
+    /// This is decided here and not by the board: logs of earlier versions have such breaks, and whoever reads them must come
+    /// to what they came to then.
+    private static func unplayable(_ each: Break, after change: BreakEntry.Kind) -> Refusal? {
+        switch change {
+        case .publish, .update, .punch: break
+        case .end, .cancel, .announce, .expire, .housekeeping: return nil
+        }
+        guard each.exact, each.playableSteps.isEmpty, let last = each.record.advertisements.last else { return nil }
+        return Refusal(
+            .invalid,
+            "The break \(each.key.id) is exact, and not even its last advertisement fits: that lasts"
+                + " \(last.duration.inSecondsText). Make the break longer, or let its last advertisement be cut."
+        )
     }
 
     private func entry(
