@@ -20,7 +20,7 @@ import GRDBSQLite
 final class StoreBackup: @unchecked Sendable {
     private var destination: OpaquePointer?
     private var backup: OpaquePointer?
-    /// How many pages were copied when the last step ended; it only becomes less when the backup began again.
+    /// How many pages were copied when the last step ended; each step makes it more unless the backup began again.
     private var done = 0
     /// How often it had to begin again or to wait: somebody else wrote to the file, or a large transaction was taken
     /// back.
@@ -68,7 +68,7 @@ final class StoreBackup: @unchecked Sendable {
         case SQLITE_OK, SQLITE_BUSY, SQLITE_LOCKED:
             let now = self.pages
             let done = now.total - now.remaining
-            if code != SQLITE_OK || done < self.done { self.restarts += 1 }
+            if code != SQLITE_OK || done <= self.done { self.restarts += 1 }
             self.done = done
             return false
         default: throw unsafe Self.error(code, on: self.destination)

@@ -77,6 +77,18 @@ package enum StoreCopyLimits {
     package static let bytesKeptFree = 64 * 1_048_576
     /// The most problems that a check names.
     package static let problemsMax = 20
+
+    /// Why there is no room for a copy; `nil`: there is, or nobody knows how much is free.
+    ///
+    /// - Parameters:
+    ///   - path: of the copy.
+    ///   - bytes: how large it becomes.
+    ///   - free: how much may still be written there.
+    package static func refusal(of path: String, bytes: Int, free: Int?) -> StoreCopyError? {
+        let needed = bytes + Self.bytesKeptFree
+        guard let free, free < needed else { return nil }
+        return .noSpace(path: path, bytesNeeded: needed, bytesFree: free)
+    }
 }
 
 extension StoreConnection {
@@ -120,10 +132,8 @@ extension StoreConnection {
                 try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
             )
         }
-        let needed = pageBytes * pageCount + StoreCopyLimits.bytesKeptFree
-        if let free = StoreFiles.bytesFree(at: (path as NSString).deletingLastPathComponent), free < needed {
-            throw StoreCopyError.noSpace(path: path, bytesNeeded: needed, bytesFree: free)
-        }
+        let free = StoreFiles.bytesFree(at: (path as NSString).deletingLastPathComponent)
+        if let refusal = StoreCopyLimits.refusal(of: path, bytes: pageBytes * pageCount, free: free) { throw refusal }
         return max(1, StoreCopyLimits.stepBytesMax / max(1, pageBytes))
     }
 

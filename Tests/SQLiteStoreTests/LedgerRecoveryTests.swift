@@ -75,6 +75,20 @@ struct LedgerRecoveryTests {
         await third.close()
     }
 
+    @Test(arguments: [2, 3])
+    func `so many copies are kept, and the oldest goes when one more is made`(kept: Int) async throws {
+        var settings = KeptLedger.Settings()
+        settings.copiesKept = kept
+        let books = try await self.books(groups: 40, copies: kept, seed: "copies kept", settings: settings)
+        let folder = LedgerCopies(dataDirectory: books.path)
+        let before = folder.list().map(\.made)
+        #expect(before.count == kept && books.ledger.copies.count == kept)
+        _ = try await books.ledger.copy(at: Books.start + .seconds(100))
+        #expect(folder.list().map(\.made) == [Books.start + .seconds(100)] + before.dropLast())
+        #expect(books.ledger.copies.map(\.made) == folder.list().map(\.made))
+        await books.close()
+    }
+
     @Test(arguments: ["damaged", "cut", "gone"])
     func `where the newest copy is not right the second newest is taken`(fault: String) async throws {
         let books = try await self.books(seed: "copy \(fault)")

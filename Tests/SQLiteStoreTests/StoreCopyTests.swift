@@ -107,6 +107,42 @@ struct StoreCopyTests {
         await self.ledger.close()
     }
 
+    @Test func `a copy that another process makes begin again is given up after so many times`() async throws {
+        try await self.post(groups: 0..<50)
+        let path = self.directory.fresh("copy.sqlite")
+        let other = try DatabaseQueue(path: self.path + "/ledger.sqlite")
+        try await other.write { try $0.execute(sql: "CREATE TABLE elsewhere (number INTEGER)") }
+        let steps = Mutex(0)
+        let limit = StoreCopyLimits.restartsMax
+        let copying = Task { [ledger] in
+            try await ledger.copy(to: path, pagesPerStep: 1) { _ in
+                steps.withLock { $0 += 1 }
+                // SQLite notices it at the next step, and begins again.
+                try? other.write { try $0.execute(sql: "INSERT INTO elsewhere VALUES (1)") }
+            }
+        }
+        await #expect(throws: StoreCopyError.neverDone(path: path + ".partial", restarts: limit + 1)) {
+            _ = try await copying.value
+        }
+        #expect(steps.withLock(\.self) > limit)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        #expect(!FileManager.default.fileExists(atPath: path + ".partial"))
+        // Left alone it is made.
+        _ = try await self.ledger.copy(to: path, pagesPerStep: 1)
+        try other.close()
+        await self.ledger.close()
+    }
+
+    @Test func `a copy leaves room on its disk, to the byte`() {
+        let kept = StoreCopyLimits.bytesKeptFree
+        #expect(StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: 1_000 + kept) == nil)
+        #expect(
+            StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: 999 + kept)
+                == .noSpace(path: "c", bytesNeeded: 1_000 + kept, bytesFree: 999 + kept)
+        )
+        #expect(StoreCopyLimits.refusal(of: "c", bytes: 1_000, free: nil) == nil, "nobody knows")
+    }
+
     @Test func `a copy that is cancelled leaves nothing, and the ledger goes on`() async throws {
         try await self.post(groups: 0..<50)
         let path = self.directory.fresh("copy.sqlite")
