@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Gateway
 import GatewayCore
 import GatewayHTTP
@@ -148,6 +149,10 @@ extension Serve {
             // Last, so that it ends first: a command that runs is ended before what it needs.
             services.append(control)
         }
+        let deadline = Task.detached { [log] in
+            if await log.stopped() != nil { Self.endAnyway(after: configuration.drainTimeout) }
+        }
+        defer { deadline.cancel() }
         do {
             try await ServiceGroup(
                 configuration: ServiceGroupConfiguration(
@@ -192,6 +197,22 @@ extension Serve {
             gateway.readiness.raise(.control, sentence)
             logger.error("there is no control socket", metadata: ["error": "\(error)"])
             return nil
+        }
+    }
+}
+
+extension Serve {
+    /// Ends the process where it cannot close: what failed the log may let the next call never return.
+    ///
+    /// Nothing is lost by it: what was confirmed is in the log's file.
+    private static func endAnyway(after timeout: Duration) {
+        // A thread of its own: what hangs may hold all that Swift's tasks share.
+        Thread.detachNewThread {
+            Thread.sleep(forTimeInterval: timeout / .seconds(1))
+            complain(
+                "the event log failed, and its files could not be closed for \(timeout): the process ends as it is"
+            )
+            _exit(CommandExit.logFailed.rawValue)
         }
     }
 }

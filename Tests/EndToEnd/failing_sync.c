@@ -2,7 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /* Preloaded into a gateway: synchronising the event log fails from the moment at which a file exists that the variable
- * CUECAST_TEST_FAIL_SYNC names. */
+ * CUECAST_TEST_FAIL_SYNC names. Where the variable CUECAST_TEST_HANG_SYNC is set, synchronising any other file never returns
+ * from then on. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +21,9 @@ static int fails(int descriptor) {
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    return strstr(path, "/events.sqlite") != NULL;
+    if (strstr(path, "/events.sqlite") != NULL) return 1;
+    while (getenv("CUECAST_TEST_HANG_SYNC") != NULL) pause();
+    return 0;
 }
 
 int fsync(int descriptor) {

@@ -45,13 +45,33 @@ class FaultyGateway(Gateway):
 
 
 class LogFailure(unittest.TestCase):
-    def test_a_failed_synchronisation_ends_the_gateway_with_its_own_code_and_loses_nothing(self):
+    def failing(self, *arguments, **environment):
+        """A gateway, and the file at whose appearance its disk fails."""
         folder = tempfile.mkdtemp(prefix="cuecast-sync.")
         self.addCleanup(shutil.rmtree, folder)
         library, trigger = folder + "/failing_sync.so", folder + "/now"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, FOLDER + "/failing_sync.c", "-ldl"], check=True)
-        gateway = FaultyGateway(environment={"LD_PRELOAD": library, "CUECAST_TEST_FAIL_SYNC": trigger})
+        gateway = FaultyGateway(
+            *arguments, environment={"LD_PRELOAD": library, "CUECAST_TEST_FAIL_SYNC": trigger, **environment})
         self.addCleanup(gateway.close)
+        return gateway, trigger
+
+    def test_a_gateway_whose_log_failed_ends_also_when_its_files_cannot_be_closed(self):
+        gateway, trigger = self.failing("--set", "drainTimeout=500ms", CUECAST_TEST_HANG_SYNC="1")
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        open(trigger, "w").close()
+        refused = broadcaster.publish("s", "b", [ad("x")], start=NOW, duration_ms=60_000)
+        self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
+        self.assertEqual(gateway.process.wait(PATIENCE), LOG_FAILED)
+        self.assertIn("could not be closed for", gateway.said())
+        gateway.process.stdout.close()
+        os.remove(trigger)
+        gateway.start()
+        self.assertEqual(gateway.stop(), 0)
+
+    def test_a_failed_synchronisation_ends_the_gateway_with_its_own_code_and_loses_nothing(self):
+        gateway, trigger = self.failing()
         broadcaster, listener = Broadcaster(gateway), Listener(gateway, "s")
         self.addCleanup(broadcaster.close)
         self.addCleanup(listener.close)

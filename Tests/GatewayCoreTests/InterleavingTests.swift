@@ -173,9 +173,11 @@ struct PlayableBreakTests {
     }
 
     /// An exact break whose last advertisement is as long as the break, and one that is a millisecond longer.
-    @Test(arguments: [
-        (BreakStart.after(.seconds(20)), false), (.now, false), (nil, false), (nil, true),
-    ] as [(BreakStart?, Bool)])
+    @Test(
+        arguments: [
+            (BreakStart.after(.seconds(20)), false), (.now, false), (nil, false), (nil, true),
+        ] as [(BreakStart?, Bool)]
+    )
     func `an exact break of which nothing would fit is refused`(start: BreakStart?, preStream: Bool) throws {
         for (last, fits) in [(30.0, true), (30.001, false)] {
             var desk = Desk()

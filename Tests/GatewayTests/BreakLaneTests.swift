@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Testing
+
+@testable import Gateway
+
+/// How entries about breaks are gathered into records of the log.
+@Suite(.suiteLimit)
+struct BreakLaneTests {
+    /// An entry whose request had so many bytes.
+    private func member(_ bytes: Int) throws -> BreakLane.Member {
+        let key = BreakKey(stream: try StreamID("radio1"), id: try BreakID("b1"))
+        let entry = BreakEntry(at: Timestamp(microseconds: 1), broadcaster: "", kind: .cancel(key))
+        return BreakLane.Member(entry: entry, waiting: nil, bytes: bytes)
+    }
+
+    /// How many entries each record has.
+    private func records(of members: [BreakLane.Member]) throws -> [Int] {
+        var lane = BreakLane(entriesWaitingMax: .max, entryBytesWaitingMax: .max)
+        for each in members { #expect(lane.add(each) == nil) }
+        var counts: [Int] = []
+        while let (id, record) = lane.close() {
+            counts.append(try BreakGroup(decoding: record).entries.count)
+            #expect(lane.failed(id).count == counts.last)
+        }
+        #expect(lane.isIdle)
+        return counts
+    }
+
+    @Test func `a record holds entries up to its limit in bytes, and what is one byte more begins the next`() throws {
+        // Four of them are exactly a record.
+        let quarter = EventLogLimits.recordBytesMax / 4 - BreakLane.entryOverheadBytesMax
+        let four = try (0..<4).map { _ in try self.member(quarter) }
+        #expect(try self.records(of: four) == [4])
+        #expect(try self.records(of: four + [self.member(1)]) == [4, 1])
+        #expect(try self.records(of: four.dropLast() + [self.member(quarter + 1)]) == [3, 1])
+    }
+
+    @Test func `a record holds entries up to their limit`() throws {
+        let members = try (0...BreakGroup.groupEntriesMax).map { _ in try self.member(100) }
+        #expect(try self.records(of: members.dropLast()) == [BreakGroup.groupEntriesMax])
+        #expect(try self.records(of: members) == [BreakGroup.groupEntriesMax, 1])
+    }
+
+    @Test func `entries wait up to a limit, and up to a limit in bytes`() throws {
+        var lane = BreakLane(entriesWaitingMax: 2, entryBytesWaitingMax: 100)
+        #expect(lane.add(try self.member(50)) == nil)
+        #expect("\(lane.add(try self.member(51)) ?? "taken")" == "entryBytesWaitingMax")
+        #expect(lane.add(try self.member(50)) == nil)
+        #expect("\(lane.add(try self.member(0)) ?? "taken")" == "entriesWaitingMax")
+    }
+}
