@@ -78,12 +78,13 @@ package enum StoreCopyLimits {
     /// The most problems that a check names.
     package static let problemsMax = 20
 
-    /// Why there is no room for a copy; `nil`: there is, or nobody knows how much is free.
+    /// Looks whether there is room for a copy.
     ///
     /// - Parameters:
     ///   - path: of the copy.
     ///   - bytes: how large it becomes.
     ///   - free: how much may still be written there.
+    /// - Returns: why there is none; `nil`: there is, or nobody knows how much is free.
     package static func refusal(of path: String, bytes: Int, free: Int?) -> StoreCopyError? {
         let needed = bytes + Self.bytesKeptFree
         guard let free, free < needed else { return nil }
