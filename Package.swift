@@ -91,7 +91,7 @@ let package = Package(
             dependencies: [
                 "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "ZeroMQ", argumentParser, lifecycle, signals, logging,
+                "SQLiteStore", "CuecastWire", "ZeroMQ", "ProcessLimits", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),

@@ -8,7 +8,7 @@ Both sides are the gateway itself: nothing bare keeps breaks. Stock libraries do
 import contextlib, http.client, os, socket, threading, time
 
 import measuring
-from figures import Figure, Goal, median, quantile
+from figures import OURS, Figure, Goal, median, quantile
 from measuring import MeasurementError
 from rows import row
 from servers import temporary_folder, wait_until
@@ -256,6 +256,11 @@ def growth_waiting(bench, figures):
         bench.pairs(figures, lambda: side(full), lambda: side(empty))
 
 
+def has_counted_breaks(metrics):
+    log, ledger = (metrics.get(f'cuecast_{name}_offset{{lane="breaks"}}', 0) for name in ("log", "ledger"))
+    return 0 < log <= ledger
+
+
 @row("growth-kept", "20,000 breaks of one stream are kept", "the same with none")
 def growth_kept(bench, figures):
     scale = bench.scale
@@ -264,6 +269,8 @@ def growth_kept(bench, figures):
     figures["publish"] = Figure("a publication to that stream", "ms", Goal("<=", 1.5), against="an empty board")
     figures["ready"] = Figure("from start to ready", "s", Goal("<=", 1, "ours"), against="an empty board")
     figures["publish"].note(f"{count:,} breaks, cancelled before")
+    figures["board"] = Figure("memory of a kept break, as the board counts it", "B")
+    figures["ledger"] = Figure("ledger of a break that nobody heard", "B")
 
     with temporary_folder() as empty, temporary_folder() as full:
         def side(folder):
@@ -282,6 +289,9 @@ def growth_kept(bench, figures):
                                  for place, name in enumerate(names))
                 playout.pipeline(playout.cancellation("stream", name) for name in names)
             bench.say(f"  {count:,} breaks are kept, published and cancelled in {time.monotonic() - began:.0f} s")
+            wait_until(lambda: has_counted_breaks(measuring.metrics(addresses)), 60, "the ledger has counted them")
+            figures["board"].add(OURS, measuring.metrics(addresses)["cuecast_board_bytes"] / count)
+        figures["ledger"].add(OURS, measuring.stored_bytes(os.path.join(full, "data", "ledger.sqlite")) / count)
         bench.pairs(figures, lambda: side(full), lambda: side(empty))
 
 

@@ -104,6 +104,15 @@ def resident_kib(pid):
         return next(int(line.split()[1]) for line in rollup if line.startswith("Rss:"))
 
 
+def stored_bytes(path):
+    """What is in a store's file, without pages that are free."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
+        size, pages, free = (store.execute(f"PRAGMA {name}").fetchone()[0]
+                             for name in ("page_size", "page_count", "freelist_count"))
+    store.close()
+    return size * (pages - free)
+
+
 def descriptors(pid):
     """How many descriptors a process has open."""
     return len(os.listdir(f"/proc/{pid}/fd"))

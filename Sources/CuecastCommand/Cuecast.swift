@@ -23,7 +23,8 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self, Version.self,
+            Report.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self, Capacity.self,
+            Version.self,
         ]
     )
 

@@ -11,6 +11,7 @@ import json, os, random, re, signal, subprocess, sys, tempfile, threading, time,
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
                      listener_pb2, notice_pb2, status_pb2, until)
+from test_capacity import Capacity  # noqa: F401 (its tests run with these)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock import ClockSteps  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)

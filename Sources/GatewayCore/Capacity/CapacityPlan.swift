@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What a gateway is to carry.
+package struct CapacityCase: Hashable, Sendable {
+    /// All listeners at the same time.
+    package var listeners: Int
+    package var streams: Int
+    /// Of each stream, around the clock.
+    package var breaksPerHour: Double
+    /// In each break.
+    package var advertisements: Int
+    /// How many listeners come in an hour, in all.
+    package var joinsPerHour: Int
+
+    package init(listeners: Int, streams: Int, breaksPerHour: Double, advertisements: Int, joinsPerHour: Int) {
+        self.listeners = listeners
+        self.streams = streams
+        self.breaksPerHour = breaksPerHour
+        self.advertisements = advertisements
+        self.joinsPerHour = joinsPerHour
+    }
+}
+
+/// What there is of each resource; `nil`: not said.
+package struct CapacityMachine: Hashable, Sendable {
+    package var cores: Int?
+    package var memoryBytes: Double?
+    package var diskBytes: Double?
+    /// The hard limit on open files of a process.
+    package var descriptors: Int?
+
+    package init(cores: Int? = nil, memoryBytes: Double? = nil, diskBytes: Double? = nil, descriptors: Int? = nil) {
+        self.cores = cores
+        self.memoryBytes = memoryBytes
+        self.diskBytes = diskBytes
+        self.descriptors = descriptors
+    }
+}
+
+/// What of the configuration counts for how much is needed.
+package struct CapacitySettings: Hashable, Sendable {
+    package var batchRequestsPerSecond: Double = BreakPolicy().batchRequestsPerSecond
+    /// From the notice to the end of the request window.
+    package var window: Duration = BreakPolicy().announceAhead - BreakPolicy().windowEndsAhead
+    package var keepTotalsDays: Double = 400
+    package var ledgerCopiesKept = 3
+    package var ledgerCopiesInterval: Duration = .seconds(3_600)
+    package var logBytesMax: Double = 20 * 1_073_741_824
+
+    package init() {}
+}
+
+/// What a case needs of a machine, and what ends first as listeners become more.
+///
+/// Arithmetic from measured figures (``MeasuredCost``), which were taken on one machine: it says what to buy and what to
+/// measure, and promises nothing. It reckons with the worst hour: every stream has all its breaks, every listener hears all of
+/// them, and all streams begin a break at the same moment.
+package struct CapacityPlan: Hashable, Sendable {
+    /// What is needed of one resource.
+    package struct Need: Hashable, Sendable {
+        package let resource: String
+        package let amount: Double
+        package let unit: String
+        /// How it comes about.
+        package let because: String
+        /// How much of it there is; `nil`: nobody said, and nothing bounds it.
+        package let available: Double?
+
+        /// The part that is used of what there is.
+        package var share: Double? { self.available.map { self.amount / max($0, .leastNonzeroMagnitude) } }
+    }
+
+    package let needs: [Need]
+
+    /// What is used up first as listeners become more: the need with the largest share.
+    package var first: Need? { self.needs.filter { $0.share != nil }.max { ($0.share ?? 0) < ($1.share ?? 0) } }
+
+    /// Whether everything that is bounded suffices.
+    package var fits: Bool { self.needs.allSatisfy { ($0.share ?? 0) <= 1 } }
+
+    /// Reckons.
+    ///
+    /// - Parameters:
+    ///   - wanted: what is to be carried.
+    ///   - machine: what there is.
+    ///   - settings: the configuration.
+    package init(_ wanted: CapacityCase, on machine: CapacityMachine, settings: CapacitySettings = CapacitySettings()) {
+        let reckoning = CapacityReckoning(wanted: wanted, settings: settings)
+        self.needs = [
+            reckoning.cores(machine.cores),
+            reckoning.batchRate(),
+            reckoning.acknowledgementTime(),
+            reckoning.noticeTime(),
+            reckoning.memory(machine.memoryBytes),
+            reckoning.board(),
+            reckoning.descriptors(machine.descriptors),
+            reckoning.streams(),
+            reckoning.log(),
+            reckoning.disk(machine.diskBytes),
+            reckoning.diskWrites(),
+            reckoning.network(),
+            reckoning.networkPeak(),
+        ]
+    }
+}
+
+/// The arithmetic, one function a line of the answer.
+private struct CapacityReckoning {
+    let wanted: CapacityCase
+    let settings: CapacitySettings
+
+    private typealias Need = CapacityPlan.Need
+
+    private var listeners: Double { Double(self.wanted.listeners) }
+    private var advertisements: Double { Double(self.wanted.advertisements) }
+    /// Breaks that listeners hear, a second, all listeners together.
+    private var heardPerSecond: Double { self.listeners * self.wanted.breaksPerHour / 3_600 }
+    private var breaksPerDay: Double { Double(self.wanted.streams) * self.wanted.breaksPerHour * 24 }
+
+    /// What one listener's break costs in all.
+    private func perBreak(_ alone: MeasuredCost, _ each: MeasuredCost) -> Double {
+        alone.value + self.advertisements * each.value
+    }
+
+    private static let mebibyte = 1_048_576.0
+
+    func cores(_ available: Int?) -> CapacityPlan.Need {
+        let listening = self.listeners * MeasuredCost.idleListenerTime.value
+        let joining = Double(self.wanted.joinsPerHour) / 3_600 * MeasuredCost.joinTime.value
+        let breaks = self.heardPerSecond * self.perBreak(.breakTime, .advertisementTime)
+        return Need(
+            resource: "cores, on average",
+            amount: (listening + joining + breaks) / 1_000_000,
+            unit: "",
+            because: "listening, joins, and \(self.text(self.heardPerSecond)) breaks heard a second",
+            available: available.map(Double.init)
+        )
+    }
+
+    func batchRate() -> CapacityPlan.Need {
+        let window = max(self.settings.window / .seconds(1), 0.001)
+        return Need(
+            resource: "batch requests at the break",
+            amount: self.listeners / window,
+            unit: "/s",
+            because: "all listeners in the \(self.text(window)) s of the request window; one thread decides",
+            available: min(MeasuredCost.batchRate.value, self.settings.batchRequestsPerSecond)
+        )
+    }
+
+    func acknowledgementTime() -> CapacityPlan.Need {
+        Need(
+            resource: "acknowledgements after an advertisement",
+            amount: self.listeners / MeasuredCost.acknowledgementRate.value,
+            unit: "s",
+            because: "until all listeners have a confirmation; players ask again after 5 s",
+            available: 5
+        )
+    }
+
+    func noticeTime() -> CapacityPlan.Need {
+        Need(
+            resource: "from the first listener's notice to the last's",
+            amount: self.listeners * MeasuredCost.noticeTime.value / 1_000_000,
+            unit: "s",
+            because: "all streams at once, one thread that moves bytes; a fifth of the lead is reckoned with",
+            available: max(self.settings.window / .seconds(1), 0.001) / 5
+        )
+    }
+
+    func memory(_ available: Double?) -> CapacityPlan.Need {
+        let crowd = self.listeners * MeasuredCost.listenerMemory.value * 1_024
+        let base = MeasuredCost.gatewayMemory.value * Self.mebibyte + Self.cacheBytes
+        return Need(
+            resource: "memory",
+            amount: base + crowd + self.boardBytes,
+            unit: "B",
+            because: "the gateway, its caches, \(self.wanted.listeners) listeners, and the board",
+            available: available
+        )
+    }
+
+    /// Pages of the ledger and of the log, and the log's newest records, once the caches are full.
+    private static let cacheBytes = 96 * Self.mebibyte
+
+    private var boardBytes: Double {
+        let kept = self.breaksPerDay * BoardLimits.acknowledgeWithin.days
+        return Double(self.wanted.streams * BoardLimits.streamBytes) + kept * MeasuredCost.breakMemory.value
+    }
+
+    func board() -> CapacityPlan.Need {
+        Need(
+            resource: "the board (boardBytesMax)",
+            amount: self.boardBytes,
+            unit: "B",
+            because: "the breaks of eight days, which may still be acknowledged",
+            available: Double(BoardLimits.boardBytesMax)
+        )
+    }
+
+    func descriptors(_ available: Int?) -> CapacityPlan.Need {
+        // Two connections for each listener; of the limit an eighth is kept back.
+        let connections = self.listeners * 2
+        let reserve = min(max(64, connections / 7), 16_384)
+        return Need(
+            resource: "open files (LimitNOFILE)",
+            amount: connections + reserve,
+            unit: "",
+            because: "two connections a listener, and what is kept back",
+            available: available.map(Double.init)
+        )
+    }
+
+    func streams() -> CapacityPlan.Need {
+        Need(
+            resource: "streams",
+            amount: Double(self.wanted.streams),
+            unit: "",
+            because: "the limit streamsMax",
+            available: Double(BoardLimits.streamsMax)
+        )
+    }
+
+    /// What the log holds until the second newest copy of the ledger has it.
+    private var logBytes: Double {
+        let kept = 2 * (self.settings.ledgerCopiesInterval / .seconds(1))
+        return self.heardPerSecond * kept * self.perBreak(.breakLog, .advertisementLog)
+    }
+
+    func log() -> CapacityPlan.Need {
+        Need(
+            resource: "the event log (log.bytesMax)",
+            amount: self.logBytes,
+            unit: "B",
+            because: "what is younger than the second newest copy of the ledger; keepLogRecords may keep more",
+            available: self.settings.logBytesMax
+        )
+    }
+
+    func disk(_ available: Double?) -> CapacityPlan.Need {
+        let rows = self.heardPerSecond * 86_400 * Self.rowDays * self.perBreak(.breakLedger, .advertisementLedger)
+        let totals = self.breaksPerDay * self.settings.keepTotalsDays * MeasuredCost.totalsLedger.value
+        let ledgers = Double(2 + self.settings.ledgerCopiesKept)
+        return Need(
+            resource: "disk",
+            amount: (rows + totals) * ledgers + self.settings.logBytesMax,
+            unit: "B",
+            because: "nine days of outcomes and the totals of \(self.text(self.settings.keepTotalsDays)) days, in the"
+                + " ledger, its copies and one that is being made; the log at its limit",
+            available: available
+        )
+    }
+
+    /// How long who did what is kept.
+    private static let rowDays = 9.0
+
+    func diskWrites() -> CapacityPlan.Need {
+        let bytes =
+            self.perBreak(.breakLog, .advertisementLog) + self.perBreak(.breakLedger, .advertisementLedger)
+        return Need(
+            resource: "written to the disk, on average",
+            // Each page goes into the write-ahead log first, and then into its file.
+            amount: self.heardPerSecond * bytes * 2,
+            unit: "B/s",
+            because: "log and ledger, each by way of its write-ahead log",
+            available: nil
+        )
+    }
+
+    func network() -> CapacityPlan.Need {
+        let idle = self.listeners * MeasuredCost.idleTraffic.value
+        let breaks = self.heardPerSecond * self.perBreak(.breakTraffic, .advertisementTraffic)
+        return Need(
+            resource: "network, on average",
+            amount: (idle + breaks) * 8,
+            unit: "bit/s",
+            because: "both directions, headers included; media come from elsewhere",
+            available: nil
+        )
+    }
+
+    func networkPeak() -> CapacityPlan.Need {
+        let bytes = self.listeners * self.perBreak(.breakTraffic, .advertisementTraffic)
+        return Need(
+            resource: "network, at the break",
+            amount: bytes * 8 / max(self.settings.window / .seconds(1), 0.001),
+            unit: "bit/s",
+            because: "everything of a break within its request window",
+            available: nil
+        )
+    }
+
+    private func text(_ number: Double) -> String {
+        let tenths = (number * 10).rounded() / 10
+        return tenths == tenths.rounded() ? "\(Int(clamping: Int64(tenths)))" : "\(tenths)"
+    }
+}
+
+extension Duration {
+    fileprivate var days: Double { self / .seconds(86_400) }
+}

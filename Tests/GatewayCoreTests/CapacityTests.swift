@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import Testing
+
+/// What a case needs of a machine.
+@Suite(.suiteLimit)
+struct CapacityTests {
+    private let ordinary = CapacityCase(
+        listeners: 9_000,
+        streams: 3,
+        breaksPerHour: 4,
+        advertisements: 3,
+        joinsPerHour: 9_000
+    )
+
+    private func need(
+        _ resource: String,
+        _ wanted: CapacityCase,
+        on machine: CapacityMachine = CapacityMachine()
+    ) throws -> CapacityPlan.Need {
+        try #require(CapacityPlan(wanted, on: machine).needs.first { $0.resource.hasPrefix(resource) })
+    }
+
+    @Test func `each need is what the figures come to`() throws {
+        // 9,000 listeners with 4 breaks an hour: 10 breaks heard a second.
+        let microseconds =
+            9_000 * MeasuredCost.idleListenerTime.value + 2.5 * MeasuredCost.joinTime.value
+            + 10 * (MeasuredCost.breakTime.value + 3 * MeasuredCost.advertisementTime.value)
+        #expect(abs(try self.need("cores", self.ordinary).amount - microseconds / 1_000_000) < 1e-9)
+        // The window is 7 s: announced 8 s ahead, and over 1 s before the start.
+        #expect(abs(try self.need("batch requests", self.ordinary).amount - 9_000 / 7.0) < 1e-9)
+        let bytes = 10 * 7_200 * (MeasuredCost.breakLog.value + 3 * MeasuredCost.advertisementLog.value)
+        #expect(abs(try self.need("the event log", self.ordinary).amount - bytes) < 1e-3)
+        let rows = 10 * 86_400 * 9 * (MeasuredCost.breakLedger.value + 3 * MeasuredCost.advertisementLedger.value)
+        let totals = 3.0 * 4 * 24 * 400 * MeasuredCost.totalsLedger.value
+        #expect(abs(try self.need("disk", self.ordinary).amount - (5 * (rows + totals) + 20 * 1_073_741_824)) < 1)
+        let sent =
+            9_000 * MeasuredCost.idleTraffic.value
+            + 10 * (MeasuredCost.breakTraffic.value + 3 * MeasuredCost.advertisementTraffic.value)
+        #expect(abs(try self.need("network, on", self.ordinary).amount - 8 * sent) < 1e-3)
+        #expect(try self.need("open files", self.ordinary).amount == 18_000 + 18_000 / 7.0)
+    }
+
+    @Test func `more of anything never needs less`() {
+        let greater: [(inout CapacityCase) -> Void] = [
+            { $0.listeners *= 2 }, { $0.streams *= 2 }, { $0.breaksPerHour *= 2 }, { $0.advertisements *= 2 },
+            { $0.joinsPerHour *= 2 },
+        ]
+        let before = CapacityPlan(self.ordinary, on: CapacityMachine()).needs
+        for change in greater {
+            var wanted = self.ordinary
+            change(&wanted)
+            let after = CapacityPlan(wanted, on: CapacityMachine()).needs
+            #expect(zip(before, after).allSatisfy { $0.amount <= $1.amount })
+            #expect(zip(before, after).contains { $0.amount < $1.amount })
+        }
+    }
+
+    @Test(arguments: [(10_000, true), (10_001, false)])
+    func `streams fit up to their limit`(streams: Int, fits: Bool) {
+        var wanted = self.ordinary
+        wanted.streams = streams
+        wanted.breaksPerHour = 0.1
+        let plan = CapacityPlan(wanted, on: CapacityMachine())
+        #expect(plan.fits == fits)
+        if !fits { #expect(plan.first?.resource == "streams") }
+    }
+
+    @Test func `what ends first is what the machine has least of`() throws {
+        var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: 20_572)
+        let plan = CapacityPlan(self.ordinary, on: machine)
+        #expect(plan.fits)
+        #expect(plan.first?.resource == "open files (LimitNOFILE)")
+        machine.descriptors = 20_571
+        #expect(!CapacityPlan(self.ordinary, on: machine).fits)
+        machine.descriptors = 1_000_000
+        machine.memoryBytes = 1e9
+        #expect(CapacityPlan(self.ordinary, on: machine).first?.resource == "memory")
+    }
+
+    @Test func `every figure says what it is and where it comes from`() {
+        #expect(MeasuredCost.all.allSatisfy { $0.value > 0 && !$0.row.isEmpty })
+        #expect(Set(MeasuredCost.all.map(\.name)).count == MeasuredCost.all.count)
+    }
+}
