@@ -70,6 +70,11 @@ package enum CommandOutput {
         _ = self.put(Array(text.utf8), to: STDERR_FILENO)
     }
 
+    /// Writes to standard error as it is.
+    package static func writeToError(_ bytes: [UInt8]) {
+        _ = self.put(bytes, to: STDERR_FILENO)
+    }
+
     /// Prepares a process: nobody who stops reading ends it, and no file of its own takes the place of a closed output.
     package static func prepare() {
         _ = signal(SIGPIPE, SIG_IGN)

@@ -23,6 +23,13 @@ struct DurationArgument: ExpressibleByArgument {
     }
 }
 
+extension CommandOutput {
+    /// Writes a line about an error to standard error, with its priority where the system's journal reads it.
+    static func complain(_ sentence: String, isForJournal: Bool) {
+        Self.complain(sentence, program: isForJournal ? "<3>cuecast" : "cuecast")
+    }
+}
+
 /// Writes a line for people to standard error.
 func complain(_ sentence: String) {
     CommandOutput.complain(sentence, program: "cuecast")

@@ -15,16 +15,17 @@ struct Cuecast: AsyncParsableCommand {
             Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
             Listen as a player:  cuecast listen --stream radio1
             Read the books:      cuecast report --stream radio1
+            Is it ready:         cuecast health
             Look at its clock:   cuecast clock --data-dir ./data
 
-            Exit codes: 0 done, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
+            Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
             75 the gateway's event log failed, 77 not allowed.
             """,
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self, Capacity.self,
-            Version.self,
+            Report.self, Health.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self,
+            Capacity.self, Version.self,
         ]
     )
 

@@ -4,61 +4,7 @@
 import Gateway
 import Logging
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
-
-/// The least severe messages that are logged; may change while the gateway runs.
-final class LogThreshold: Sendable {
-    private let level: Mutex<Logger.Level>
-
-    init(_ level: Logger.Level) {
-        self.level = Mutex(level)
-    }
-
-    var value: Logger.Level {
-        get { self.level.withLock { $0 } }
-        set { self.level.withLock { $0 = newValue } }
-    }
-}
-
-extension Logger.Level {
-    init(_ configuration: GatewayConfiguration) {
-        // The configuration is checked: every level of it is one.
-        self = Logger.Level(rawValue: configuration.logLevel) ?? .info
-    }
-}
-
-/// Writes to standard error what the threshold lets through.
-struct ThresholdLogHandler: LogHandler {
-    private var output: StreamLogHandler
-    private let threshold: LogThreshold
-
-    init(label: String, threshold: LogThreshold) {
-        self.output = StreamLogHandler.standardError(label: label)
-        self.output.logLevel = .trace
-        self.threshold = threshold
-    }
-
-    var logLevel: Logger.Level {
-        get { self.threshold.value }
-        // One threshold for the process: the configuration's.
-        set { _ = newValue }
-    }
-
-    var metadata: Logger.Metadata {
-        get { self.output.metadata }
-        set { self.output.metadata = newValue }
-    }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { self.output[metadataKey: key] }
-        set { self.output[metadataKey: key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        self.output.log(event: event)
-    }
-}
 
 /// Reads the configuration again when SIGHUP says so, and takes over what may change while the gateway runs.
 ///
@@ -68,12 +14,16 @@ struct ReloadService: Service {
     let options: ServeConfiguration
     let configuration: GatewayConfiguration
     let gateway: Gateway
-    let threshold: LogThreshold
+    let output: LogOutput
+    let manager: ServiceManager
     let logger: Logger
 
     func run() async throws {
         var running = self.configuration
         for await _ in self.hangups.cancelOnGracefulShutdown() {
+            // Told also where there is nothing to read: whoever asked for a reload waits for its end.
+            self.manager.reloadBegan("reading the configuration again")
+            defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
             guard let file = self.options.config else {
                 self.logger.notice("SIGHUP: there is no configuration file to read again")
                 continue
@@ -81,7 +31,7 @@ struct ReloadService: Service {
             do {
                 let change = ConfigurationChange(from: running, to: try await self.options.load())
                 running = change.configuration
-                self.threshold.value = Logger.Level(running)
+                self.output.reload(running)
                 await self.gateway.reload(running)
                 self.tell(change, file: file)
             } catch let faults as ConfigurationFaults {

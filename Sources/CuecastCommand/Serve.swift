@@ -46,24 +46,49 @@ struct Serve: AsyncParsableCommand {
     private static let keptHangups: Mutex<UnixSignalsSequence?> = Mutex(nil)
 
     func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let manager = ServiceManager(ManagerEnvironment(environment, process: getpid())) {
+            Logger(label: "cuecast").warning("\($0)")
+        }
+        ManagerEnvironment.clear()
         // From here on a hang-up ends nothing, whenever it comes.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         Self.keptHangups.withLock { $0 = hangups }
-        var configuration = try await self.options.read()
+        let isForJournal = JournalStream.isStandardError(environment)
+        let complain = { (sentence: String) in CommandOutput.complain(sentence, isForJournal: isForJournal) }
+        var configuration: GatewayConfiguration
+        do {
+            configuration = try await self.options.load()
+        } catch let faults as ConfigurationFaults {
+            for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
+            manager.failed(
+                "the configuration is wrong: \(faults.faults.first.map { "\($0)" } ?? "")",
+                errorNumber: EINVAL
+            )
+            throw CommandExit.badData
+        }
         configuration.acceptsClock = self.acceptClock
-        let threshold = LogThreshold(Logger.Level(configuration))
-        LoggingSystem.bootstrap { label in ThresholdLogHandler(label: label, threshold: threshold) }
+        let output = LogOutput(configuration, isForJournal: isForJournal) { CommandOutput.writeToError($0) }
+        LoggingSystem.bootstrap { label in GatewayLogHandler(label: label, output: output) }
         let logger = Logger(label: "cuecast")
         // A file that reaches a limit of the process is an error of the write, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
-            try await self.serve(configuration, hangups: hangups, threshold: threshold, logger: logger)
+            try await self.serve(configuration, hangups: hangups, output: output, manager: manager, logger: logger)
+        } catch let failure as LogFailed {
+            let sentence =
+                "the gateway ends because its event log failed: \(failure.reason). What was confirmed is in the file;"
+                + " mend the disk, and start again: the start reads what the file holds."
+            complain(sentence)
+            manager.failed(sentence, errorNumber: EIO)
+            throw CommandExit.logFailed
         } catch is CommandOutput.Failure {
             throw CommandExit.cannotWrite
         } catch let error as ExitCode {
             throw error
         } catch {
             complain("the gateway cannot run: \(error)")
+            manager.failed("the gateway cannot run: \(error)", errorNumber: Self.errorNumber(of: error))
             throw CommandExit.unavailable
         }
     }
@@ -73,13 +98,102 @@ extension Serve {
     private func serve(
         _ configuration: GatewayConfiguration,
         hangups: UnixSignalsSequence,
-        threshold: LogThreshold,
+        output: LogOutput,
+        manager: ServiceManager,
         logger: Logger
     ) async throws {
+        let clock = SteeredClock(settings: configuration.clock)
+        let (stores, gateway) = try await manager.whileStarting("starting: opening the event log and the ledger") {
+            try await Self.open(configuration, clock: clock, manager: manager, logger: logger)
+        }
+        let (log, ledger) = (stores.log, stores.ledger)
+        if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
+        BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
+        let ready = ReadyLine(gateway, manager: manager)
+        var services: [any Service]
+        if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
+            // Until the gateway has drained it says that it is not ready, and that it lives.
+            services = gateway.services(
+                with: [
+                    GatewayHTTPService(
+                        configuration: http,
+                        ledger: ledger,
+                        log: log,
+                        metrics: gateway.metrics,
+                        missing: { gateway.readiness.missing.map(\.rawValue) },
+                        failure: { gateway.readiness.failure },
+                        alarms: { gateway.readiness.alarms },
+                        board: { gateway.board.board },
+                        now: { clock.now() },
+                        logger: logger,
+                        bound: { await ready.print(http: $0) }
+                    )
+                ]
+            )
+        } else {
+            services = gateway.services + [ReadyService(ready: ready)]
+        }
+        services.append(
+            ReloadService(
+                hangups: hangups,
+                options: self.options,
+                configuration: configuration,
+                gateway: gateway,
+                output: output,
+                manager: manager,
+                logger: logger
+            )
+        )
+        services.append(ready)
+        if let control = Self.control(of: gateway, in: configuration.dataDirectory, logger: logger) {
+            // Last, so that it ends first: a command that runs is ended before what it needs.
+            services.append(control)
+        }
+        services.append(ManagerStopService(manager: manager, drainTimeout: configuration.drainTimeout))
+        let deadline = Task.detached { [log] in
+            if await log.stopped() != nil { Self.endAnyway(after: configuration.drainTimeout) }
+        }
+        defer { deadline.cancel() }
+        var groupLogger = logger
+        // Its lines for developers show all that a service is made of.
+        groupLogger.logLevel = .info
+        do {
+            try await ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: services.map {
+                        // Where nobody can be told that the gateway is ready, it stops as if it was asked to.
+                        .init(
+                            service: $0,
+                            failureTerminationBehavior: $0 is ReadyLine ? .gracefullyShutdownGroup : .cancelGroup
+                        )
+                    },
+                    gracefulShutdownSignals: [.sigterm, .sigint],
+                    logger: groupLogger
+                )
+            )
+            .run()
+        } catch {
+            // What the log says is the better explanation.
+            if log.failure == nil { throw error }
+        }
+        if let reason = log.failure { throw LogFailed(reason: "\(reason)") }
+    }
+
+    /// Why only a new start helps.
+    private struct LogFailed: Error {
+        let reason: String
+    }
+
+    /// Opens the stores and makes the gateway; where that fails, what was opened is closed.
+    private static func open(
+        _ configuration: GatewayConfiguration,
+        clock: SteeredClock,
+        manager: ServiceManager,
+        logger: Logger
+    ) async throws -> (KeptStores, Gateway) {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
-        let clock = SteeredClock(settings: configuration.clock)
         var ledgerSettings = KeptLedger.Settings()
         ledgerSettings.copiesKept = configuration.ledgerCopiesKept
         let stores = try await KeptStores.open(
@@ -95,89 +209,31 @@ extension Serve {
                 metadata: ["reason": "\(reason.sentence)", "epoch": "\(String(log.epoch, radix: 16))"]
             )
         }
-        let gateway: Gateway
         do {
-            gateway = try await Gateway(
+            let gateway = try await Gateway(
                 configuration: configuration,
                 log: log,
                 ledger: ledger,
                 clock: clock,
                 state: GatewayStateFile(directory: configuration.dataDirectory),
+                manager: manager,
                 logger: logger
             )
+            return (stores, gateway)
         } catch {
             // Closed in order, so that the next start does not take this one for a crash.
             await ledger.close()
             await log.close()
             throw error
         }
-        if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
-        BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
-        let ready = ReadyLine(gateway.endpoints, instance: gateway.instance)
-        var services = gateway.services
-        if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
-            services.append(
-                GatewayHTTPService(
-                    configuration: http,
-                    ledger: ledger,
-                    log: log,
-                    metrics: gateway.metrics,
-                    missing: { gateway.readiness.missing.map(\.rawValue) },
-                    failure: { gateway.readiness.failure },
-                    alarms: { gateway.readiness.alarms },
-                    board: { gateway.board.board },
-                    now: { clock.now() },
-                    logger: logger,
-                    bound: { ready.print(http: $0) }
-                )
-            )
-        } else {
-            services.append(ReadyService(ready: ready))
-        }
-        services.append(
-            ReloadService(
-                hangups: hangups,
-                options: self.options,
-                configuration: configuration,
-                gateway: gateway,
-                threshold: threshold,
-                logger: logger
-            )
-        )
-        services.append(ready)
-        if let control = Self.control(of: gateway, in: configuration.dataDirectory, logger: logger) {
-            // Last, so that it ends first: a command that runs is ended before what it needs.
-            services.append(control)
-        }
-        let deadline = Task.detached { [log] in
-            if await log.stopped() != nil { Self.endAnyway(after: configuration.drainTimeout) }
-        }
-        defer { deadline.cancel() }
-        do {
-            try await ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: services.map {
-                        // Where nobody can be told that the gateway is ready, it stops as if it was asked to.
-                        .init(
-                            service: $0,
-                            failureTerminationBehavior: $0 is ReadyLine ? .gracefullyShutdownGroup : .cancelGroup
-                        )
-                    },
-                    gracefulShutdownSignals: [.sigterm, .sigint],
-                    logger: logger
-                )
-            )
-            .run()
-        } catch {
-            // What the log says is the better explanation.
-            if log.failure == nil { throw error }
-        }
-        if let reason = log.failure {
-            complain(
-                "the gateway ends because its event log failed: \(reason). What was confirmed is in the file;"
-                    + " mend the disk, and start again: the start reads what the file holds."
-            )
-            throw CommandExit.logFailed
+    }
+
+    /// The number that the system has for a failure; `nil`: it has none.
+    private static func errorNumber(of error: any Error) -> Int32? {
+        switch error {
+        case let error as ZeroMQError: error.code.rawValue
+        case GatewayHTTPError.addressInUse: EADDRINUSE
+        default: nil
         }
     }
 }
@@ -222,32 +278,39 @@ private struct ReadyService: Service {
     let ready: ReadyLine
 
     func run() async throws {
-        self.ready.print(http: "none")
+        await self.ready.print(http: "none")
         try await gracefulShutdown()
     }
 }
 
-/// The line that scripts wait for.
+/// The line that scripts wait for, and what the service manager is told with it.
 ///
 /// As a service it ends the gateway where the line cannot be written: whoever waits for it would wait for ever.
 private struct ReadyLine: Service {
-    private let endpoints: Gateway.Endpoints
-    private let instance: UInt64
+    private let gateway: Gateway
+    private let manager: ServiceManager
     private let failures: AsyncStream<CommandOutput.Failure>
     private let sink: AsyncStream<CommandOutput.Failure>.Continuation
 
-    init(_ endpoints: Gateway.Endpoints, instance: UInt64) {
-        self.endpoints = endpoints
-        self.instance = instance
+    init(_ gateway: Gateway, manager: ServiceManager) {
+        self.gateway = gateway
+        self.manager = manager
         (self.failures, self.sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
-    func print(http: String) {
+    func print(http: String) async {
+        await self.gateway.readiness.begun()
+        guard !Task.isCancelled else { return }
+        let endpoints = self.gateway.endpoints
         CommandOutput.say(
-            "ready notices=\(self.endpoints.notices) requests=\(self.endpoints.requests)"
-                + " broadcast=\(self.endpoints.broadcast) http=\(http) instance=\(String(self.instance, radix: 16))"
+            "ready notices=\(endpoints.notices) requests=\(endpoints.requests)"
+                + " broadcast=\(endpoints.broadcast) http=\(http) instance=\(String(self.gateway.instance, radix: 16))"
         )
-        if let failure = CommandOutput.failure { self.sink.yield(failure) }
+        guard CommandOutput.failure == nil else {
+            if let failure = CommandOutput.failure { self.sink.yield(failure) }
+            return
+        }
+        self.manager.ready(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence)
     }
 
     func run() async throws {

@@ -39,7 +39,6 @@ package struct Gateway: Sendable {
     }
 
     package let endpoints: Endpoints
-    package let services: [any Service]
     package let readiness: ReadinessBoard
     package let metrics: MetricRegistry
     package let board: BoardHolder
@@ -48,6 +47,17 @@ package struct Gateway: Sendable {
     /// Which run of the gateway this is.
     package let instance: UInt64
     private let requestService: RequestService
+    /// What the others need, and what tells of their end.
+    private let resources: [any Service]
+    private let workers: [any Service]
+
+    /// All services of the gateway.
+    package var services: [any Service] { self.services(with: []) }
+
+    /// All services of the gateway, and others that look at it until it has drained: HTTP, for instance.
+    package func services(with observers: [any Service]) -> [any Service] {
+        self.resources + observers + self.workers
+    }
 
     /// Loads the board and binds the sockets.
     ///
@@ -58,6 +68,7 @@ package struct Gateway: Sendable {
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - state: what the run before left, and where this one leaves it.
+    ///   - manager: the service manager that started the process.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
     /// - Throws: what stands in the way of starting, for instance an address that is in use.
@@ -68,6 +79,7 @@ package struct Gateway: Sendable {
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
         state: (any GatewayStateStore)? = nil,
+        manager: ServiceManager = .none,
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
     ) async throws {
@@ -147,6 +159,7 @@ package struct Gateway: Sendable {
             broadcast: try broadcast.bind(configured: configuration.broadcast)
         )
 
+        let peers = PeerLog(metrics: metrics, logger: logger)
         let noticeThread = try PollingThread(name: "cuecast-notices")
         let requestThread = try PollingThread(name: "cuecast-request")
         let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
@@ -157,7 +170,7 @@ package struct Gateway: Sendable {
             settings: FanOutService.Settings(instance: instance, headInterval: configuration.headInterval),
             clock: clock,
             metrics: metrics,
-            logger: logger
+            peers: peers
         )
         var settings = ListenerRequestHandler.Settings(instance: instance)
         settings.headInterval = configuration.headInterval
@@ -182,6 +195,8 @@ package struct Gateway: Sendable {
             retention: retention,
             expected: Self.expected(before, at: clock.reading(), configuration: configuration),
             counts: counts,
+            manager: manager,
+            peers: peers,
             logger: logger
         )
         let ledgerService = LedgerService(
@@ -204,7 +219,7 @@ package struct Gateway: Sendable {
             logger: logger
         )
 
-        let resources: [any Service] = [
+        self.resources = [
             ResourceService(
                 log: log,
                 ledger: ledger,
@@ -223,9 +238,15 @@ package struct Gateway: Sendable {
                 readiness: readiness,
                 logger: logger
             ),
+            ManagerStatusService(
+                manager: manager,
+                readiness: readiness,
+                metrics: metrics,
+                drainTimeout: configuration.drainTimeout
+            ),
         ]
-        self.services =
-            resources + clockServices + [
+        self.workers =
+            clockServices + [
                 MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut,
                 ThreadedService(boardService, on: boardThread), requestService,
             ]

@@ -23,6 +23,10 @@ package final class ReadinessBoard: Sendable {
         var ready: Set<Part> = []
         var alarms: [Alarm: String] = [:]
         var failure: String?
+        /// The parts that have worked once.
+        var begun: Set<Part> = []
+        /// Those who wait until all have.
+        var waiters: [AsyncStream<Void>.Continuation] = []
     }
 
     private let state: Mutex<State> = Mutex(State())
@@ -35,9 +39,32 @@ package final class ReadinessBoard: Sendable {
     }
 
     package func set(_ part: Part, isReady: Bool) {
-        self.state.withLock { state in
-            if isReady { state.ready.insert(part) } else { state.ready.remove(part) }
+        let waiters = self.state.withLock { state in
+            guard isReady else {
+                state.ready.remove(part)
+                return [] as [AsyncStream<Void>.Continuation]
+            }
+            state.ready.insert(part)
+            state.begun.insert(part)
+            guard state.begun.count == Part.allCases.count else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
         }
+        for waiter in waiters { waiter.finish() }
+    }
+
+    /// Returns when every part has worked once, or when the task is cancelled.
+    ///
+    /// A gateway has started then, also where something fails again soon after: its log may have no room, for instance.
+    package func begun() async {
+        let (begun, waiter) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+        let waits = self.state.withLock { state in
+            guard state.begun.count < Part.allCases.count else { return false }
+            state.waiters.append(waiter)
+            return true
+        }
+        guard waits else { return }
+        for await _ in begun {}
     }
 
     /// What does not work; empty when the gateway is ready.

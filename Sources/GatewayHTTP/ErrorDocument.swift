@@ -9,10 +9,13 @@ package struct ErrorDocument: Codable, Hashable, Sendable {
     package var error: String
     /// One sentence for people.
     package var sentence: String
+    /// The id of the request, as the header `X-Request-Id` and the gateway's messages have it.
+    package var requestId: String?
 
-    package init(error: String, sentence: String) {
+    package init(error: String, sentence: String, requestId: String? = nil) {
         self.error = error
         self.sentence = sentence
+        self.requestId = requestId
     }
 }
 

@@ -114,6 +114,9 @@ package struct GatewayHTTPService: Service {
         let configuration = self.configuration
         let routes = self.routes
         let bound = self.bound
+        var serverLogger = self.logger
+        // Its lines for developers show all that a service is made of.
+        serverLogger.logLevel = max(.info, serverLogger.logLevel)
         let connections = Connections(
             connectionsMax: configuration.connectionsMax,
             answerBytesMax: configuration.answerBytesMax,
@@ -149,7 +152,7 @@ package struct GatewayHTTPService: Service {
                 await bound(actual.address)
             },
             eventLoopGroupProvider: .shared(loops),
-            logger: self.logger
+            logger: serverLogger
         )
         do {
             try await application.run()

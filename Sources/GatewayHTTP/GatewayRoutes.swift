@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
+import HTTPTypes
 import Hummingbird
 import Logging
 
@@ -20,6 +21,7 @@ struct GatewayRoutes: Sendable {
     let board: @Sendable () -> Board
     let now: @Sendable () -> Timestamp
     let logger: Logger
+    private let peers: PeerLog
     private let gate: ReaderGate
 
     private static let index = IndexDocument(
@@ -57,6 +59,7 @@ struct GatewayRoutes: Sendable {
         self.board = board
         self.now = now
         self.logger = logger
+        self.peers = PeerLog(metrics: metrics, logger: logger)
         self.gate = ReaderGate(
             readersMax: configuration.readersMax,
             readersWaitingMax: configuration.readersWaitingMax
@@ -70,24 +73,48 @@ struct GatewayRoutes: Sendable {
     ///   - readers: where reports and lists are made.
     /// - Returns: what goes to the peer; whatever goes wrong has an answer too.
     func respond(to request: Request, readers: WorkerThreads) async -> Response {
+        let id = HTTPRequestID(request.headers[.requestID]).text
+        let began = ContinuousClock.now
         let answer: Answer
         do {
             answer = try await self.answer(to: request, readers: readers)
         } catch let problem as Problem {
-            answer = .json(problem.status, ErrorDocument(error: problem.error, sentence: problem.sentence))
+            answer = .json(
+                problem.status,
+                ErrorDocument(error: problem.error, sentence: problem.sentence, requestId: id)
+            )
         } catch is ReaderGate.Busy {
             self.metrics.count(.limitsHit, .limit("httpReadersWaitingMax"))
             let sentence = "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
-            answer = .json(.serviceUnavailable, ErrorDocument(error: "busy", sentence: sentence))
+            answer = .json(.serviceUnavailable, ErrorDocument(error: "busy", sentence: sentence, requestId: id))
         } catch {
             // What the ledger or the log says is for the operator's log, not for whoever asks.
-            self.logger.error("a request could not be answered", metadata: ["error": "\(error)"])
+            self.peers.log(
+                .http,
+                .error,
+                "a request over HTTP could not be answered",
+                ["requestId": "\(id)", "path": "\(request.head.path ?? "/")", "error": "\(error)"]
+            )
             answer = .json(
                 .serviceUnavailable,
-                ErrorDocument(error: "unavailable", sentence: "The ledger cannot answer at present.")
+                ErrorDocument(
+                    error: "unavailable",
+                    sentence: "The ledger cannot answer at present.",
+                    requestId: id
+                )
             )
         }
-        let response = answer.response
+        self.peers.log(
+            .http,
+            .debug,
+            "a request over HTTP was answered",
+            [
+                "requestId": "\(id)", "method": "\(request.method)", "path": "\(request.head.path ?? "/")",
+                "status": "\(answer.status.code)", "seconds": "\((ContinuousClock.now - began).inSeconds)",
+            ]
+        )
+        var response = answer.response
+        response.headers[.requestID] = id
         return request.method == .head ? response.createHeadResponse() : response
     }
 

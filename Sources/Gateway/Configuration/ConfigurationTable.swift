@@ -47,7 +47,7 @@ package enum ConfigurationTable {
 
     /// What a running gateway takes over, beside everything about breaks.
     private static let reloadableKeys: Set<String> = [
-        "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel",
+        "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
     ]
 
     package static let rows: [Row] = [
@@ -230,6 +230,19 @@ package enum ConfigurationTable {
             "how many bytes the log may take before new work is refused",
             \.logBytesMax,
             67_108_864...17_592_186_044_416
+        ),
+        Row(
+            key: "log.format",
+            help: "how messages are written: text for people, or json for programs, one object a line",
+            set: { configuration, value in
+                let formats = LogFormat.allCases.map(\.rawValue)
+                guard let format = LogFormat(rawValue: value) else {
+                    return "it must be one of \(formats.joined(separator: ", ")), and is \(value)"
+                }
+                configuration.logFormat = format
+                return nil
+            },
+            get: { $0.logFormat.rawValue }
         ),
         number("ioThreads", "threads that move bytes; 0: one less than there are cores", \.ioThreads, 0...64),
         text("logLevel", "the least severe messages that are logged", \.logLevel) { value in

@@ -52,6 +52,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var ioThreads = 0
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
     package var logLevel = "info"
+    /// How messages are written.
+    package var logFormat = LogFormat.text
     /// How often the metrics of disk, memory and descriptors are taken, and the log's room is looked at.
     ///
     /// For tests.

@@ -49,9 +49,10 @@ final class UnixSocket: Sendable {
             // Set before it is bound, so that the file never is open to others; where a system does not heed that, the mode
             // of the folder stands before it.
             _ = fchmod(socket.descriptor, 0o600)
-            try unsafe Self.withAddress(path) { (address, length) throws(UnixSocketError) in
-                guard unsafe bind(socket.descriptor, address, length) == 0 else { throw Self.failure("bind") }
-            }
+            try unsafe UnixAddress(path: path)
+                .withAddress { (address, length) throws(UnixSocketError) in
+                    guard unsafe bind(socket.descriptor, address, length) == 0 else { throw Self.failure("bind") }
+                }
             guard unsafe chmod(path, 0o600) == 0 else { throw Self.failure("chmod") }
             guard listen(socket.descriptor, Int32(ControlLimits.connectionsMax)) == 0 else {
                 throw Self.failure("listen")
@@ -64,11 +65,12 @@ final class UnixSocket: Sendable {
     static func connected(to name: String, in directory: String) throws(UnixSocketError) -> UnixSocket {
         let socket = try Self.make()
         return try Self.withPath(to: name, in: directory) { (path) throws(UnixSocketError) in
-            try unsafe Self.withAddress(path) { (address, length) throws(UnixSocketError) in
-                while unsafe connect(socket.descriptor, address, length) != 0 {
-                    guard errno == EINTR else { throw Self.failure("connect") }
+            try unsafe UnixAddress(path: path)
+                .withAddress { (address, length) throws(UnixSocketError) in
+                    while unsafe connect(socket.descriptor, address, length) != 0 {
+                        guard errno == EINTR else { throw Self.failure("connect") }
+                    }
                 }
-            }
             return socket
         }
     }
@@ -93,35 +95,15 @@ final class UnixSocket: Sendable {
         return try body("/proc/self/fd/\(folder)/\(name)")
     }
 
-    private static func withAddress(
-        _ path: String,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) throws(UnixSocketError) -> Void
-    ) throws(UnixSocketError) {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw UnixSocketError(operation: "the path of the socket", code: ENAMETOOLONG)
-        }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-        var failure: UnixSocketError?
-        unsafe withUnsafePointer(to: &address) { (pointer) in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (pointer) in
-                do throws(UnixSocketError) {
-                    try unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
-                } catch {
-                    failure = error
-                }
-            }
-        }
-        if let failure { throw failure }
-    }
+    /// For datagrams to others; bound nowhere.
+    static func datagram() throws(UnixSocketError) -> UnixSocket { try Self.make(isDatagram: true) }
 
-    private static func make() throws(UnixSocketError) -> UnixSocket {
+    private static func make(isDatagram: Bool = false) throws(UnixSocketError) -> UnixSocket {
         #if canImport(Glibc)
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let form = Int32((isDatagram ? SOCK_DGRAM : SOCK_STREAM).rawValue)
+        let kind = form | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         #else
-        let kind = SOCK_STREAM
+        let kind = isDatagram ? SOCK_DGRAM : SOCK_STREAM
         #endif
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { throw Self.failure("socket") }
@@ -185,6 +167,36 @@ final class UnixSocket: Sendable {
         return errno == EAGAIN || errno == EINTR ? .wouldBlock : .ended
     }
 
+    /// Sends one datagram without waiting.
+    ///
+    /// - Returns: whether it was taken; `false`: nobody has room for it at present.
+    /// - Throws: when there is nobody, for instance.
+    func send(_ bytes: [UInt8], to address: UnixAddress) throws(UnixSocketError) -> Bool {
+        #if canImport(Glibc)
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        #else
+        let flags = MSG_DONTWAIT
+        #endif
+        var wasTaken = false
+        try unsafe address.withAddress { (address, length) throws(UnixSocketError) in
+            while true {
+                let sent = unsafe bytes.withUnsafeBytes {
+                    unsafe sendto(self.descriptor, $0.baseAddress, $0.count, flags, address, length)
+                }
+                if sent >= 0 {
+                    wasTaken = true
+                    return
+                }
+                switch errno {
+                case EINTR: continue
+                case EAGAIN, ENOBUFS: return
+                default: throw Self.failure("sendto")
+                }
+            }
+        }
+        return wasTaken
+    }
+
     private static func send(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
         #if canImport(Glibc)
         unsafe Glibc.send(descriptor, bytes, count, flags)
@@ -210,6 +222,65 @@ final class UnixSocket: Sendable {
 
     private static func failure(_ operation: String) -> UnixSocketError {
         UnixSocketError(operation: operation, code: errno)
+    }
+}
+
+/// Where a socket of this machine is: at a path, or under an abstract name of Linux (`man 7 unix`).
+struct UnixAddress: Hashable, Sendable {
+    /// As the kernel takes it: with a zero byte before an abstract name.
+    private let bytes: [UInt8]
+    private let isAbstract: Bool
+
+    /// - Throws: where the path is longer than an address of the system.
+    init(path: String) throws(UnixSocketError) {
+        try self.init(Array(path.utf8), isAbstract: false)
+    }
+
+    /// Reads the value of `NOTIFY_SOCKET`: an absolute path, or `@` and an abstract name.
+    ///
+    /// - Throws: for anything else, and for what is too long.
+    init(notifySocket text: String) throws(UnixSocketError) {
+        let bytes = Array(text.utf8)
+        switch bytes.first {
+        case UInt8(ascii: "/"): try self.init(bytes, isAbstract: false)
+        case UInt8(ascii: "@") where bytes.count > 1: try self.init([0] + bytes.dropFirst(), isAbstract: true)
+        default: throw UnixSocketError(operation: "NOTIFY_SOCKET", code: EAFNOSUPPORT)
+        }
+    }
+
+    private init(_ bytes: [UInt8], isAbstract: Bool) throws(UnixSocketError) {
+        // A path has its end in the address, an abstract name its length.
+        guard bytes.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path) else {
+            throw UnixSocketError(operation: "the path of the socket", code: ENAMETOOLONG)
+        }
+        self.bytes = bytes
+        self.isAbstract = isAbstract
+    }
+
+    /// Lends the address to a call of the system.
+    ///
+    /// Safety: the pointer is good during the call of `body` only.
+    @unsafe
+    func withAddress(
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws(UnixSocketError) -> Void
+    ) throws(UnixSocketError) {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: self.bytes) }
+        let whole = MemoryLayout<sockaddr_un>.size
+        let head = whole - MemoryLayout.size(ofValue: address.sun_path)
+        let length = socklen_t(self.isAbstract ? head + self.bytes.count : whole)
+        var failure: UnixSocketError?
+        unsafe withUnsafePointer(to: &address) { (pointer) in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (pointer) in
+                do throws(UnixSocketError) {
+                    try unsafe body(pointer, length)
+                } catch {
+                    failure = error
+                }
+            }
+        }
+        if let failure { throw failure }
     }
 }
 

@@ -3,12 +3,27 @@
 
 import CuecastWire
 import GatewayCore
+import Logging
 import ZeroMQ
 
 /// Who waits for the answer to a request of a broadcaster.
 struct WaitingBroadcaster: Sendable {
     let peer: RoutingID
     let requestID: UInt64
+    /// The kind of the request.
+    let kind: MetricLabel
+    /// The break that it is about; `nil`: none, or that cannot be read.
+    let key: BreakKey?
+
+    /// What a line about the request says, and more.
+    func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        var metadata = more
+        metadata["requestId"] = "\(self.requestID)"
+        metadata["kind"] = "\(self.kind.text)"
+        metadata["stream"] = self.key.map { "\($0.stream)" }
+        metadata["break"] = self.key.map { "\($0.id)" }
+        return metadata
+    }
 }
 
 /// Gathers entries for the lane `breaks`, and finds who waits for what became of them.

@@ -3,7 +3,7 @@
 
 import CuecastWire
 package import GatewayCore
-package import Logging
+import Logging
 import ServiceLifecycle
 package import ZeroMQ
 
@@ -35,7 +35,7 @@ package actor FanOutService: Service, NoticeSink {
     private let settings: Settings
     private let clock: any GatewayClock
     private let metrics: MetricRegistry
-    private let logger: Logger
+    private let peers: PeerLog
     private var frames = FrameBuffer(framesMax: 1)
     private var heads: HeadSchedule
     /// What was sent last, which is what a head notice may tell: the board may be ahead.
@@ -57,14 +57,14 @@ package actor FanOutService: Service, NoticeSink {
         settings: Settings,
         clock: any GatewayClock,
         metrics: MetricRegistry,
-        logger: Logger
+        peers: PeerLog
     ) {
         self.thread = thread
         self.socket = consume socket
         self.settings = settings
         self.clock = clock
         self.metrics = metrics
-        self.logger = logger
+        self.peers = peers
         self.heads = HeadSchedule(interval: settings.headInterval)
         self.epoch = board.epoch
         self.sent = board.sequences
@@ -124,7 +124,7 @@ package actor FanOutService: Service, NoticeSink {
             // position tells it so.
             _ = try self.socket?.send(frame)
         } catch {
-            self.logger.error("could not publish", metadata: ["error": "\(error)"])
+            self.peers.log(.sockets, .error, "could not publish", ["error": "\(error)"])
         }
     }
 
@@ -137,19 +137,28 @@ package actor FanOutService: Service, NoticeSink {
                 switch try self.socket?.receive(into: &self.frames) {
                 case .nothing, nil: return
                 case .message: self.subscription(self.frames.bytes(at: 0))
-                case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
+                case .tooManyFrames: self.refuse(.tooManyFrames, "it has too many frames")
                 }
             } catch {
-                self.logger.error("could not receive subscriptions", metadata: ["error": "\(error)"])
+                self.peers.log(.sockets, .error, "could not receive subscriptions", ["error": "\(error)"])
                 return
             }
         }
     }
 
+    private func refuse(_ label: MetricLabel, _ reason: String) {
+        self.metrics.count(.framesRefused, label)
+        self.peers.log(
+            .frames,
+            .notice,
+            "a message is no subscription, and has no answer",
+            ["socket": "notices", "reason": "\(reason)"]
+        )
+    }
+
     private func subscription(_ message: [UInt8]) {
         guard let first = message.first, first <= 1 else {
-            self.metrics.count(.framesRefused, .notSubscription)
-            return
+            return self.refuse(.notSubscription, "its first byte is not 0 or 1")
         }
         // Topics of other forms (the tick's, prefixes) are legal and need no head notices.
         guard message.last == 0, message.count > 2,

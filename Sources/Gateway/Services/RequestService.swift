@@ -38,6 +38,11 @@ package actor RequestService: Service, BoardObserver {
     private let metrics: MetricRegistry
     private let logger: Logger
     private let readiness: ReadinessBoard
+    private let manager: ServiceManager
+    private let peers: PeerLog
+    /// Whether every request of a listener is logged; looked at once a pass.
+    private var tracesListeners = false
+    private var silence = LogSilence()
 
     private var sockets: RequestSockets
     private var handler: ListenerRequestHandler
@@ -82,8 +87,12 @@ package actor RequestService: Service, BoardObserver {
         retention: RetentionGate,
         expected: ExpectedListeners,
         counts: ListenerCounts,
+        manager: ServiceManager,
+        peers: PeerLog,
         logger: Logger
     ) {
+        self.manager = manager
+        self.peers = peers
         self.retention = retention
         self.expected = expected
         self.counts = counts
@@ -92,7 +101,7 @@ package actor RequestService: Service, BoardObserver {
             listeners: listeners,
             broadcasters: broadcasters,
             metrics: metrics,
-            logger: logger
+            peers: peers
         )
         self.breaks = BreakLane(
             entriesWaitingMax: configuration.entriesWaitingMax,
@@ -151,6 +160,7 @@ package actor RequestService: Service, BoardObserver {
         self.sockets.attach(.broadcasters, to: self.thread, for: self) { $0.drainBroadcasters() }
         let housekeeping = self.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
         self.runTimers()
+        self.giveSignOfLife()
         self.readiness.set(.sockets, isReady: true)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.consume() }
@@ -166,6 +176,10 @@ package actor RequestService: Service, BoardObserver {
 
     private func consume() async {
         for await event in self.events {
+            switch event {
+            case .acknowledgementsAppended, .breaksAppended: self.silence.heard(at: .now)
+            case .applied: break
+            }
             switch event {
             case .acknowledgementsAppended(let id, let result): await self.acknowledgementsAnswered(id, result)
             case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
@@ -206,6 +220,7 @@ package actor RequestService: Service, BoardObserver {
     ) {
         let metrics = self.metrics
         let handedOver = ContinuousClock.now
+        self.silence.asked(at: handedOver)
         self.log.append(record, to: lane) { result in
             metrics.observe(.appendSeconds, ContinuousClock.now - handedOver)
             self.post(event(result))
@@ -222,6 +237,7 @@ extension RequestService {
         _ handle: (isolated RequestService, RoutingID, [UInt8]) -> Void
     ) {
         guard var pass = self.turns.begin(side, at: .now) else { return }
+        self.tracesListeners = self.peers.logs(.debug)
         var hasMore = true
         var goesOn = true
         while goesOn {
@@ -244,7 +260,13 @@ extension RequestService {
 
     private func drainListeners() {
         self.pass(over: .listeners) { (service, peer, request) in
-            switch service.handler.handle(request, from: PeerFacts(transport: "zeromq"), at: service.readClock().now) {
+            let answer = service.handler.handle(
+                request,
+                from: PeerFacts(transport: "zeromq"),
+                at: service.readClock().now
+            )
+            if service.tracesListeners || service.handler.unreadable != nil { service.tell(answer, to: request) }
+            switch answer {
             case .now(let reply): service.sockets.send(reply, to: peer, by: .listeners)
             case .afterGroup(let deferred):
                 service.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
@@ -283,12 +305,22 @@ extension RequestService {
             request = try BroadcastRequest(decoding: frame)
         } catch {
             self.metrics.count(.broadcastRequests, .undecodable)
-            let waiting = WaitingBroadcaster(peer: peer, requestID: BroadcastRequest.requestID(of: frame))
+            let waiting = WaitingBroadcaster(
+                peer: peer,
+                requestID: BroadcastRequest.requestID(of: frame),
+                kind: .undecodable,
+                key: nil
+            )
             let refusal = RequestEnvelope.misdirected(frame, on: .broadcasters) ?? Refusal(error)
             return self.reply(.refused(refusal), to: waiting)
         }
         self.metrics.count(.broadcastRequests, request.kind.metricLabel)
-        let waiting = WaitingBroadcaster(peer: peer, requestID: request.id)
+        let waiting = WaitingBroadcaster(
+            peer: peer,
+            requestID: request.id,
+            kind: request.kind.metricLabel,
+            key: request.kind.key
+        )
         guard !self.handler.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
         let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
@@ -331,14 +363,19 @@ extension RequestService {
             return
         }
         switch result {
-        case .changed(let each, _), .unchanged(let each):
-            self.reply(.break(each.info(at: self.clock.now())), to: waiting)
+        case .changed(let each, _): self.reply(.break(each.info(at: self.clock.now())), to: waiting, isNew: true)
+        case .unchanged(let each): self.reply(.break(each.info(at: self.clock.now())), to: waiting)
         case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
         case .housekept: break  // Nobody asks for it.
         }
     }
 
-    private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster) {
+    /// - Parameters:
+    ///   - body: the answer.
+    ///   - waiting: whose.
+    ///   - isNew: whether the request has changed something, and did not only find it done.
+    private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool = false) {
+        self.tell(body, to: waiting, isNew: isNew)
         if case .refused(let refusal) = body {
             self.metrics.count(.refusals, .status(refusal.status))
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit("boardBytesMax")) }
@@ -466,6 +503,8 @@ extension RequestService {
     }
 
     private func keepHouse() {
+        self.peers.tellLeftOut()
+        self.lookAtSilence()
         self.letTimePass()
         let reading = self.readClock()
         self.handler.expireLeases(at: reading.now)
@@ -515,15 +554,111 @@ extension RequestService {
     }
 }
 
+// MARK: - Signs of life
+
+extension RequestService {
+    /// Tells the service manager that this thread goes round, twice in each interval that it watches.
+    ///
+    /// Only from here: a thread that hangs in a handler gives none, and one that is busy has its timers after each pass.
+    private func giveSignOfLife() {
+        guard let interval = self.manager.watchdog else { return }
+        // One that was not taken is repeated soon, so that it still comes in time.
+        let wait = self.manager.giveSignOfLife() ? interval / 2 : interval / 16
+        self.thread.schedule(at: .now + max(wait, .milliseconds(1)), for: self) { $0.giveSignOfLife() }
+    }
+
+    /// A log that does not answer is told of: a new start would not make its disk any faster (docs/decisions/0037).
+    private func lookAtSilence() {
+        switch self.silence.look(at: .now) {
+        case .silent(let duration):
+            let sentence =
+                "The event log has not answered for \(duration.components.seconds) s: nothing is confirmed. Look at its disk."
+            if self.readiness.raise(.logSilent, sentence) {
+                self.logger.error("the event log does not answer", metadata: ["for": "\(duration)"])
+            }
+        case .answersAgain:
+            if self.readiness.clear(.logSilent) { self.logger.notice("the event log answers again") }
+        case .fine: break
+        }
+    }
+}
+
+// MARK: - The log of messages
+
+extension RequestService {
+    /// Logs what became of a broadcaster's request.
+    private func tell(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool) {
+        switch body {
+        case .break(let info):
+            self.peers.log(
+                .changes,
+                .info,
+                isNew ? "a broadcaster changed a break" : "a broadcaster asked for what is so already",
+                waiting.metadata(["state": "\(info.state)"])
+            )
+        case .refused(let refusal):
+            self.peers.log(
+                .refusals,
+                .notice,
+                "a broadcaster's request was refused",
+                waiting.metadata(["status": "\(refusal.status.name)", "sentence": "\(refusal.sentence)"])
+            )
+        case .list(let breaks, _):
+            self.peers.log(
+                .changes,
+                .debug,
+                "a broadcaster asked for a list",
+                waiting.metadata(["breaks": "\(breaks.count)"])
+            )
+        }
+    }
+
+    /// Logs what became of a listener's request: one that could not be read always, others where that is asked for.
+    private func tell(_ answer: Answer<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
+        if let unreadable = self.handler.unreadable {
+            self.handler.unreadable = nil
+            self.peers.log(
+                .unreadable,
+                .notice,
+                "a message on the listeners' socket was refused",
+                [
+                    "requestId": "\(unreadable.requestID)", "status": "\(unreadable.refusal.status.name)",
+                    "sentence": "\(unreadable.refusal.sentence)",
+                ]
+            )
+            return
+        }
+        guard let decoded = try? ListenerRequest(decoding: request) else { return }
+        var metadata: Logger.Metadata = [
+            "requestId": "\(decoded.id)", "kind": "\(decoded.kind.metricLabel.text)",
+        ]
+        guard case .now(let reply) = answer else {
+            return self.logger.trace("a listener's acknowledgement waits for the log", metadata: metadata)
+        }
+        guard case .refused(let refusal)? = (try? ListenerReply(decoding: reply.frame))?.body else {
+            return self.logger.trace("a listener's request was answered", metadata: metadata)
+        }
+        metadata["status"] = "\(refusal.status.name)"
+        metadata["sentence"] = "\(refusal.sentence)"
+        self.logger.debug("a listener's request was refused", metadata: metadata)
+    }
+}
+
 extension BroadcastRequest.Kind {
     fileprivate var stream: StreamID? {
+        if case .list(let list) = self { return list.stream }
+        return self.key?.stream
+    }
+
+    /// The break that it is about.
+    fileprivate var key: BreakKey? {
         switch self {
-        case .publish(let publish): publish.key.stream
-        case .punch(let punch): punch.key.stream
-        case .update(let update): update.key.stream
-        case .end(let end): end.key.stream
-        case .cancel(let key): key.stream
-        case .list(let list): list.stream
+        case .publish(let publish): publish.key
+        case .punch(let punch): punch.key
+        case .update(let update): update.key
+        case .end(let end): end.key
+        case .cancel(let key): key
+        case .list: nil
         }
     }
 

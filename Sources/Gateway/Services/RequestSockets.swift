@@ -12,6 +12,9 @@ struct RequestSockets: ~Copyable {
     enum Side: Sendable {
         case listeners
         case broadcasters
+
+        /// The socket's name in the configuration.
+        var socketName: String { self == .listeners ? "requests" : "broadcast" }
     }
 
     /// What a socket had.
@@ -27,18 +30,18 @@ struct RequestSockets: ~Copyable {
     private var broadcasters: Socket?
     private var frames = FrameBuffer(framesMax: 3)
     private let metrics: MetricRegistry
-    private let logger: Logger
+    private let peers: PeerLog
 
     init(
         listeners: consuming sending Socket,
         broadcasters: consuming sending Socket,
         metrics: MetricRegistry,
-        logger: Logger
+        peers: PeerLog
     ) {
         self.listeners = consume listeners
         self.broadcasters = consume broadcasters
         self.metrics = metrics
-        self.logger = logger
+        self.peers = peers
     }
 
     /// Has `onReadable` called on the thread whenever something has come.
@@ -79,14 +82,24 @@ struct RequestSockets: ~Copyable {
             case .message where self.frames.isRequest:
                 self.frames.copyBytes(at: 2, into: &self.body)
                 return .request(self.frames.routingID)
-            case .message: self.metrics.count(.framesRefused, .noEnvelope)
-            case .tooManyFrames: self.metrics.count(.framesRefused, .tooManyFrames)
+            case .message: self.refuse(.noEnvelope, on: side, "it is not an empty frame and one more")
+            case .tooManyFrames: self.refuse(.tooManyFrames, on: side, "it has too many frames")
             }
             return .refused
         } catch {
-            self.logger.error("could not receive requests", metadata: ["error": "\(error)"])
+            self.peers.log(.sockets, .error, "could not receive requests", ["error": "\(error)"])
             return .nothing
         }
+    }
+
+    private func refuse(_ label: MetricLabel, on side: Side, _ reason: String) {
+        self.metrics.count(.framesRefused, label)
+        self.peers.log(
+            .frames,
+            .notice,
+            "a message is no request, and has no answer",
+            ["socket": "\(side.socketName)", "reason": "\(reason)"]
+        )
     }
 
     /// The bytes of the request received last.
@@ -108,7 +121,7 @@ struct RequestSockets: ~Copyable {
             case .unreachable: self.metrics.count(.repliesDropped, .peerGone)
             }
         } catch {
-            self.logger.error("could not reply", metadata: ["error": "\(error)"])
+            self.peers.log(.sockets, .error, "could not reply", ["error": "\(error)"])
         }
     }
 }

@@ -19,6 +19,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case ledgerCopies
     /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
     case retention
+    /// The event log has not answered for long: nothing that needs it is confirmed, and everything else goes on.
+    case logSilent
     /// The event log uses most of the room that it may take, or all of it.
     case logRoom
     /// The disk of the data directory has hardly any room.

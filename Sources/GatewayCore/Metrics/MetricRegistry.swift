@@ -41,6 +41,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case ledgerRecoveries = "cuecast_ledger_recoveries_total"
     case ledgerGaps = "cuecast_ledger_gaps"
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
+    case logLinesSuppressed = "cuecast_log_lines_suppressed_total"
     case alarm = "cuecast_alarm"
     case logBytes = "cuecast_log_bytes"
     case logUsedBytes = "cuecast_log_used_bytes"
@@ -109,6 +110,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .ledgerGaps: "Stretches of records that were lost before the ledger counted them."
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
+        case .logLinesSuppressed: "Lines that were left out of the log because there were too many of their kind."
         case .alarm: "1 while an alarm is raised, by alarm."
         case .logBytes: "The bytes of the event log's file, with what is on its way into it."
         case .logUsedBytes: "What records and snapshots take in the event log."
@@ -131,7 +133,7 @@ package enum Metric: String, CaseIterable, Sendable {
     /// The name of its label; `nil`: it has none.
     package var label: String? {
         switch self {
-        case .listenerRequests, .broadcastRequests: "kind"
+        case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .ledgerCopies: "result"
         case .repliesDropped, .framesRefused: "reason"
@@ -146,7 +148,7 @@ package enum Metric: String, CaseIterable, Sendable {
 
 /// The value of a metric's label: from a closed list, so that nobody outside can make the table grow.
 package struct MetricLabel: Hashable, Sendable {
-    let text: String
+    package let text: String
 
     package static let none = MetricLabel(text: "")
     package static let join = MetricLabel(text: "join")
@@ -179,6 +181,11 @@ package struct MetricLabel: Hashable, Sendable {
     package static let made = MetricLabel(text: "made")
     package static let failed = MetricLabel(text: "failed")
     package static let http = MetricLabel(text: "http")
+    package static let changes = MetricLabel(text: "changes")
+    package static let refusals = MetricLabel(text: "refusals")
+    package static let unreadable = MetricLabel(text: "unreadable")
+    package static let frames = MetricLabel(text: "frames")
+    package static let sockets = MetricLabel(text: "sockets")
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }

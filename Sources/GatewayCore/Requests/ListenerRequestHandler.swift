@@ -14,6 +14,13 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package let group: UInt64
     }
 
+    /// A message that could not be read as a request of a listener, and how it was refused.
+    package struct Unreadable: Hashable, Sendable {
+        /// 0 where it cannot be read either.
+        package let requestID: UInt64
+        package let refusal: Refusal
+    }
+
     /// The limits and times that the configuration sets.
     package struct Settings: Hashable, Sendable {
         /// Which run of the gateway this is; random.
@@ -67,6 +74,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     private var recent: RecentOutcomes
     /// How many repeats wait for a group that somebody else's request is in.
     private var repeatsWaiting: [UInt64: Int] = [:]
+    /// The last message that could not be read, until whoever logs it has taken it.
+    package var unreadable: Unreadable?
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
     private let metrics: MetricRegistry
     private let counters: Counters
@@ -212,7 +221,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         } catch {
             self.metrics.count(.listenerRequests, .undecodable)
             let refusal = RequestEnvelope.misdirected(request, on: .listeners) ?? Refusal(error)
-            return self.refuse(refusal, requestID: ListenerRequest.requestID(of: request), at: now)
+            let id = ListenerRequest.requestID(of: request)
+            self.unreadable = Unreadable(requestID: id, refusal: refusal)
+            return self.refuse(refusal, requestID: id, at: now)
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
@@ -672,7 +683,7 @@ extension Refusal {
 }
 
 extension ListenerRequest.Kind {
-    fileprivate var metricLabel: MetricLabel {
+    package var metricLabel: MetricLabel {
         switch self {
         case .join: .join
         case .getBatch: .batch

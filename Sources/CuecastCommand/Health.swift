@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CommandSupport
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayHTTP
+
+struct Health: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Ask a gateway whether it is ready, for checks of containers and scripts.",
+        discussion: """
+            Exits with 0 when the gateway takes requests, 1 when it does not (and says what is missing), and 69 when nobody
+            answers in time. Alarms are printed and change nothing. With --live it only asks whether the process lives.
+
+            A gateway that stops is not ready, and lives until it is gone.
+
+            Example: cuecast health --gateway 127.0.0.1 --timeout 2s
+            """
+    )
+
+    @Flag(help: "Ask whether the process lives, not whether it takes requests.")
+    var live = false
+
+    @Option(help: "How long to wait for the answer, for instance 2s. (default: 5s)")
+    var timeout: DurationArgument?
+
+    private var timeoutDuration: Duration { self.timeout?.duration ?? .seconds(5) }
+
+    @Flag(help: "Print nothing on standard output: the exit code says it.")
+    var quiet = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(help: "The gateway's configuration file: its key http says where to ask, where no option or variable does.")
+    var config: String?
+
+    @OptionGroup var gateway: GatewayOptions
+
+    func validate() throws {
+        guard self.timeoutDuration > .zero else { throw ValidationError("--timeout must be more than 0.") }
+    }
+
+    /// What `/healthz` answers.
+    private struct LifeDocument: Decodable {
+        let status: String
+        let sentence: String?
+    }
+
+    /// What is printed for programs.
+    private struct Printed: Encodable {
+        let healthy: Bool
+        let address: String
+        let status: Int
+        var missing: [String]?
+        var alarms: [[String: String]]?
+        var sentence: String?
+    }
+
+    func run() async throws {
+        let address = try await self.address()
+        guard let url = URL(string: "http://\(address)\(self.live ? "/healthz" : "/readyz")") else {
+            throw ValidationError("--http takes HOST:PORT, and was given '\(address)'.")
+        }
+        var limits = HTTPExchange.Limits()
+        limits.silenceMax = self.timeoutDuration
+        limits.exchangeMax = self.timeoutDuration
+        limits.answerBytesMax = 1_048_576
+        let answer: HTTPExchange.Answer
+        do throws(HTTPExchange.Failure) {
+            answer = try HTTPExchange.get(url, limits: limits)
+        } catch {
+            complain("the gateway does not answer at \(address): \(error)")
+            throw CommandExit.unavailable
+        }
+        var printed = Printed(healthy: answer.status == 200, address: address, status: answer.status)
+        let decoder = JSONDecoder()
+        if self.live, let document = try? decoder.decode(LifeDocument.self, from: answer.body) {
+            printed.sentence = document.sentence
+        } else if !self.live, let document = try? decoder.decode(ReadinessDocument.self, from: answer.body) {
+            printed.missing = document.missing
+            printed.alarms = document.alarms.map { ["alarm": $0.alarm, "sentence": $0.sentence] }
+        } else {
+            // Somebody answers, and it is not a gateway.
+            complain("what answers at \(address) is not a gateway: HTTP status \(answer.status)")
+            throw CommandExit.unavailable
+        }
+        if self.json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            if !self.quiet { CommandOutput.say(String(decoding: try encoder.encode(printed), as: UTF8.self)) }
+        } else if !self.quiet {
+            CommandOutput.say(self.text(of: printed))
+        }
+        if !printed.healthy { throw CommandExit.checkFailed }
+    }
+
+    private func text(of printed: Printed) -> String {
+        guard !self.live else {
+            return printed.healthy ? "alive" : "failed: \(printed.sentence ?? "it does not say why")"
+        }
+        let missing = printed.missing ?? []
+        var lines = [printed.healthy ? "ready" : "not ready: \(missing.joined(separator: ", ")) does not work"]
+        for alarm in printed.alarms ?? [] {
+            lines.append("alarm \(alarm["alarm"] ?? ""): \(alarm["sentence"] ?? "")")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// Where to ask, as HOST:PORT.
+    private func address() async throws -> String {
+        var address = try self.gateway.httpAddress
+        if let config, !self.gateway.isHTTPNamed {
+            do {
+                address =
+                    try await GatewayConfiguration.read(
+                        flags: [:],
+                        environment: ProcessInfo.processInfo.environment,
+                        file: config
+                    )
+                    .http
+            } catch let faults as ConfigurationFaults {
+                for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
+                throw CommandExit.badData
+            }
+        }
+        guard let address else { throw ValidationError("Health comes over HTTP, and its address is 'none'.") }
+        return address
+    }
+}

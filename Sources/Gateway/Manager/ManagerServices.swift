@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import ServiceLifecycle
+import ZeroMQ
+
+/// Keeps the service manager's status true, and asks it for time while a stop takes long.
+///
+/// It ends late, so that what becomes of a drain is told.
+struct ManagerStatusService: Service {
+    let manager: ServiceManager
+    let readiness: ReadinessBoard
+    let metrics: MetricRegistry
+    /// The key `drainTimeout`.
+    let drainTimeout: Duration
+
+    func run() async throws {
+        guard self.manager.isThere else { return try await gracefulShutdown() }
+        await cancelWhenGracefulShutdown {
+            var pacer = StatusPacer()
+            var stopBegan: ContinuousClock.Instant?
+            var extended: ContinuousClock.Instant?
+            while (try? await Task.sleep(for: ManagerLimits.statusInterval)) != nil {
+                let now = ContinuousClock.now
+                guard self.manager.isRunning || self.manager.isStopping else { continue }
+                var status = ManagerStatus(self.readiness, self.metrics)
+                status.isStopping = self.manager.isStopping
+                if pacer.tells(status, at: now) { self.manager.setStatus(status.sentence) }
+                guard status.isStopping else { continue }
+                let began = stopBegan ?? now
+                stopBegan = began
+                // A stop that takes longer than this hangs, and the manager ends it.
+                guard now - began < self.drainTimeout + ManagerLimits.closeMax else { continue }
+                if extended.map({ now - $0 >= ManagerLimits.extensionInterval }) ?? true {
+                    extended = now
+                    self.manager.needsTime(ManagerLimits.extensionLength)
+                }
+            }
+        }
+    }
+}
+
+/// Tells the service manager that the gateway stops; the last of all services, because that one hears of it first.
+package struct ManagerStopService: Service {
+    private let manager: ServiceManager
+    private let drainTimeout: Duration
+
+    /// - Parameters:
+    ///   - manager: who is told.
+    ///   - drainTimeout: how long answers that were promised are waited for.
+    package init(manager: ServiceManager, drainTimeout: Duration) {
+        self.manager = manager
+        self.drainTimeout = drainTimeout
+    }
+
+    package func run() async throws {
+        // It also ends when something failed and all are cancelled.
+        try? await gracefulShutdown()
+        self.manager.stopping("draining", atMost: self.drainTimeout + ManagerLimits.extensionLength)
+    }
+}
+
+extension ServiceManager {
+    /// Asks the manager for time, again and again, while a start takes long.
+    ///
+    /// On a thread of its own: what is waited for may keep all others.
+    ///
+    /// - Parameters:
+    ///   - status: what takes long, for people.
+    ///   - body: the start.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` throws.
+    package func whileStarting<Value: Sendable>(
+        _ status: String,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        guard self.isThere, let thread = try? WorkerThreads(name: "cuecast-manager", count: 1) else {
+            return try await body()
+        }
+        defer { thread.stop() }
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: thread) {
+                let end = ContinuousClock.now + ManagerLimits.startMax
+                repeat {
+                    self.setStatus(status)
+                    self.needsTime(ManagerLimits.extensionLength)
+                } while (try? await Task.sleep(for: ManagerLimits.extensionInterval)) != nil && .now < end
+            }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
+}
