@@ -43,12 +43,14 @@ struct RetryTests {
         try await RouterGateway.with(script: script) { gateway in
             let client = makeClient(gateway.endpoint)
             let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
-            let refusal = BroadcastRefusal(
+            var refusal = BroadcastRefusal(
                 status: try #require(BroadcastRefusal.Status(rawValue: status.name)),
                 sentence: "No.",
                 canRetry: status == .limitReached
             )
+            refusal.requestID = try BroadcastRequest(decoding: #require(await gateway.requests.first)).id
             #expect(error == .refused(refusal))
+            #expect("\(try #require(error))".hasSuffix("No. (request \(try #require(refusal.requestID)))"))
             #expect(await gateway.requests.count == 1)
         }
     }

@@ -21,6 +21,7 @@ from test_load_run import LoadRun  # noqa: F401 (its tests run with these)
 from test_load_tool import LoadTool  # noqa: F401 (its tests run with these)
 from test_log_failure import LogFailure  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
+from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq
 
 #: Its two ads last half an hour each, so that no break is over because the machine is slow; players play them faster.
@@ -327,7 +328,7 @@ class CommandLine(unittest.TestCase):
 
     def test_every_command_has_help_with_an_example(self):
         for command in ["serve", "publish", "punch", "update", "end", "cancel", "breaks", "listen", "report",
-                        "check-config", "version"]:
+                        "health", "check-config", "version"]:
             self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
 
     def test_usage_errors_exit_with_64(self):

@@ -219,7 +219,7 @@ extension BroadcastClient {
             switch outcome {
             case .replied(let reply):
                 guard case .refused(let refusal) = reply.body else { return reply }
-                failure = AttemptFailure(refusal, isRepeatable: kind.isRepeatable)
+                failure = AttemptFailure(refusal, of: id, isRepeatable: kind.isRepeatable)
             case .timedOut(let wasSent):
                 isWaitedFor = isWaitedFor || wasSent
                 failure = AttemptFailure(
@@ -265,8 +265,10 @@ private struct AttemptFailure {
 
     /// A limit that is reached does not go away by itself soon; `UNAVAILABLE` may mean that the log failed in a way that
     /// leaves open what it recorded.
-    init(_ refusal: Refusal, isRepeatable: Bool) {
-        self.error = .refused(BroadcastRefusal(refusal))
+    init(_ refusal: Refusal, of id: UInt64, isRepeatable: Bool) {
+        var told = BroadcastRefusal(refusal)
+        told.requestID = id
+        self.error = .refused(told)
         self.waitLeast = refusal.retryAfter
         switch refusal.status {
         case .draining, .rateLimited: self.mayRepeat = true

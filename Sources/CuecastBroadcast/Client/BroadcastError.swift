@@ -54,6 +54,10 @@ public struct BroadcastRefusal: Error, Hashable, Sendable {
     public var canRetry: Bool
     /// How long to wait at least before it is tried again.
     public var retryAfter: Duration
+    /// The id of the request: the gateway's messages about it have the same one.
+    ///
+    /// `nil` in a refusal that no gateway gave.
+    public var requestID: UInt64?
 
     /// A refusal.
     public init(status: Status, sentence: String, canRetry: Bool = false, retryAfter: Duration = .zero) {
@@ -65,8 +69,11 @@ public struct BroadcastRefusal: Error, Hashable, Sendable {
 }
 
 extension BroadcastRefusal: CustomStringConvertible {
-    /// The status and the sentence, as in `CONFLICT: The break noon exists already with another duration.`.
-    public var description: String { "\(self.status.rawValue): \(self.sentence)" }
+    /// The status, the sentence and the id of the request, as in
+    /// `CONFLICT: The break noon exists already with another duration. (request 7204418)`.
+    public var description: String {
+        "\(self.status.rawValue): \(self.sentence)" + (self.requestID.map { " (request \($0))" } ?? "")
+    }
 }
 
 /// Why a request to the gateway did not succeed.

@@ -27,7 +27,9 @@ final class RequestChannel: Sendable {
         var connection: (any BroadcastConnection)?
         /// By id, which is the order in which they came.
         var requests: [UInt64: Request] = [:]
-        var lastID: UInt64 = 0
+        /// Begins anywhere, so that the requests of two clients can be told apart in the gateway's log; in 53 bits, which
+        /// every reader of JSON keeps.
+        var lastID = UInt64.random(in: 0..<(1 << 53))
     }
 
     private enum Effect {

@@ -79,6 +79,7 @@ package struct RunningGateway: Sendable {
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
 ///   - state: what the run before left.
+///   - manager: the service manager that started it.
 ///   - body: what to do while it runs.
 /// - Returns: what `body` returns.
 /// - Throws: what ended the gateway before its time, else what `body` throws.
@@ -89,6 +90,7 @@ package func withGateway<Result>(
     clock: any GatewayClock = SystemClock(),
     retention: RetentionGate = RetentionGate(),
     state: (any GatewayStateStore)? = nil,
+    manager: ServiceManager = .none,
     _ body: (RunningGateway) async throws -> Result
 ) async throws -> Result {
     let logs = LogCapture()
@@ -101,9 +103,12 @@ package func withGateway<Result>(
             clock: clock,
             retention: retention,
             state: state,
+            manager: manager,
             logger: logs.logger
         )
-        let group = ServiceGroup(services: gateway.services, logger: logs.logger)
+        let services =
+            gateway.services + [ManagerStopService(manager: manager, drainTimeout: configuration.drainTimeout)]
+        let group = ServiceGroup(services: services, logger: logs.logger)
         let running = RunningGateway(gateway: gateway, ledger: ledger, logs: logs, network: network, group: group)
         let result = try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
