@@ -103,7 +103,7 @@ struct Health: AsyncParsableCommand {
             return printed.healthy ? "alive" : "failed: \(printed.sentence ?? "it does not say why")"
         }
         let missing = printed.missing ?? []
-        var lines = [printed.healthy ? "ready" : "not ready: \(missing.joined(separator: ", ")) does not work"]
+        var lines = [printed.healthy ? "ready" : "not ready: missing \(missing.joined(separator: ", "))"]
         for alarm in printed.alarms ?? [] {
             lines.append("alarm \(alarm["alarm"] ?? ""): \(alarm["sentence"] ?? "")")
         }
@@ -126,6 +126,10 @@ struct Health: AsyncParsableCommand {
                 for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
                 throw CommandExit.badData
             }
+        }
+        // Where a gateway listens on all addresses, this machine's own is one of them.
+        for (all, own) in [("*:", "127.0.0.1:"), ("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
+            if let found = address, found.hasPrefix(all) { address = own + found.dropFirst(all.count) }
         }
         guard let address else { throw ValidationError("Health comes over HTTP, and its address is 'none'.") }
         return address

@@ -69,6 +69,10 @@ class ManagedGateway(Gateway):
         self.messages.seek(0)
         return self.messages.read()
 
+    def close(self):
+        super().close()
+        self.messages.close()
+
     def status(self, path):
         """The status and the document of a path."""
         try:
@@ -181,9 +185,12 @@ class ServiceManager(unittest.TestCase):
             over.set()
             thread.join()
         gateway.process.send_signal(signal.SIGSTOP)
-        until("all its threads are stopped", lambda: all(
-            re.search(r"^State:\s+T", open(f"/proc/{gateway.process.pid}/task/{task}/status").read(), re.M)
-            for task in os.listdir(f"/proc/{gateway.process.pid}/task")))
+        tasks = f"/proc/{gateway.process.pid}/task"
+
+        def is_stopped(task):
+            with open(f"{tasks}/{task}/status") as file:
+                return re.search(r"^State:\s+T", file.read(), re.M)
+        until("all its threads are stopped", lambda: all(map(is_stopped, os.listdir(tasks))))
         manager.taken()
         self.assertFalse(select.select([manager.socket], [], [], 0.5)[0])
         gateway.process.send_signal(signal.SIGCONT)
@@ -292,7 +299,7 @@ class Health(unittest.TestCase):
         self.assertEqual(gateway.status("/readyz")[1]["missing"], ["sockets"])
         self.assertEqual(gateway.status("/healthz"), (200, {"status": "alive"}))
         done = gateway.ask("health")
-        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (1, "not ready: sockets does not work"))
+        self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (1, "not ready: missing sockets"))
         document = gateway.ask("health", "--json")
         self.assertEqual(document.returncode, 1)
         self.assertEqual(json.loads(document.stdout)["missing"], ["sockets"])

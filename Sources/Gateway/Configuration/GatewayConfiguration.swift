@@ -58,6 +58,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var sampleInterval: Duration = .seconds(5)
+    /// How long the log may answer nothing at all while something waits before the alarm `logSilent` is raised.
+    ///
+    /// For tests.
+    package var logSilenceMax: Duration = .seconds(10)
     /// How often timers are looked at even when nothing is due by the clock as it was.
     ///
     /// For tests.

@@ -57,6 +57,7 @@ package struct LogLimiter: Equatable, Sendable {
     /// A line is to be logged.
     ///
     /// - Parameter now: microseconds of a clock that never goes back.
+    /// - Returns: whether it is.
     package mutating func decide(at now: Int64) -> Decision {
         guard self.takeToken(at: now) else {
             self.leftOut += 1

@@ -51,6 +51,7 @@ package struct LogLine: Sendable {
     ///   - format: how.
     ///   - isForJournal: whether the system's journal reads it: then the line begins with its priority
     ///     (`man 3 sd-daemon`), and a line for people does not repeat the time, which the journal keeps.
+    /// - Returns: one line.
     package func bytes(_ format: LogFormat, isForJournal: Bool = false) -> [UInt8] {
         var line = LineWriter()
         if isForJournal { line.put("<\(self.level.journalPriority)>") }
@@ -231,8 +232,9 @@ private struct LineWriter {
             room -= 2
             var names: Set<String> = []
             for (key, each) in values.sorted(by: { $0.key < $1.key }) {
+                guard names.count < LogLimits.elementsMax, room > 0 else { break }
                 let name = Self.cut(key, bytesMax: LogLimits.nameBytesMax)
-                guard names.count < LogLimits.elementsMax, room > 0, names.insert(name).inserted else { continue }
+                guard names.insert(name).inserted else { continue }
                 if names.count > 1 { self.put(",") }
                 let begin = self.bytes.count
                 self.putQuoted(name, bytesMax: LogLimits.nameBytesMax)

@@ -39,7 +39,7 @@ package struct ManagerStatus: Hashable, Sendable {
         let begin =
             self.missing.isEmpty
             ? "serving \(crowd)"
-            : "not ready: \(self.missing.map(\.rawValue).joined(separator: ", ")) does not work; \(crowd)"
+            : "not ready: missing \(self.missing.map(\.rawValue).joined(separator: ", ")); \(crowd)"
         return self.alarms.isEmpty ? begin : begin + "; alarms: \(self.alarms.joined(separator: ", "))"
     }
 

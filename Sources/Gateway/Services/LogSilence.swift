@@ -12,13 +12,17 @@ struct LogSilence: Equatable, Sendable {
     }
 
     /// How long a log may answer nothing at all while something waits before an operator is told.
-    static let silenceMax: Duration = .seconds(10)
+    let silenceMax: Duration
 
     /// How many records were handed to the log and not answered.
     private var waiting = 0
     /// When the log last answered, or when the first of those was handed over.
     private var since: ContinuousClock.Instant?
     private var isSilent = false
+
+    init(silenceMax: Duration) {
+        self.silenceMax = silenceMax
+    }
 
     /// A record is handed to the log.
     mutating func asked(at now: ContinuousClock.Instant) {
@@ -33,7 +37,7 @@ struct LogSilence: Equatable, Sendable {
     }
 
     mutating func look(at now: ContinuousClock.Instant) -> Finding {
-        if self.waiting > 0, let since, now - since >= Self.silenceMax {
+        if self.waiting > 0, let since, now - since >= self.silenceMax {
             self.isSilent = true
             return .silent(now - since)
         }

@@ -42,7 +42,7 @@ package actor RequestService: Service, BoardObserver {
     private let peers: PeerLog
     /// Whether every request of a listener is logged; looked at once a pass.
     private var tracesListeners = false
-    private var silence = LogSilence()
+    private var silence: LogSilence
 
     private var sockets: RequestSockets
     private var handler: ListenerRequestHandler
@@ -93,6 +93,7 @@ package actor RequestService: Service, BoardObserver {
     ) {
         self.manager = manager
         self.peers = peers
+        self.silence = LogSilence(silenceMax: configuration.logSilenceMax)
         self.retention = retention
         self.expected = expected
         self.counts = counts

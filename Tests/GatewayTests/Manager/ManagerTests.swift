@@ -3,11 +3,13 @@
 
 import CuecastWire
 import Foundation
-import Gateway
 import GatewayCore
 import GatewayTestKit
+import Logging
 import Synchronization
 import Testing
+
+@testable import Gateway
 
 /// What a service manager is told, over a real socket.
 @Suite(.suiteLimit)
@@ -133,7 +135,7 @@ struct ManagerTests {
         status.alarms = []
         status.listeners = 1_234_567
         status.streams = 1
-        #expect(status.sentence == "not ready: log, sockets does not work; 1,234,567 listeners, 1 stream")
+        #expect(status.sentence == "not ready: missing log, sockets; 1,234,567 listeners, 1 stream")
         status.isStopping = true
         #expect(status.sentence == "draining")
         status.waiting = 1
@@ -213,7 +215,7 @@ struct WatchdogTests {
             running.gateway.readiness.clear(.clock)
             running.gateway.readiness.set(.log, isReady: false)
             _ = try await socket.next("what is missing") {
-                $0 == "STATUS=not ready: log does not work; 0 listeners, 0 streams"
+                $0 == "STATUS=not ready: missing log; 0 listeners, 0 streams"
             }
             running.gateway.readiness.set(.log, isReady: true)
 
@@ -227,6 +229,59 @@ struct WatchdogTests {
             #expect(told.hasSuffix("STATUS=draining"))
             _ = try await socket.next("more time") { $0 == "EXTEND_TIMEOUT_USEC=30000000" }
             self.station.log.set(.breaks, .passing)
+        }
+    }
+}
+
+/// A log that does not answer is told of, and ends nothing.
+@Suite(.suiteLimit)
+struct LogSilenceTests {
+    var station = Station()
+    private let start = ContinuousClock.now
+
+    @Test func `a log is silent from its limit on, and not before`() {
+        var silence = LogSilence(silenceMax: .seconds(10))
+        #expect(silence.look(at: self.start + .seconds(1_000)) == .fine)
+        silence.asked(at: self.start)
+        silence.asked(at: self.start + .seconds(5))
+        #expect(silence.look(at: self.start + .seconds(10) - .nanoseconds(1)) == .fine)
+        #expect(silence.look(at: self.start + .seconds(10)) == .silent(.seconds(10)))
+        silence.heard(at: self.start + .seconds(11))
+        #expect(silence.look(at: self.start + .seconds(11)) == .answersAgain)
+        #expect(silence.look(at: self.start + .seconds(12)) == .fine)
+        // One still waits, and counts from the last answer on.
+        #expect(silence.look(at: self.start + .seconds(21)) == .silent(.seconds(10)))
+        silence.heard(at: self.start + .seconds(22))
+        #expect(silence.look(at: self.start + .seconds(22)) == .answersAgain)
+        #expect(silence.look(at: self.start + .seconds(1_000)) == .fine)
+    }
+
+    @Test func `the alarm is raised while the log says nothing, signs of life go on, and it ends with the answer`()
+        async throws
+    {
+        var station = self.station
+        station.configuration.logSilenceMax = .milliseconds(50)
+        let socket = try NotifySocket()
+        try await withGateway(
+            configuration: station.configuration,
+            log: station.log,
+            ledger: InMemoryLedger(),
+            manager: socket.manager(watchdog: .milliseconds(100))
+        ) { running in
+            let broadcaster = try await running.broadcaster()
+            station.log.set(.breaks, .holding)
+            let id = try await broadcaster.send(.publication(of: .of("radio1", "b")))
+            try await until("the alarm") { running.gateway.readiness.alarms.map(\.alarm) == ["logSilent"] }
+            #expect(running.gateway.readiness.missing.isEmpty)
+            _ = socket.taken()
+            for _ in 0..<3 { _ = try await socket.next("a sign of life") { $0 == "WATCHDOG=1" } }
+            station.log.set(.breaks, .passing)
+            #expect(try await broadcaster.reply(to: id).info != nil)
+            try await until("it is over") { running.gateway.readiness.alarms.isEmpty }
+            #expect(
+                running.logs.messages(.notice).filter { $0.hasPrefix("the event log ") }
+                    == ["the event log does not answer", "the event log answers again"]
+            )
         }
     }
 }

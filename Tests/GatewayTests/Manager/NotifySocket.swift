@@ -17,6 +17,7 @@ final class NotifySocket: Sendable {
     private let folder: String?
 
     /// - Parameter isAbstract: whether it has no file.
+    /// - Throws: what the system says.
     init(isAbstract: Bool = false) throws {
         let unique = "cuecast-notify-\(UInt64.random(in: 0 ... .max))"
         var path: [UInt8]
@@ -55,6 +56,7 @@ final class NotifySocket: Sendable {
     /// - Parameters:
     ///   - watchdog: how often it wants a sign of life.
     ///   - warn: takes warnings.
+    /// - Returns: the manager.
     func manager(watchdog: Duration? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }) -> ServiceManager {
         var environment = ["NOTIFY_SOCKET": self.name]
         environment["WATCHDOG_USEC"] = watchdog.map { "\($0 / .microseconds(1))".replacing(/\..*/, with: "") }
