@@ -192,10 +192,10 @@ struct WatchdogTests {
             try await withThrowingTaskGroup(of: Int.self) { group in
                 group.addTask {
                     var count = 0
-                    while held.isClosed {
+                    repeat {
                         for _ in 0..<32 { _ = try await listener.ask(.getTime) }
                         count += 32
-                    }
+                    } while held.isClosed
                     return count
                 }
                 for _ in 0..<5 { _ = try await socket.next("a sign of life under load", where: Self.isSign) }
