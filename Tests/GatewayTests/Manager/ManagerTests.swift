@@ -198,6 +198,9 @@ struct WatchdogTests {
                     } while held.isClosed
                     return count
                 }
+                // What came before the load says nothing about it.
+                try await until("the load has begun") { running.metrics.value(.listenerRequests, .time) > 0 }
+                _ = socket.taken()
                 for _ in 0..<5 { _ = try await socket.next("a sign of life under load", where: Self.isSign) }
                 held.release()
                 #expect(try await group.next() ?? 0 > 0)
