@@ -93,7 +93,7 @@ final class ConnectionLimit: Sendable {
     private func fill(_ state: inout State) {
         state.isFull = true
         let isShut = state.gates.values.map { $0.set(isShut: true) }.allSatisfy { $0 }
-        self.metrics.count(.limitsHit, .limit("connectionsMax"))
+        self.metrics.count(.limitsHit, .limit(.connectionsMax))
         let sentence =
             "\(state.connections) connections are open and descriptors come to an end: no more are accepted until some have ended. Raise the limit on open files (ulimit -n)."
         self.readiness.raise(.connections, sentence)

@@ -125,6 +125,7 @@ package struct Gateway: Sendable {
         }
         readiness.set(.log, isReady: true)
         readiness.set(.board, isReady: true)
+        metrics.set(.startTime, to: Int(clamping: clock.now().microseconds / 1_000_000))
         metrics.set(.streams, to: board.streams.count)
         metrics.set(.boardBytes, to: board.bytes)
         for lane in [Lane.breaks, .acknowledgements(0)] {

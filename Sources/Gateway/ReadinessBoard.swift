@@ -17,6 +17,14 @@ package final class ReadinessBoard: Sendable {
         case log
         case board
         case sockets
+
+        var metricLabel: MetricLabel {
+            switch self {
+            case .log: .log
+            case .board: .board
+            case .sockets: .sockets
+            }
+        }
     }
 
     private struct State {
@@ -32,7 +40,7 @@ package final class ReadinessBoard: Sendable {
     private let state: Mutex<State> = Mutex(State())
     private let metrics: MetricRegistry
 
-    /// - Parameter metrics: shows each alarm as 0 or 1.
+    /// - Parameter metrics: shows each part and each alarm as 0 or 1.
     package init(metrics: MetricRegistry = MetricRegistry()) {
         self.metrics = metrics
         for alarm in Alarm.allCases { metrics.set(.alarm, .alarm(alarm), to: 0) }
@@ -40,6 +48,7 @@ package final class ReadinessBoard: Sendable {
 
     package func set(_ part: Part, isReady: Bool) {
         let waiters = self.state.withLock { state in
+            self.metrics.set(.ready, part.metricLabel, to: isReady ? 1 : 0)
             guard isReady else {
                 state.ready.remove(part)
                 return [] as [AsyncStream<Void>.Continuation]

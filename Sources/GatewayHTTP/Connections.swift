@@ -28,7 +28,7 @@ final class Connections: Sendable {
     }
 
     func opened(_ channel: any Channel) {
-        self.close(.limit("httpConnectionsMax")) { state in
+        self.close(.limit(.httpConnectionsMax)) { state in
             let id = ObjectIdentifier(channel)
             state.channels[id] = channel
             return state.book.opened(id)
@@ -41,11 +41,11 @@ final class Connections: Sendable {
     }
 
     func answering(_ channel: any Channel, bytes: Int) {
-        self.close(.limit("httpAnswerBytesMax")) { $0.book.answering(ObjectIdentifier(channel), bytes: bytes) }
+        self.close(.limit(.httpAnswerBytesMax)) { $0.book.answering(ObjectIdentifier(channel), bytes: bytes) }
     }
 
     func answered(_ channel: any Channel, bytes: Int) {
-        self.close(.limit("httpConnectionsMax")) { $0.book.answered(ObjectIdentifier(channel), bytes: bytes) }
+        self.close(.limit(.httpConnectionsMax)) { $0.book.answered(ObjectIdentifier(channel), bytes: bytes) }
     }
 
     func closed(_ channel: any Channel) {
@@ -62,7 +62,7 @@ final class Connections: Sendable {
     /// Whether a further connection is accepted.
     func mayOpen() -> Bool {
         let may = self.state.withLock { $0.book.mayOpen() }
-        if !may { self.metrics.count(.limitsHit, .limit("httpConnectionsMax")) }
+        if !may { self.metrics.count(.limitsHit, .limit(.httpConnectionsMax)) }
         return may
     }
 

@@ -84,7 +84,7 @@ struct GatewayRoutes: Sendable {
                 ErrorDocument(error: problem.error, sentence: problem.sentence, requestId: id)
             )
         } catch is ReaderGate.Busy {
-            self.metrics.count(.limitsHit, .limit("httpReadersWaitingMax"))
+            self.metrics.count(.limitsHit, .limit(.httpReadersWaitingMax))
             let sentence = "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
             answer = .json(.serviceUnavailable, ErrorDocument(error: "busy", sentence: sentence, requestId: id))
         } catch {

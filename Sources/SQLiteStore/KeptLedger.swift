@@ -251,11 +251,14 @@ extension KeptLedger {
 
     private var current: SQLiteLedger { self.state.withLock(\.ledger) }
 
+    package var fileBytes: Int? { self.current.fileBytes }
+
     package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
         try await self.forward { ledger throws(LedgerError) in try await ledger.appliedOffset(of: lane) }
     }
 
-    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+    @discardableResult
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes {
         try await self.forward { ledger throws(LedgerError) in try await ledger.apply(postings, of: lane) }
     }
 

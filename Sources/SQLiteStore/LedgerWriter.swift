@@ -74,7 +74,10 @@ final class LedgerWriter {
     deinit { unsafe self.session.deallocate() }
 
     /// Writes postings and the totals that follow from them; to be called in a transaction.
-    func apply(_ postings: ArraySlice<LedgerPosting>) throws {
+    ///
+    /// - Returns: how many outcomes stand from now on.
+    func apply(_ postings: ArraySlice<LedgerPosting>) throws -> NewOutcomes {
+        var counted = NewOutcomes()
         let keys = PostingKey.sorted(postings)
         var index = 0
         while index < keys.count {
@@ -84,9 +87,15 @@ final class LedgerWriter {
                 self.changes.removeAll()
                 try self.apply(postings, keys[index..<end], to: number)
                 try self.totals.add(self.changes, to: number)
+                for each in self.changes.advertisements.values {
+                    counted.played += Int(each.played)
+                    counted.ignored += Int(each.ignored)
+                    counted.failed += Int(each.failed)
+                }
             }
             index = end
         }
+        return counted
     }
 
     /// Whether a break's rows were forgotten, so that nothing can be counted once any more.

@@ -63,17 +63,20 @@ package final class SQLiteLedger: Ledger {
         try await self.read { try LedgerSchema.appliedOffset(of: lane, $0) }
     }
 
-    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+    @discardableResult
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes {
         try await self.write { database, writer in
+            var counted = NewOutcomes()
             try database.inTransaction(.immediate) {
                 let applied = try LedgerSchema.appliedOffset(of: lane, database)
                 let new = try LedgerPosting.following(applied, in: postings, of: lane)
                 guard let last = new.last else { return .rollback }
-                try writer.apply(new)
+                counted = try writer.apply(new)
                 for posting in new { try LedgerSchema.note(posting, of: lane, database) }
                 try LedgerSchema.setAppliedOffset(last.offset, of: lane, digest: last.digest, database)
                 return .commit
             }
+            return counted
         }
     }
 

@@ -147,7 +147,7 @@ struct AcknowledgementTests {
             #expect(try counter.acknowledge([Counter.played(ad, at: 10)], at: 31).deferred != nil)
         }
         #expect(try counter.acknowledge([Counter.played("ad2", at: 10)], at: 31).refusal == .logBehind)
-        #expect(counter.metrics.value(.limitsHit, .limit("acknowledgementsWaitingMax")) == 1)
+        #expect(counter.metrics.value(.limitsHit, .limit(.acknowledgementsWaitingMax)) == 1)
         _ = counter.handler.takeGroup()
         #expect(try counter.acknowledge([Counter.played("ad2", at: 10)], at: 31).deferred != nil)
     }
@@ -175,7 +175,7 @@ struct AcknowledgementTests {
                 #expect(group.encoded().count <= recordBytesMax)
             }
             #expect(counts == expected)
-            #expect(counter.metrics.value(.limitsHit, .limit("recordBytesMax")) == expected.count - 1)
+            #expect(counter.metrics.value(.limitsHit, .limit(.recordBytesMax)) == expected.count - 1)
         }
     }
 

@@ -106,7 +106,7 @@ struct ListenerRequestTests {
         #expect(refusal?.status == .limitReached)
         #expect(refusal?.sentence == "The limit listenersMax is 2 and is reached.")
         #expect(refusal?.retryAfter == .seconds(10))
-        #expect(counter.metrics.value(.limitsHit, .limit("listenersMax")) == 1)
+        #expect(counter.metrics.value(.limitsHit, .limit(.listenersMax)) == 1)
         #expect(counter.metrics.value(.refusals, .status(.limitReached)) == 1)
         #expect(try counter.ask(self.join(), by: Sample.session(1), at: 14).joined != nil)
         #expect(try counter.batch(by: Sample.session(4), at: 14).refusal?.status == .limitReached)
@@ -154,6 +154,7 @@ struct ListenerRequestTests {
             #expect(batch.advertisements == Array(Sample.advertisements()[skipped...]))
         }
         #expect(counter.handler.group.deliveries.map(\.first) == [0], "what it got before needs no second record")
+        #expect(counter.metrics.value(.deliveredAdvertisements) == 3, "nor is it counted again")
         #expect(try counter.batch(at: 50).refusal?.status == .tooLate)
         #expect(counter.handler.group.deliveries.count == 1)
     }
@@ -235,7 +236,7 @@ struct ListenerRequestTests {
         let refusal = try counter.batch(by: Sample.session(3), at: 13).refusal
         #expect(refusal == .logBehind)
         #expect(refusal?.status.canRetry == true)
-        #expect(counter.metrics.value(.limitsHit, .limit("deliveriesWaitingMax")) == 1)
+        #expect(counter.metrics.value(.limitsHit, .limit(.deliveriesWaitingMax)) == 1)
         #expect(counter.handler.group.deliveries.count == 2)
         _ = counter.handler.takeGroup()
         #expect(try counter.batch(by: Sample.session(3), at: 13).batch != nil)
@@ -280,7 +281,7 @@ struct ListenerRequestTests {
             #expect(refusal?.retryAfter == .seconds(1))
         }
         #expect(try counter.acknowledge([Counter.played(at: 13)], at: 13).refusal?.status == .rateLimited)
-        #expect(counter.metrics.value(.limitsHit, .limit("requestsPerSessionPerSecondMax")) == 5)
+        #expect(counter.metrics.value(.limitsHit, .limit(.requestsPerSessionPerSecondMax)) == 5)
         #expect(counter.handler.group.isEmpty)
         #expect(counter.handler.leases.count == 1, "a leave that was refused is none")
         #expect(try counter.ask(.getTime, at: 14).body == .done)

@@ -112,7 +112,7 @@ struct RepeatTests {
         var counter = self.counter { $0.acknowledgementsWaitingMax = 2 }
         for _ in 0..<3 { #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred != nil) }
         #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).refusal == .logBehind)
-        #expect(counter.metrics.value(.limitsHit, .limit("acknowledgementsWaitingMax")) == 1)
+        #expect(counter.metrics.value(.limitsHit, .limit(.acknowledgementsWaitingMax)) == 1)
         self.settle(&counter)
         #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).body == .acknowledged(recorded: 1))
     }
@@ -131,7 +131,7 @@ struct RepeatTests {
         let more = [self.ignored(at: 11), Counter.played("ad1", at: 11)]
         #expect(try counter.acknowledge([more[0]], at: 31).body == .acknowledged(recorded: 0))
         #expect(counter.handler.group.isEmpty)
-        #expect(counter.metrics.value(.limitsHit, .limit("contradictionsLoggedMax")) == 1)
+        #expect(counter.metrics.value(.limitsHit, .limit(.contradictionsLoggedMax)) == 1)
         // What else is in its request is; and another session is another one's business.
         #expect(try counter.acknowledge(more, at: 31).deferred?.outcomes == 1)
         #expect(try counter.gathered.requests.map(\.ordinals) == [[1]])

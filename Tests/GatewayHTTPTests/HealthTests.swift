@@ -33,12 +33,12 @@ struct HealthTests {
                         return connection
                     }
             }
-            let hitBefore = metrics.value(.limitsHit, .limit("httpConnectionsMax"))
+            let hitBefore = metrics.value(.limitsHit, .limit(.httpConnectionsMax))
             #expect(hitBefore == max(0, count - 64))
             #expect(metrics.value(.connections, .http) == min(count, 64))
             try await self.requireHealth(peer)
             // At the limit it took a place; those that had been idle longest made room.
-            if count >= 64 { #expect(metrics.value(.limitsHit, .limit("httpConnectionsMax")) > hitBefore) }
+            if count >= 64 { #expect(metrics.value(.limitsHit, .limit(.httpConnectionsMax)) > hitBefore) }
             if count > 64 {
                 let rest = try await onThread { try idle[0].rest() }
                 #expect(rest.isEmpty)
@@ -154,7 +154,7 @@ struct HealthTests {
                 #expect(turnedAway.status == 503)
                 #expect(turnedAway.headers["retry-after"] == "1")
                 #expect(try turnedAway.decoded(as: ErrorDocument.self).sentence.contains("readersWaitingMax is 2"))
-                #expect(metrics.value(.limitsHit, .limit("httpReadersWaitingMax")) == 1)
+                #expect(metrics.value(.limitsHit, .limit(.httpReadersWaitingMax)) == 1)
                 await barrier.arrival()
                 try await self.requireHealth(peer)
                 barrier.open()

@@ -18,7 +18,8 @@ struct WrittenBooks: Ledger {
     var beforeReport: @Sendable () async -> Void = {}
 
     func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 { 0 }
-    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) { throw .closed }
+    @discardableResult
+    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes { throw .closed }
     func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError) { throw .closed }
     func checkpoint() async throws(LedgerError) -> [Lane: UInt64] { [:] }
     func audit() async throws(LedgerError) -> [String] { [] }

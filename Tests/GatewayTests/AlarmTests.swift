@@ -27,6 +27,19 @@ struct AlarmTests {
         #expect(metrics.value(.alarm, .alarm(.clock)) == 0)
     }
 
+    @Test func `each part that requests need is a metric of its own`() {
+        let metrics = MetricRegistry()
+        let readiness = ReadinessBoard(metrics: metrics)
+        #expect(metrics.value(.ready, .sockets) == 0)
+        readiness.set(.sockets, isReady: true)
+        #expect(metrics.value(.ready, .sockets) == 1)
+        #expect(metrics.value(.ready, .log) == 0)
+        readiness.set(.sockets, isReady: false)
+        for part in ReadinessBoard.Part.allCases {
+            #expect(metrics.exposition().contains("cuecast_ready{part=\"\(part.rawValue)\"} 0\n"))
+        }
+    }
+
     @Test func `an alarm is no reason to refuse requests`() {
         let readiness = ReadinessBoard()
         for part in ReadinessBoard.Part.allCases { readiness.set(part, isReady: true) }

@@ -35,7 +35,7 @@ struct ConnectionLimitTests {
             try await until("the alarm is raised") {
                 running.gateway.readiness.alarms.contains { $0.alarm == Alarm.connections.rawValue }
             }
-            #expect(running.metrics.value(.limitsHit, .limit("connectionsMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.connectionsMax)) == 1)
             #expect(running.gateway.readiness.missing.isEmpty, "who is connected is served")
 
             // The fifth is held up; the others are answered.

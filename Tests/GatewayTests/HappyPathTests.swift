@@ -51,6 +51,12 @@ struct HappyPathTests {
             #expect(books.total.heardMilliseconds == 30_000)
             #expect(books.balances)
             #expect(try await running.ledger.audit() == [])
+
+            #expect(running.metrics.value(.notifiedListeners) == 1)
+            #expect(running.metrics.value(.deliveredAdvertisements) == 2)
+            try await until("the outcomes are counted") { running.metrics.value(.countedOutcomes, .played) == 2 }
+            #expect(running.metrics.value(.countedOutcomes, .ignored) == 0)
+            #expect(running.metrics.value(.countedOutcomes, .failed) == 0)
         }
     }
 

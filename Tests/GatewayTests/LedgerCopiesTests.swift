@@ -201,9 +201,10 @@ private final class KeepingLedger: LedgerKeeping {
         try await self.base.appliedOffset(of: lane)
     }
 
-    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+    @discardableResult
+    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes {
         if let error = self.state.withLock(\.applyError) { throw error }
-        try await self.base.apply(postings, of: lane)
+        return try await self.base.apply(postings, of: lane)
     }
 
     func record(_ breaks: [BreakSummary], through offset: UInt64) async throws(LedgerError) {

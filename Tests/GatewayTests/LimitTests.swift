@@ -30,7 +30,7 @@ struct LimitTests {
             let refusal = try #require(try await broadcaster.reply(to: send(6)).refusal)
             #expect(refusal.status == .unavailable)
             #expect(refusal.status.canRetry)
-            #expect(running.metrics.value(.limitsHit, .limit("entriesWaitingMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.entriesWaitingMax)) == 1)
 
             station.log.set(.breaks, .passing)
             for id in accepted { #expect(try await broadcaster.reply(to: id).info?.state == .cued) }
@@ -76,7 +76,7 @@ struct LimitTests {
             for index in 1...fitting { accepted.append(try await broadcaster.send(publication(index))) }
             let refusal = try await broadcaster.ask(publication(fitting + 1)).refusal
             #expect(refusal?.status == .unavailable)
-            #expect(running.metrics.value(.limitsHit, .limit("entryBytesWaitingMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.entryBytesWaitingMax)) == 1)
 
             self.station.log.set(.breaks, .passing)
             for id in accepted { #expect(try await broadcaster.reply(to: id).info?.state == .cued) }
@@ -101,7 +101,7 @@ struct LimitTests {
             try await until("one is with the log") { station.log.appendCount(of: Self.lane) == before + 1 }
             for _ in 0..<3 { accepted.append(try await listener.send(acknowledgement)) }
             #expect(try await listener.ask(acknowledgement).refusal?.status == .unavailable)
-            #expect(running.metrics.value(.limitsHit, .limit("acknowledgementsWaitingMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.acknowledgementsWaitingMax)) == 1)
             station.log.set(Self.lane, .passing)
             for id in accepted { #expect(try await listener.reply(to: id).body == .acknowledged(recorded: 2)) }
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
@@ -130,7 +130,7 @@ struct LimitTests {
             try await until("one is with the log") { station.log.appendCount(of: Self.lane) == before + 1 }
             for _ in 0..<fitting { accepted.append(try await send()) }
             #expect(try await listener.reply(to: send()).refusal?.status == .unavailable)
-            #expect(running.metrics.value(.limitsHit, .limit("acknowledgementBytesWaitingMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.acknowledgementBytesWaitingMax)) == 1)
             station.log.set(Self.lane, .passing)
             for id in accepted { #expect(try await listener.reply(to: id).body == .acknowledged(recorded: 2)) }
         }
@@ -149,7 +149,7 @@ struct LimitTests {
             let request = ListenerRequest.GetBatch(key: try .of("radio1", "b"))
             let fifth = try await running.listener()
             #expect(try await fifth.ask(.getBatch(request)).refusal?.status == .unavailable)
-            #expect(running.metrics.value(.limitsHit, .limit("deliveriesWaitingMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.deliveriesWaitingMax)) == 1)
             station.log.set(Self.lane, .passing)
             try await until("all are recorded") {
                 try await station.memory.acknowledgementGroups().flatMap(\.deliveries).count == 4
@@ -169,7 +169,7 @@ struct LimitTests {
             let refusal = try #require(try await third.ask(join).refusal)
             #expect(refusal.status == .limitReached)
             #expect(refusal.sentence.contains("listenersMax"))
-            #expect(running.metrics.value(.limitsHit, .limit("listenersMax")) == 1)
+            #expect(running.metrics.value(.limitsHit, .limit(.listenersMax)) == 1)
             // Those who are in may ask on.
             _ = try await listeners[0].join()
             _ = try await listeners[1].ask(.leave(third.stream))

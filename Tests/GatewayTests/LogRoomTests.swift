@@ -59,7 +59,7 @@ struct LogRoomTests {
             let batch = try await second.batch(of: "b")
             let late = try second.acknowledgement(of: batch, of: "b")
             #expect(try await second.ask(late).refusal?.status == .unavailable)
-            #expect(running.metrics.value(.limitsHit, .limit("logBytesMax")) == 2)
+            #expect(running.metrics.value(.limitsHit, .limit(.logBytesMax)) == 2)
             let cancel = BroadcastRequest.Kind.cancel(try .of("radio1", "later"))
             #expect(try await broadcaster.ask(cancel).info?.state == .cancelled)
             #expect(

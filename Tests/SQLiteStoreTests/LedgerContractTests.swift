@@ -99,6 +99,24 @@ struct LedgerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `applying says how many outcomes stand from then on, each once`(_ kind: StoreKind) async throws {
+        try await self.withLedger(kind) { ledger in
+            try await ledger.record([try Books.summary()], through: 1)
+            let rows = [
+                try Books.outcome(1, 0), try Books.outcome(1, 1), try Books.outcome(2, 0, .ignored, reason: .user),
+                try Books.outcome(3, 0, .failed), try Books.outcome(1, 0), try Books.outcome(1, 1, .failed),
+            ]
+            let posting = LedgerPosting(offset: 1, deliveries: [Books.delivery(1)], outcomes: rows)
+            let counted = try await ledger.apply([posting], of: Books.lane)
+            #expect(counted == NewOutcomes(played: 2, ignored: 1, failed: 1))
+            #expect(try await ledger.apply([posting], of: Books.lane) == NewOutcomes(), "it is applied already")
+            let again = LedgerPosting(offset: 2, deliveries: [], outcomes: rows)
+            #expect(try await ledger.apply([again], of: Books.lane) == NewOutcomes(), "each outcome is a repeat")
+            #expect(try await ledger.apply([], of: Books.lane) == NewOutcomes())
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `clicks are counted once, whatever the outcome, and are never a contradiction`(_ kind: StoreKind) async throws
     {
         try await self.withLedger(kind) { ledger in

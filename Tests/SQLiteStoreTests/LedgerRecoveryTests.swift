@@ -54,6 +54,13 @@ struct LedgerRecoveryTests {
         await again.close()
     }
 
+    @Test func `how much room it takes is that of its file`() async throws {
+        let books = try await self.books(copies: 0, seed: "room")
+        let bytes = try #require(books.ledger.fileBytes)
+        #expect(bytes >= (try fileBytes(books.ledgerFile)) && bytes > 0)
+        await books.close()
+    }
+
     @Test func `the log forgets what two copies hold, and a ledger without its file goes on from the newest`()
         async throws
     {

@@ -90,7 +90,7 @@ final class ControlServer: Sendable {
     func answer(_ call: Call, _ reply: ControlReply) {
         var line = reply.line
         if line.count > ControlLimits.answerBytesMax {
-            self.metrics.count(.limitsHit, .limit("controlAnswerBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.controlAnswerBytesMax))
             let sentence =
                 "the answer has \(line.count) bytes; the limit answerBytesMax is \(ControlLimits.answerBytesMax)"
             line = ControlReply.failed(ControlError(sentence)).line
@@ -333,7 +333,7 @@ private struct ControlPoll {
         do throws(UnixSocketError) {
             while let socket = try self.listener?.accepted() {
                 guard self.connections.count < ControlLimits.connectionsMax else {
-                    self.metrics.count(.limitsHit, .limit("controlConnectionsMax"))
+                    self.metrics.count(.limitsHit, .limit(.controlConnectionsMax))
                     let refusal = ControlError(
                         "too many ask at once: the limit connectionsMax is \(ControlLimits.connectionsMax)"
                     )
@@ -387,7 +387,7 @@ private struct ControlPoll {
                     .now + (connection.output.isEmpty ? self.wait(of: connection) : self.times.readTimeout)
             case .wouldBlock:
                 guard ContinuousClock.now >= connection.deadline else { return .wait }
-                self.metrics.count(.limitsHit, .limit("controlReadTimeout"))
+                self.metrics.count(.limitsHit, .limit(.controlReadTimeout))
                 return self.leave(&connection)
             case .ended: return self.leave(&connection)
             }
@@ -402,7 +402,7 @@ private struct ControlPoll {
         // What came behind the line that is answered by now is here already: no poll would tell of it.
         if connection.reader.mayHaveLine { return .again }
         if ContinuousClock.now >= connection.deadline {
-            self.metrics.count(.limitsHit, .limit("controlIdleTimeout"))
+            self.metrics.count(.limitsHit, .limit(.controlIdleTimeout))
             return .over
         }
         return .wait
@@ -433,7 +433,7 @@ private struct ControlPoll {
                 }
             }
         } catch {
-            self.metrics.count(.limitsHit, .limit("controlLineBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.controlLineBytesMax))
             let sentence = "a line is too long: the limit lineBytesMax is \(ControlLimits.lineBytesMax) bytes"
             connection.output = ControlReply.failed(ControlError(sentence, exitCode: 65)).line[...]
             connection.isClosing = true

@@ -48,7 +48,7 @@ struct BreakLane {
     }
 
     /// Why an entry cannot be taken at present: the name of the limit that is reached.
-    typealias ReachedLimit = StaticString
+    typealias ReachedLimit = LimitName
 
     /// The most that an entry takes in a record beside the bytes of its request; what a timer decided is smaller.
     static let entryOverheadBytesMax = 512
@@ -85,8 +85,8 @@ struct BreakLane {
 
     /// Takes an entry, unless too many wait already: then it says which limit is reached.
     mutating func add(_ member: Member) -> ReachedLimit? {
-        guard self.gathered.count < self.entriesWaitingMax else { return "entriesWaitingMax" }
-        guard self.gatheredBytes + member.bytes <= self.entryBytesWaitingMax else { return "entryBytesWaitingMax" }
+        guard self.gathered.count < self.entriesWaitingMax else { return .entriesWaitingMax }
+        guard self.gatheredBytes + member.bytes <= self.entryBytesWaitingMax else { return .entryBytesWaitingMax }
         self.gathered.append(member)
         self.gatheredBytes += member.bytes
         return nil

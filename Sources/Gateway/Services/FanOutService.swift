@@ -167,7 +167,7 @@ package actor FanOutService: Service, NoticeSink {
         if first == 0 {
             self.heads.unsubscribed(stream)
         } else if !self.heads.subscribed(stream, at: self.elapsed) {
-            self.metrics.count(.limitsHit, .limit("streamsMax"))
+            self.metrics.count(.limitsHit, .limit(.streamsMax))
         }
         self.metrics.set(.subscribedStreams, to: self.heads.count)
     }

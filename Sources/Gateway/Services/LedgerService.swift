@@ -159,13 +159,19 @@ package struct LedgerService: Service, BoardObserver {
             )
             guard let last = records.last else { return }
             let postings = try LedgerPosting.postings(of: records)
-            try await self.ledger.apply(postings, of: lane)
+            self.count(try await self.ledger.apply(postings, of: lane))
             applied = last.offset
             let behind = try await self.tell(applied, of: lane)
             if behind < Self.groupsGathered, postings.reduce(0, { $0 + $1.outcomes.count }) >= Self.outcomesUnderLoad {
                 try? await Task.sleep(for: Self.gatherUnderLoad)
             }
         }
+    }
+
+    private func count(_ outcomes: NewOutcomes) {
+        self.metrics.count(.countedOutcomes, .played, by: outcomes.played)
+        self.metrics.count(.countedOutcomes, .ignored, by: outcomes.ignored)
+        self.metrics.count(.countedOutcomes, .failed, by: outcomes.failed)
     }
 
     /// Counts nothing, and says how much waits.

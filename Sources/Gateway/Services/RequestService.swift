@@ -139,7 +139,7 @@ package actor RequestService: Service, BoardObserver {
         // and a lost answer would leave somebody waiting for ever.
         if case .dropped = self.eventSink.yield(event) {
             self.logger.critical("an answer of the event log was lost: the limit eventsMax is passed")
-            self.metrics.count(.limitsHit, .limit("eventsMax"))
+            self.metrics.count(.limitsHit, .limit(.eventsMax))
         }
     }
 
@@ -187,7 +187,12 @@ package actor RequestService: Service, BoardObserver {
             case .applied(let results, let offset):
                 for result in results {
                     switch result {
-                    case .changed(let each, _), .unchanged(let each): self.timerQueue.note(each)
+                    case .changed(let each, let notice):
+                        self.timerQueue.note(each)
+                        if notice?.kind == .available {
+                            self.metrics.count(.notifiedListeners, by: self.handler.leases.count(of: each.key.stream))
+                        }
+                    case .unchanged(let each): self.timerQueue.note(each)
                     case .refused, .housekept: break
                     }
                 }
@@ -329,7 +334,7 @@ extension RequestService {
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
         case .append(let entry) where self.handler.isLogFull && !entry.kind.mayUseReserve:
-            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.logBytesMax))
             self.reply(.refused(.logFull), to: waiting)
         case .append(let entry):
             if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: frame.count)) {
@@ -379,7 +384,7 @@ extension RequestService {
         self.tell(body, to: waiting, isNew: isNew)
         if case .refused(let refusal) = body {
             self.metrics.count(.refusals, .status(refusal.status))
-            if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit("boardBytesMax")) }
+            if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
         self.sockets.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
@@ -417,12 +422,12 @@ extension RequestService {
         guard isFull else { return }
         let now = self.clock.now()
         for member in self.acknowledgements.refuse(&self.handler) {
-            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.logBytesMax))
             let reply = self.handler.finish(member.deferred, isDurable: false, at: now)
             self.sockets.send(reply, to: member.peer, by: .listeners)
         }
         for member in self.breaks.refuseNewWork() {
-            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.logBytesMax))
             if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
         }
     }

@@ -36,7 +36,10 @@ package protocol Ledger: Sendable {
     ///
     /// Groups at or below the applied offset are passed over; a gap is refused with `outOfOrder`. The rules are those
     /// of `LedgerPosting`.
-    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError)
+    ///
+    /// - Returns: how many outcomes stand from now on; repeats and contradictions are not among them.
+    @discardableResult
+    func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes
 
     /// Writes what the board knows of breaks (whole, by number), with the offset of the lane `breaks` up to which it is
     /// true, in one transaction.
@@ -74,6 +77,28 @@ package protocol Ledger: Sendable {
 
     /// Finishes what is under way and closes.
     func close() async
+}
+
+/// How many outcomes a transaction of the ledger counted for the first time.
+package struct NewOutcomes: Hashable, Sendable {
+    package var played = 0
+    package var ignored = 0
+    package var failed = 0
+
+    package init(played: Int = 0, ignored: Int = 0, failed: Int = 0) {
+        self.played = played
+        self.ignored = ignored
+        self.failed = failed
+    }
+
+    /// One more of a kind.
+    package mutating func add(_ kind: Outcome.Kind) {
+        switch kind {
+        case .played: self.played += 1
+        case .ignored: self.ignored += 1
+        case .failed: self.failed += 1
+        }
+    }
 }
 
 /// What the ledger keeps of a break, beside who did what.

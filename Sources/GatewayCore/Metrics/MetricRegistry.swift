@@ -13,10 +13,13 @@ package enum Metric: String, CaseIterable, Sendable {
     case refusals = "cuecast_refusals_total"
     case joins = "cuecast_joins_total"
     case batches = "cuecast_batches_total"
+    case deliveredAdvertisements = "cuecast_delivered_advertisements_total"
     case acknowledgedOutcomes = "cuecast_acknowledged_outcomes_total"
     case repeatedOutcomes = "cuecast_repeated_outcomes_total"
     case acknowledgementGroups = "cuecast_acknowledgement_groups_total"
+    case countedOutcomes = "cuecast_counted_outcomes_total"
     case noticesSent = "cuecast_notices_sent_total"
+    case notifiedListeners = "cuecast_notified_listeners_total"
     case headsSent = "cuecast_heads_sent_total"
     case repliesDropped = "cuecast_replies_dropped_total"
     case framesRefused = "cuecast_frames_refused_total"
@@ -43,6 +46,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case acknowledgementsWaiting = "cuecast_acknowledgements_waiting"
     case logLinesSuppressed = "cuecast_log_lines_suppressed_total"
     case alarm = "cuecast_alarm"
+    case ready = "cuecast_ready"
+    case startTime = "cuecast_start_timestamp_seconds"
     case logBytes = "cuecast_log_bytes"
     case logUsedBytes = "cuecast_log_used_bytes"
     case logUsedBytesMax = "cuecast_log_used_bytes_max"
@@ -69,6 +74,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
             .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes, .logUsedBytesMax, .ledgerBytes,
             .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm,
+            .ready, .startTime,
             .clockDifferenceSeconds:
             .gauge
         default: .counter
@@ -82,10 +88,13 @@ package enum Metric: String, CaseIterable, Sendable {
         case .refusals: "Requests that were refused, by status."
         case .joins: "Joins, by what the listener had missed."
         case .batches: "Batches handed out."
+        case .deliveredAdvertisements: "Advertisements of batches that are recorded as delivered."
         case .acknowledgedOutcomes: "Outcomes confirmed as durable (repeats included)."
         case .repeatedOutcomes: "Outcomes that memory knew: confirmed without being logged again."
         case .acknowledgementGroups: "Groups of acknowledgements and deliveries appended to the event log."
+        case .countedOutcomes: "Outcomes that the ledger counted as the first of their session, by kind."
         case .noticesSent: "Notices published (head notices and ticks not counted)."
+        case .notifiedListeners: "Sessions that listened to a stream when one of its breaks was announced."
         case .headsSent: "Head notices published."
         case .repliesDropped: "Replies that could not be sent, by reason."
         case .framesRefused: "Messages on a socket that are not requests, by reason."
@@ -112,6 +121,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
         case .logLinesSuppressed: "Lines that were left out of the log because there were too many of their kind."
         case .alarm: "1 while an alarm is raised, by alarm."
+        case .ready: "1 while a part works that requests need, by part; the gateway is ready when all do."
+        case .startTime: "When the gateway started, by its clock, in seconds since 1970."
         case .logBytes: "The bytes of the event log's file, with what is on its way into it."
         case .logUsedBytes: "What records and snapshots take in the event log."
         case .logUsedBytesMax: "What they may take before new work is refused (log.bytesMax)."
@@ -141,7 +152,33 @@ package enum Metric: String, CaseIterable, Sendable {
         case .connections, .connectionsEnded: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
         case .alarm: "alarm"
+        case .ready: "part"
+        case .countedOutcomes: "outcome"
         default: nil
+        }
+    }
+
+    /// The values of its label that are shown from the start, as 0.
+    ///
+    /// A counter that appears with its first event has no rate then, and an alert on it stays silent. Lanes are missing:
+    /// they are shown when their offsets are known.
+    var labelsShownAtFirst: [MetricLabel] {
+        switch self {
+        case .listenerRequests: [.join, .batch, .acknowledge, .time, .leave, .undecodable]
+        case .broadcastRequests: [.publish, .punch, .update, .end, .cancel, .list, .undecodable]
+        case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
+        case .joins: [.current, .recovered, .snapshot, .ahead]
+        case .countedOutcomes: [.played, .ignored, .failed]
+        case .repliesDropped: [.peerGone, .peerSlow]
+        case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription]
+        case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
+        case .breakEntries: [.changed, .unchanged, .refused]
+        case .connections, .connectionsEnded: [.notices, .requests, .broadcast, .http]
+        case .ledgerCopies: [.made, .failed]
+        case .logLinesSuppressed: [.changes, .refusals, .unreadable, .frames, .sockets, .http]
+        case .alarm: Alarm.allCases.map(MetricLabel.alarm)
+        case .ready: [.log, .board, .sockets]
+        default: []
         }
     }
 }
@@ -186,12 +223,15 @@ package struct MetricLabel: Hashable, Sendable {
     package static let unreadable = MetricLabel(text: "unreadable")
     package static let frames = MetricLabel(text: "frames")
     package static let sockets = MetricLabel(text: "sockets")
+    package static let log = MetricLabel(text: "log")
+    package static let board = MetricLabel(text: "board")
+    package static let played = MetricLabel(text: "played")
+    package static let ignored = MetricLabel(text: "ignored")
 
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }
     package static func alarm(_ alarm: Alarm) -> MetricLabel { MetricLabel(text: alarm.rawValue) }
-    /// A limit by its name in code.
-    package static func limit(_ name: StaticString) -> MetricLabel { MetricLabel(text: "\(name)") }
+    package static func limit(_ name: LimitName) -> MetricLabel { MetricLabel(text: name.rawValue) }
 }
 
 /// Counts what happens.
@@ -230,6 +270,9 @@ package final class MetricRegistry: Sendable {
         self.histograms = Dictionary(
             uniqueKeysWithValues: Metric.allCases.filter { $0.kind == .histogram }.map { ($0, Histogram()) }
         )
+        for metric in Metric.allCases {
+            for label in metric.labelsShownAtFirst { _ = self.cell(metric, label) }
+        }
     }
 
     /// Adds to a counter.

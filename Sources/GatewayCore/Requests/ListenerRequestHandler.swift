@@ -85,6 +85,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         let batchRequests: MetricRegistry.Cell
         let acknowledgeRequests: MetricRegistry.Cell
         let batches: MetricRegistry.Cell
+        let deliveredAdvertisements: MetricRegistry.Cell
         let outcomes: MetricRegistry.Cell
         let repeats: MetricRegistry.Cell
 
@@ -92,6 +93,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             self.batchRequests = metrics.cell(.listenerRequests, .batch)
             self.acknowledgeRequests = metrics.cell(.listenerRequests, .acknowledge)
             self.batches = metrics.cell(.batches)
+            self.deliveredAdvertisements = metrics.cell(.deliveredAdvertisements)
             self.outcomes = metrics.cell(.acknowledgedOutcomes)
             self.repeats = metrics.cell(.repeatedOutcomes)
         }
@@ -138,7 +140,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             taken.group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
             self.returned.removeFirst(min(room, self.returned.count))
         }
-        if self.recent.takeDisplaced() { self.metrics.count(.limitsHit, .limit("rememberedOutcomesMax")) }
+        if self.recent.takeDisplaced() { self.metrics.count(.limitsHit, .limit(.rememberedOutcomesMax)) }
         return taken
     }
 
@@ -174,7 +176,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         guard self.group.recordBytesMax + bytes > self.settings.recordBytesMax, !self.group.isEmpty else { return }
         self.fullGroups.append((self.recent.close(), self.group))
         self.group = GatheredGroup()
-        self.metrics.count(.limitsHit, .limit("recordBytesMax"))
+        self.metrics.count(.limitsHit, .limit(.recordBytesMax))
     }
 
     /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
@@ -345,7 +347,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     private func refuseRate(_ requestID: UInt64, at now: Timestamp) -> Answer<Deferred> {
-        self.metrics.count(.limitsHit, .limit("requestsPerSessionPerSecondMax"))
+        self.metrics.count(.limitsHit, .limit(.requestsPerSessionPerSecondMax))
         let sentence = "The limit requestsPerSessionPerSecondMax is passed."
         return self.refuse(Refusal(.rateLimited, sentence, retryAfter: .seconds(1)), requestID: requestID, at: now)
     }
@@ -426,7 +428,7 @@ extension ListenerRequestHandler {
             throw Refusal(.tooLate, "Nothing of the break \(served.key.id) can be played any more.")
         }
         guard self.deliveriesWaiting < self.settings.deliveriesWaitingMax else {
-            self.metrics.count(.limitsHit, .limit("deliveriesWaitingMax"))
+            self.metrics.count(.limitsHit, .limit(.deliveriesWaitingMax))
             throw .logBehind
         }
         try self.renew(session, stream: served.key.stream, at: now)
@@ -434,6 +436,7 @@ extension ListenerRequestHandler {
         if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session),
             self.isNewDelivery(of: served.number, from: UInt32(first), to: session, at: now)
         {
+            self.counters.deliveredAdvertisements.add(served.advertisementCount - first)
             self.group.deliveries.append(
                 AcknowledgementGroup.Delivery(
                     session: session,
@@ -534,7 +537,7 @@ extension ListenerRequestHandler {
         // What is in a group before this one is logged once more: the answer is right only where both become durable.
         news += groups.filter { $0.value != gathering }.map(\.key)
         let left = contradictions.filter { !self.recent.mayContradict(key, ordinal: ordinals[$0]) }
-        if !left.isEmpty { self.metrics.count(.limitsHit, .limit("contradictionsLoggedMax")) }
+        if !left.isEmpty { self.metrics.count(.limitsHit, .limit(.contradictionsLoggedMax)) }
         let logged = (news + contradictions.filter { !left.contains($0) }).sorted()
         let recorded = ordinals.count - left.count
         guard !logged.isEmpty else {
@@ -578,7 +581,7 @@ extension ListenerRequestHandler {
     ) throws(Refusal) -> Answer<Deferred> {
         if let group {
             guard self.repeatsWaiting.values.reduce(0, +) < self.settings.acknowledgementsWaitingMax else {
-                self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
+                self.metrics.count(.limitsHit, .limit(.acknowledgementsWaitingMax))
                 throw .logBehind
             }
             self.repeatsWaiting[group, default: 0] += 1
@@ -623,15 +626,15 @@ extension ListenerRequestHandler {
         at now: Timestamp
     ) throws(Refusal) {
         guard !self.isLogFull else {
-            self.metrics.count(.limitsHit, .limit("logBytesMax"))
+            self.metrics.count(.limitsHit, .limit(.logBytesMax))
             throw .logFull
         }
         guard self.requestsWaiting < self.settings.acknowledgementsWaitingMax else {
-            self.metrics.count(.limitsHit, .limit("acknowledgementsWaitingMax"))
+            self.metrics.count(.limitsHit, .limit(.acknowledgementsWaitingMax))
             throw .logBehind
         }
         guard self.requestBytesWaiting + request.count <= self.settings.acknowledgementBytesWaitingMax else {
-            self.metrics.count(.limitsHit, .limit("acknowledgementBytesWaitingMax"))
+            self.metrics.count(.limitsHit, .limit(.acknowledgementBytesWaitingMax))
             throw .logBehind
         }
         self.makeRoom(for: request.count + GatheredGroup.requestOverheadBytesMax)
@@ -640,7 +643,7 @@ extension ListenerRequestHandler {
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
         guard self.leases.renew(session, stream: stream, at: self.steady(now)) else {
-            self.metrics.count(.limitsHit, .limit("listenersMax"))
+            self.metrics.count(.limitsHit, .limit(.listenersMax))
             throw Refusal(
                 .limitReached,
                 "The limit listenersMax is \(self.settings.listenersMax) and is reached.",

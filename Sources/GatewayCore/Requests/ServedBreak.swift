@@ -58,6 +58,8 @@ package final class ServedBreak: Sendable {
     /// Whether listeners were told of it.
     var isAnnounced: Bool { self.announced != nil }
 
+    var advertisementCount: Int { self.advertisementIDs.count }
+
     /// The ordinal of the first advertisement that a listener can still play whose playhead is there.
     func firstPlayable(at playhead: Timestamp) -> Int? {
         guard let first = self.steps.first(where: { playhead < $0.until })?.first, first < self.batches.count else {

@@ -51,7 +51,8 @@ package final class FailingLedger: Ledger {
         try await self.call(.appliedOffset) { base throws(LedgerError) in try await base.appliedOffset(of: lane) }
     }
 
-    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+    @discardableResult
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes {
         try await self.call(.apply) { base throws(LedgerError) in try await base.apply(postings, of: lane) }
     }
 

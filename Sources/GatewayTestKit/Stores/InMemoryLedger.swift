@@ -58,14 +58,17 @@ package final class InMemoryLedger: Ledger {
         try self.open { state throws(LedgerError) in state.applied[lane] ?? 0 }
     }
 
-    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) {
+    @discardableResult
+    package func apply(_ postings: [LedgerPosting], of lane: Lane) async throws(LedgerError) -> NewOutcomes {
         try self.open { state throws(LedgerError) in
             let new = try LedgerPosting.following(state.applied[lane] ?? 0, in: postings, of: lane)
+            var counted = NewOutcomes()
             for posting in new {
                 for delivery in posting.deliveries { state.post(delivery) }
-                for outcome in posting.outcomes { state.post(outcome) }
+                for outcome in posting.outcomes where state.post(outcome) { counted.add(outcome.outcome.kind) }
             }
             if let last = new.last { state.applied[lane] = last.offset }
+            return counted
         }
     }
 
@@ -157,12 +160,16 @@ extension InMemoryLedger.State {
         self.books[delivery.breakNumber, default: .init()].batches[delivery.session] = min(before, delivery.first)
     }
 
-    fileprivate mutating func post(_ row: LedgerPosting.OutcomeRow) {
-        guard self.counts(row.breakNumber) else { return }
+    /// Counts an outcome.
+    ///
+    /// - Returns: whether it is the one that stands.
+    fileprivate mutating func post(_ row: LedgerPosting.OutcomeRow) -> Bool {
+        guard self.counts(row.breakNumber) else { return false }
         // Taken out, so that it is changed in place.
         var book = self.books.removeValue(forKey: row.breakNumber) ?? .init()
         let key = InMemoryLedger.Key(session: row.session, ordinal: row.ordinal)
-        if let standing = book.outcomes[key] {
+        let standing = book.outcomes[key]
+        if let standing {
             if standing.kind == row.outcome.kind {
                 book.repeats[row.ordinal, default: 0] += 1
             } else {
@@ -172,6 +179,7 @@ extension InMemoryLedger.State {
             book.outcomes[key] = row.outcome
         }
         self.books[row.breakNumber] = book
+        return standing == nil
     }
 }
 

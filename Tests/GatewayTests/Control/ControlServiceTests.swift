@@ -222,7 +222,7 @@ struct ControlServiceTests {
             let further = try RawClient(desk)
             #expect(try await further.line()?.contains("connectionsMax is 16") == true)
             #expect(try await further.line() == nil)
-            #expect(desk.metrics.value(.limitsHit, .limit("controlConnectionsMax")) == 1)
+            #expect(desk.metrics.value(.limitsHit, .limit(.controlConnectionsMax)) == 1)
 
             clients.removeLast()
             try await until("there is room again") { (try? await desk.ask("echo")) == [:] }
@@ -239,7 +239,7 @@ struct ControlServiceTests {
             try await client.send(#"{"command":"echo","t":"\#(text)x"}"# + "\n")
             #expect(try await client.line()?.contains("lineBytesMax is 65536 bytes") == true)
             #expect(try await client.line() == nil)
-            #expect(desk.metrics.value(.limitsHit, .limit("controlLineBytesMax")) == 1)
+            #expect(desk.metrics.value(.limitsHit, .limit(.controlLineBytesMax)) == 1)
         }
     }
 
@@ -334,12 +334,12 @@ struct ControlServiceTests {
             let idle = try RawClient(desk)
             try await idle.send("{\"comm")
             #expect(try await idle.line() == nil)
-            #expect(desk.metrics.value(.limitsHit, .limit("controlIdleTimeout")) >= 1)
+            #expect(desk.metrics.value(.limitsHit, .limit(.controlIdleTimeout)) >= 1)
 
             desk.commands.register("long") { _, _ in ["t": .text(String(repeating: "x", count: 4_000_000))] }
             let deaf = try RawClient(desk)
             try await deaf.send("{\"command\":\"long\"}\n")
-            try await until("it is given up") { desk.metrics.value(.limitsHit, .limit("controlReadTimeout")) == 1 }
+            try await until("it is given up") { desk.metrics.value(.limitsHit, .limit(.controlReadTimeout)) == 1 }
             withExtendedLifetime(deaf) {}
         }
     }

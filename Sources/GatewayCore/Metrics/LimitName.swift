@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// The limits that `cuecast_limits_hit_total` counts, by the names that they have in code.
+///
+/// Each of them is shown from the start, as 0: a rate over a series that appears with its first hit misses that hit.
+package enum LimitName: String, CaseIterable, Sendable {
+    case acknowledgementBytesWaitingMax
+    case acknowledgementsWaitingMax
+    case boardBytesMax
+    case connectionsMax
+    case contradictionsLoggedMax
+    case controlAnswerBytesMax
+    case controlConnectionsMax
+    case controlIdleTimeout
+    case controlLineBytesMax
+    case controlReadTimeout
+    case deliveriesWaitingMax
+    case entriesWaitingMax
+    case entryBytesWaitingMax
+    case eventsMax
+    case httpAnswerBytesMax
+    case httpConnectionsMax
+    case httpReadersWaitingMax
+    case listenersMax
+    case logBytesMax
+    case recordBytesMax
+    case rememberedOutcomesMax
+    case requestsPerSessionPerSecondMax
+    case streamsMax
+}
