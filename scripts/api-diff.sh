@@ -85,7 +85,7 @@ find Sources -name '*.swift' -exec cat {} + | awk '
     }
     { before = $0 }' | sort -u |
     while IFS= read -r path; do
-        sed -i -E "/^API breakage: enumelement $path[^. ]+ has been added as a new enum case$/d" "$own/breakages"
+        sed -i -E "/^API breakage: enumelement ${path}[^. ]+ has been added as a new enum case$/d" "$own/breakages"
     done
 [ -s "$own/breakages" ] || { echo "api-diff: only new cases of @nonexhaustive enums, which break nobody"; exit 0; }
 printf '\napi-diff: this breaks code that uses the libraries:\n' >&2

@@ -122,6 +122,7 @@ step "generated code is current" scripts/generate-proto.sh --check
 step "documentation" scripts/docs.sh
 step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1
+step "deploy files" scripts/check-deploy-files.sh --short
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3

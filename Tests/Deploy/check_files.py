@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Checks that the files of deploy/ fit each other and the gateway: alerts, dashboard, Kubernetes, container.
+
+    CUECAST_BIN=… Tests/Deploy/check_files.py
+
+Needs promtool and PyYAML; takes seconds.
+"""
+import copy, json, os, re, subprocess, tempfile, unittest
+from pathlib import Path
+
+import yaml
+
+from deploy_files import (CONTAINERFILE, DASHBOARD, DEPLOY, KUBERNETES, ROOT, RULE_TESTS, RULES, alarms, expected_unit,
+                          metric_names, metrics, panels, rules)
+
+BINARY = os.environ.get("CUECAST_BIN", str(ROOT / ".build/debug/cuecast"))
+
+
+def promtool(*arguments, folder=DEPLOY / "prometheus"):
+    return subprocess.run(["promtool", *arguments], cwd=folder, capture_output=True, text=True)
+
+
+class AlertTests(unittest.TestCase):
+    def test_prometheus_takes_the_rules_and_the_example(self):
+        for arguments in (("check", "rules", RULES.name), ("check", "config", "prometheus.example.yaml")):
+            done = promtool(*arguments)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_alert_fires_when_it_should_and_only_then(self):
+        done = promtool("test", "rules", RULE_TESTS.name)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_alert_has_a_case_in_which_it_fires(self):
+        fires = {name for test in yaml.safe_load(RULE_TESTS.read_text())["tests"]
+                 for query in test.get("promql_expr_test", [])
+                 for sample in query["exp_samples"] for name in re.findall(r'alertname="(\w+)"', sample["labels"])}
+        self.assertEqual(fires, {rule["alert"] for rule in rules()})
+
+    def test_every_alarm_of_the_gateway_has_an_alert(self):
+        self.assertGreater(len(alarms()), 5)
+        alerted = re.findall(r'cuecast_alarm\{alarm="(\w+)"\}', RULES.read_text())
+        self.assertEqual(sorted(alerted), sorted(alarms()))
+
+    def test_every_alert_says_what_it_means_and_what_to_do(self):
+        for rule in rules():
+            with self.subTest(rule["alert"]):
+                self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+                self.assertEqual(set(rule["annotations"]), {"summary", "description", "action", "runbook"})
+                for name in ("summary", "description", "action"):
+                    self.assertTrue(rule["annotations"][name].endswith("."), name)
+
+    def test_every_runbook_is_a_section_of_the_manual(self):
+        for rule in rules():
+            path, _, anchor = rule["annotations"]["runbook"].partition("#")
+            headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.M)
+            # As GitHub makes anchors of headings.
+            anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | {""}
+            self.assertIn(anchor, anchors, rule["alert"])
+
+    def test_no_alert_and_no_case_asks_for_what_the_gateway_does_not_count(self):
+        for file in (RULES, RULE_TESTS):
+            self.assertEqual(metric_names(file.read_text()) - set(metrics()), set(), file.name)
+
+
+class DashboardTests(unittest.TestCase):
+    def test_it_shows_every_metric_and_no_other(self):
+        shown = {name for panel in panels() for target in panel["targets"] for name in metric_names(target["expr"])}
+        self.assertEqual(shown, set(metrics()))
+
+    def test_units_fit_the_metrics(self):
+        for panel in panels():
+            for target in panel["targets"]:
+                self.assertEqual(panel["fieldConfig"]["defaults"]["unit"], expected_unit(target["expr"]), panel["title"])
+
+    def test_every_query_is_of_the_chosen_gateways_and_data_source(self):
+        for panel in panels():
+            self.assertTrue(panel["description"].endswith("."), panel["title"])
+            for each in [panel, *panel["targets"]]:
+                self.assertEqual(each["datasource"], {"type": "prometheus", "uid": "${datasource}"}, panel["title"])
+            for target in panel["targets"]:
+                selections = re.findall(r"cuecast_\w+(\{[^}]*\})?", target["expr"])
+                for selection in selections:
+                    self.assertTrue(selection.startswith('{job="$job", instance=~"$instance"'), target["expr"])
+
+    def test_panels_do_not_overlap_and_ids_are_used_once(self):
+        dashboard = json.loads(DASHBOARD.read_text())
+        places, ids = set(), set()
+        for panel in dashboard["panels"]:
+            self.assertNotIn(panel["id"], ids)
+            ids.add(panel["id"])
+            place = panel["gridPos"]
+            for x in range(place["x"], place["x"] + place["w"]):
+                self.assertLess(x, 24, panel["title"])
+                for y in range(place["y"], place["y"] + place["h"]):
+                    self.assertNotIn((x, y), places, panel["title"])
+                    places.add((x, y))
+        self.assertEqual([each["name"] for each in dashboard["templating"]["list"]], ["datasource", "job", "instance"])
+
+    def test_the_table_of_results_has_every_query(self):
+        table = (DEPLOY / "grafana/README.md").read_text()
+        for panel in panels():
+            self.assertIn(f"| {panel['title']} |", table)
+            for target in panel["targets"]:
+                plain = target["expr"].replace('{job="$job", instance=~"$instance"}', "")
+                self.assertIn(plain.replace('job="$job", instance=~"$instance", ', ""), table)
+
+
+def documents():
+    """All documents of the Kubernetes folder but kustomization.yaml."""
+    return [document for file in sorted(KUBERNETES.glob("*.yaml")) if file.name != "kustomization.yaml"
+            for document in yaml.safe_load_all(file.read_text())]
+
+
+def one(kind):
+    found = [document for document in documents() if document["kind"] == kind]
+    assert len(found) == 1, kind
+    return found[0]
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text).groups()
+    return int(number) * {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400}[unit]
+
+
+def size(text):
+    number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", text).groups()
+    return int(number) * {"Mi": 2**20, "Gi": 2**30}[unit]
+
+
+class KubernetesTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.file = one("ConfigMap")["data"]["cuecast.yaml"]
+        cls.configuration = yaml.safe_load(cls.file)
+        cls.set = one("StatefulSet")["spec"]
+        cls.pod = cls.set["template"]["spec"]
+        cls.container = cls.pod["containers"][0]
+        cls.ports = {port["name"]: port["containerPort"] for port in cls.container["ports"]}
+
+    def check_config(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "cuecast.yaml"
+            path.write_text(text)
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("CUECAST_")}
+            return subprocess.run([BINARY, "check-config", "--config", str(path)], env=environment,
+                                  capture_output=True, text=True)
+
+    def test_the_gateway_takes_the_configuration(self):
+        done = self.check_config(self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(self.check_config(self.file + "nobody: knows\n").returncode, 65)
+        self.assertEqual(self.check_config(self.file.replace("allowUnencryptedRemote: true", "")).returncode, 65)
+
+    def test_ports_are_those_of_the_configuration(self):
+        configured = {name: int(self.configuration[name].rsplit(":", 1)[1]) for name in self.ports}
+        self.assertEqual(self.ports, configured)
+        self.assertEqual(set(self.ports), {"notices", "requests", "broadcast", "http"})
+        for name in self.ports:
+            self.assertIn("0.0.0.0:", self.configuration[name])
+
+    def test_each_audience_has_a_service_with_its_ports_only(self):
+        services = {each["metadata"]["name"]: each["spec"] for each in documents() if each["kind"] == "Service"}
+        audiences = {"cuecast-listeners": ["notices", "requests"], "cuecast-broadcasters": ["broadcast"],
+                     "cuecast-operators": ["http"]}
+        self.assertEqual(set(services), set(audiences))
+        for name, spec in services.items():
+            self.assertEqual([port["name"] for port in spec["ports"]], audiences[name])
+            for port in spec["ports"]:
+                self.assertEqual((port["targetPort"], port["port"]), (port["name"], self.ports[port["name"]]))
+        self.assertIn(self.set["serviceName"], services)
+        self.assertTrue(services["cuecast-operators"]["publishNotReadyAddresses"])
+
+    def test_selectors_select_the_pod(self):
+        labels = self.set["template"]["metadata"]["labels"]
+        selectors = [self.set["selector"]["matchLabels"], one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+                     one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"]]
+        selectors += [each["spec"]["selector"] for each in documents() if each["kind"] == "Service"]
+        self.assertEqual(len(selectors), 6)
+        for selector in selectors:
+            self.assertTrue(selector and selector.items() <= labels.items(), selector)
+        namespace = one("Namespace")["metadata"]["name"]
+        for each in documents():
+            if each["kind"] != "Namespace":
+                self.assertEqual(each["metadata"]["namespace"], namespace)
+
+    def test_each_audience_gets_its_ports_and_nobody_else_any(self):
+        policy = one("NetworkPolicy")["spec"]
+        self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
+        self.assertEqual(policy["egress"], [])
+        allowed = {}
+        for rule in policy["ingress"]:
+            [peer] = rule["from"]
+            [(label, value)] = peer["namespaceSelector"]["matchLabels"].items()
+            self.assertEqual(value, "allowed")
+            allowed[label] = [port["port"] for port in rule["ports"]]
+        self.assertEqual(allowed, {"cuecast-listeners": ["notices", "requests"], "cuecast-broadcasters": ["broadcast"],
+                                   "cuecast-operators": ["http"]})
+
+    def test_probes_ask_paths_that_there_are(self):
+        paths = re.findall(r'^            "(/\w+)": ', (ROOT / "Sources/GatewayHTTP/GatewayRoutes.swift").read_text(), re.M)
+        probes = {name: self.container[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+        for probe in probes.values():
+            self.assertIn(probe["path"], paths)
+            self.assertEqual(probe["port"], "http")
+        # A log that failed needs another start; a gateway that drains, or whose disk is full, does not.
+        self.assertEqual(probes["livenessProbe"]["path"], "/healthz")
+        self.assertEqual(probes["readinessProbe"]["path"], "/readyz")
+
+    def test_the_gateway_may_drain_before_it_is_killed(self):
+        self.assertGreaterEqual(self.pod["terminationGracePeriodSeconds"],
+                                seconds(self.configuration["drainTimeout"]) + 30)
+
+    def test_there_is_one_gateway_with_a_volume_for_all_it_keeps(self):
+        self.assertEqual(self.set["replicas"], 1)
+        [claim] = self.set["volumeClaimTemplates"]
+        mounts = {mount["name"]: mount["mountPath"] for mount in self.container["volumeMounts"]}
+        self.assertTrue(self.configuration["dataDir"].startswith(mounts[claim["metadata"]["name"]] + "/"))
+        self.assertGreater(size(claim["spec"]["resources"]["requests"]["storage"]), 2 * self.configuration["log"]["bytesMax"])
+        known = {claim["metadata"]["name"]} | {volume["name"] for volume in self.pod["volumes"]}
+        self.assertEqual(set(mounts), known)
+        self.assertEqual(self.container["args"], ["serve", "--config", mounts["configuration"] + "/cuecast.yaml"])
+
+    def test_it_runs_without_privileges(self):
+        security = self.container["securityContext"]
+        self.assertEqual(security, {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                    "capabilities": {"drop": ["ALL"]}})
+        self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
+        self.assertEqual(self.pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+        self.assertFalse(self.pod["automountServiceAccountToken"])
+        # Variables of Services begin with CUECAST_, too.
+        self.assertFalse(self.pod["enableServiceLinks"])
+        [user] = re.findall(r"^USER (\d+):(\d+)$", CONTAINERFILE.read_text(), re.M)
+        self.assertEqual((str(self.pod["securityContext"]["runAsUser"]), str(self.pod["securityContext"]["runAsGroup"])), user)
+
+    def test_the_image_is_named_in_one_place(self):
+        kustomization = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
+        [image] = kustomization["images"]
+        self.assertEqual(self.container["image"], image["name"])
+        self.assertEqual(kustomization["namespace"], one("Namespace")["metadata"]["name"])
+        files = {file.name for file in KUBERNETES.glob("*.yaml")} - {"kustomization.yaml"}
+        self.assertEqual(set(kustomization["resources"]), files)
+        text = "".join((KUBERNETES / name).read_text() for name in files)
+        self.assertNotIn(image["newName"], text)
+
+    def test_the_alert_on_memory_goes_by_the_limit(self):
+        [alert] = [rule for rule in rules() if rule["alert"] == "CuecastMemoryHigh"]
+        gibibytes = size(self.container["resources"]["limits"]["memory"]) // 2**30
+        self.assertEqual(alert["expr"], f"cuecast_resident_memory_bytes > 0.8 * {gibibytes} * 1024^3")
+
+
+class ContainerTests(unittest.TestCase):
+    def test_its_health_check_is_a_command_of_the_gateway(self):
+        [command] = re.findall(r"^HEALTHCHECK .* CMD (\[.+\])$", CONTAINERFILE.read_text(), re.M)
+        self.assertEqual(json.loads(command)[0], "/usr/bin/cuecast")
+        done = subprocess.run([BINARY, *json.loads(command)[1:], "--help"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for option in json.loads(command)[2:]:
+            self.assertIn(option, done.stdout)
+
+    def test_every_path_that_it_copies_is_in_the_context(self):
+        allowed = [line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")]
+        for line in re.findall(r"^COPY (?!--from)(.+)$", CONTAINERFILE.read_text(), re.M):
+            for path in line.split()[:-1]:
+                self.assertTrue(path == "." or path in allowed, path)
+
+
+class RuleMutationTests(unittest.TestCase):
+    """The tests of the rules can fail: an alert that never fires is found, and one that always does. Not in the short form."""
+
+    @unittest.skipUnless(os.environ.get("CUECAST_RULE_MUTATIONS"), "only in the full form")
+    def test_the_tests_find_alerts_that_never_or_always_fire(self):
+        whole = yaml.safe_load(RULES.read_text())
+        cases = yaml.safe_load(RULE_TESTS.read_text())
+        for change in ("({}) and on () (vector(0) == 1)", 'count by (instance) ({{instance!="", __name__!~"ALERTS.*"}}) or ({})'):
+            for group in range(len(whole["groups"])):
+                for index, rule in enumerate(whole["groups"][group]["rules"]):
+                    mutant = copy.deepcopy(whole)
+                    changed = mutant["groups"][group]["rules"][index]
+                    changed["expr"] = change.format(rule["expr"].strip())
+                    # Only the cases in which it fires, which must pass without the change.
+                    own = [case for case in cases["tests"] if f'"{rule["alert"]}"' in json.dumps(case).replace("\\", "")]
+                    with tempfile.TemporaryDirectory() as folder, self.subTest(alert=rule["alert"], change=change):
+                        Path(folder, RULE_TESTS.name).write_text(yaml.safe_dump({**cases, "tests": own}))
+                        Path(folder, RULES.name).write_text(yaml.safe_dump(whole))
+                        self.assertEqual(promtool("test", "rules", RULE_TESTS.name, folder=folder).returncode, 0)
+                        Path(folder, RULES.name).write_text(yaml.safe_dump(mutant))
+                        self.assertEqual(promtool("check", "rules", RULES.name, folder=folder).returncode, 0)
+                        self.assertNotEqual(promtool("test", "rules", RULE_TESTS.name, folder=folder).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
