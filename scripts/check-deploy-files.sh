@@ -9,7 +9,7 @@
 #                                           Prometheus, and the image, built and run; needs root and `setup.sh test deploy`
 #   scripts/check-deploy-files.sh --short   what takes seconds, with the build of the tests
 #
-#   CUECAST_RELEASE_BIN   the binary that goes into the image; .build/dist/cuecast unless told, made where it is missing
+#   RELEASE_BINARY   the binary that goes into the image; .build/dist/cuecast unless told, made where it is missing
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -55,7 +55,7 @@ echo "== Containerfile"
 echo "== dashboard"
 /usr/bin/python3 Tests/Deploy/dashboard.py --table "$scratch/dashboard.md"
 echo "== image"
-release="${CUECAST_RELEASE_BIN:-$scratch/dist/cuecast}"
+release="${RELEASE_BINARY:-$scratch/dist/cuecast}"
 [ -x "$release" ] || scripts/release.sh
 /usr/bin/python3 Tests/Deploy/container.py --binary "$release" --cache "$scratch/debian"
 echo "check-deploy-files: everything is right"
