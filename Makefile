@@ -7,8 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release test test-busy demo lint format check-imports generate docs api-diff test-tsan test-asan \
-	crash backups schedules fuzz soak bench bench-clock bench-peers clean
+.PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
+	test-tsan test-asan crash backups schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -23,10 +23,17 @@ build: ## builds `cuecast` and the example `radio-player` for development, into 
 	@$(with_flags) for product in cuecast radio-player; do \
 	    swift build "$${swift_flags[@]}" --product "$$product"; done
 
-release: ## builds `cuecast` and `cuecast-load` optimised, into .build/release
+release: ## builds `cuecast` and `cuecast-load` for machines without Swift, with their bill of materials, into .build/dist
 	@scripts/setup.sh build
-	@. scripts/lib.sh; for product in cuecast cuecast-load; do \
-	    swift build --scratch-path "$$scratch" -c release --product "$$product"; done
+	@scripts/release.sh
+
+deb: release ## makes the Debian package, .build/dist/cuecast_VERSION_ARCH.deb
+	@scripts/setup.sh build deploy
+	@scripts/deb.sh
+
+test-deploy: ## checks everything in deploy/: the package in a bare Debian, the unit, and the other files; needs root
+	@scripts/setup.sh build test deploy
+	@scripts/test-deploy.sh
 
 test: ## every check and test: what continuous integration runs
 	@scripts/check.sh
@@ -98,8 +105,8 @@ bench: ## measures the gateway against bare libzmq and SQLite, for about two hou
 
 bench-clock: release ## measures how far apart 100 players begin the same break, for about two minutes
 	@scripts/setup.sh
-	@. scripts/lib.sh; swift build --scratch-path "$$scratch" -c release --product ClockSpread; \
-	    bin="$$(swift build --scratch-path "$$scratch" -c release --show-bin-path)"; \
+	@. scripts/lib.sh; choose_release_flags; swift build "$${release_flags[@]}" --product ClockSpread; \
+	    bin="$$(swift build "$${release_flags[@]}" --show-bin-path)"; \
 	    /usr/bin/python3 Benchmarks/clock_spread.py --binary "$$bin/cuecast"
 
 bench-peers: ## measures other servers at the same work; installs them; gates nothing
@@ -108,4 +115,4 @@ bench-peers: ## measures other servers at the same work; installs them; gates no
 
 clean: ## removes everything that was built
 	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq" \
-	    "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" "$$scratch-instructions"
+	    "$$scratch-manuals" "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" "$$scratch-instructions"

