@@ -92,7 +92,7 @@ end_beside() {
 # The scripts themselves: their syntax, what shellcheck finds where it is installed, whether the checkers can fail, and
 # whether the measurements compute right.
 check_scripts() {
-    local files=(scripts/*.sh .ci/run) file
+    local files=(scripts/*.sh scripts/make-manuals .ci/run) file
     for file in "${files[@]}"; do bash -n "$file"; done
     if command -v shellcheck >/dev/null; then shellcheck --external-sources --severity=warning "${files[@]}"; fi
     python3 scripts/checkers_test.py
@@ -120,6 +120,7 @@ step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
 begin_beside steps_beside
 step "generated code is current" scripts/generate-proto.sh --check
 step "documentation" scripts/docs.sh
+step "deploy, short" scripts/check-deploy.sh
 step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1
 step "deploy files" scripts/check-deploy-files.sh --short

