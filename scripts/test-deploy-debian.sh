@@ -24,10 +24,17 @@ if [ "${1:-}" = --first-process ]; then
     if [ "$3" = systemd ]; then
         mount -t tmpfs -o mode=755 tmpfs "$root/sys/fs/cgroup"
         mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
-        exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" /lib/systemd/systemd \
+    fi
+    # Not chroot: in one, the kernel lets nobody make the user namespaces that the service asks for.
+    cd "$root"
+    pivot_root . .
+    umount --lazy .
+    cd /
+    if [ "$3" = systemd ]; then
+        exec env -i container=test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd \
             --system --log-target=console --show-status=no
     fi
-    exec chroot "$root" sleep infinity
+    exec sleep infinity
 fi
 
 # shellcheck source=scripts/lib.sh
@@ -235,7 +242,7 @@ restarted_since() { [ "$(property NRestarts)" -gt "$1" ] && service_is active &&
 
 # With systemd as the first process: what the service's unit promises.
 test_booted() {
-    local root="$folder/booted" before started process restarts backup=/var/backups/cuecast/before
+    local root="$folder/booted" before started process restarts files backup=/var/backups/cuecast/before
     make_base "$root"
     say "in a Debian that systemd has started"
     enter "$root" systemd
@@ -254,7 +261,9 @@ test_booted() {
     expect "its capabilities" 0000000000000000 "$(inside sed -n 's/^CapBnd:\t//p' "/proc/$process/status")"
     expect "filter of system calls, no new privileges" "2 1" \
         "$(inside sed -n 's/^Seccomp:\t//p' "/proc/$process/status") $(inside sed -n 's/^NoNewPrivs:\t//p' "/proc/$process/status")"
-    expect "its open files" 524288 "$(inside awk '/^Max open files/ { print $4 }' "/proc/$process/limits")"
+    # Where the machine itself may not raise the limit, the service gets what there is.
+    files="$(prlimit --nofile=524288:524288 sh -c 'ulimit -n' 2>/dev/null || ulimit -Hn)"
+    expect "its open files" "$files" "$(inside awk '/^Max open files/ { print $4 }' "/proc/$process/limits")"
 
     say "reload, backup, kill"
     inside sed -i 's/^logLevel: .*/logLevel: debug/' /etc/cuecast/cuecast.yaml
