@@ -278,6 +278,13 @@ test_booted() {
     await counted noon-1
     expect "the books after a kill" "$before" "$(books)"
 
+    say "a gateway that stands still is ended by the watchdog, and started again"
+    restarts="$(property NRestarts)"
+    inside systemctl kill --signal STOP cuecast
+    await restarted_since "$restarts"
+    await counted noon-1
+    expect "the books after that" "$before" "$(books)"
+
     say "a configuration that is wrong"
     inside cp /etc/cuecast/cuecast.yaml /root/right.yaml
     inside sed -i 's/^drainTimeout: .*/drainTimeout: soon/' /etc/cuecast/cuecast.yaml
