@@ -5,9 +5,8 @@
 # Makes the Debian package .build/dist/cuecast_VERSION_ARCH.deb from the release in .build/dist, and checks it with
 # lintian. The same release and commit give the same bytes.
 #
-#   scripts/deb.sh               makes the package
-#   scripts/deb.sh --repack V    makes .build/dist/cuecast_V_ARCH.deb: the package that is there with another version,
-#                                for tests of upgrades
+#   scripts/deb.sh                   makes the package
+#   scripts/deb.sh --repack V FILE   makes FILE: the package that is there with another version, for tests of upgrades
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +23,7 @@ rm -rf -- "$stage"
 if [ "${1:-}" = --repack ]; then
     dpkg-deb --raw-extract "$dist/cuecast_${version}_$architecture.deb" "$stage"
     sed -i "s/^Version: .*/Version: $2/" "$stage/DEBIAN/control"
-    dpkg-deb --root-owner-group -Zgzip -z1 --build "$stage" "$dist/cuecast_$2_$architecture.deb" >/dev/null
+    dpkg-deb --root-owner-group -Zgzip -z1 --build "$stage" "$3" >/dev/null
     exit
 fi
 

@@ -53,8 +53,8 @@ choose_swift_flags() {
 }
 
 # Sets `release_flags`, the flags of every optimised build: one set, so that nothing is built twice. Swift's own libraries
-# are linked in, so that the binaries run where no Swift is installed. Names of folders are replaced, so that the same
-# sources give the same bytes wherever they lie. Commit and compiler
+# are linked in, so that the binaries run where no Swift is installed. Names of folders are replaced
+# (docs/decisions/0035-a-release-without-a-toolchain.md). Commit and compiler
 # are told to one small file (Sources/CBuildFacts), so that another commit compiles no more than that.
 choose_release_flags() {
     local from="$PWD" option

@@ -3,8 +3,8 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Makes a release in .build/dist: `cuecast` and `cuecast-load`, which run where no Swift is installed, a file with the
-# debug information of each, the bill of materials, and checksums. The same sources give the same bytes
-# (docs/decisions/0035-a-release-without-a-toolchain.md).
+# debug information of each, the bill of materials, and checksums. How far the same sources give the same bytes:
+# docs/decisions/0035-a-release-without-a-toolchain.md.
 #
 #   scripts/release.sh
 set -euo pipefail

@@ -52,16 +52,14 @@ version="$("$scratch/dist/cuecast" version 2>/dev/null | cut -d ' ' -f 2)" || tr
 deb="$scratch/dist/cuecast_${version}_$architecture.deb"
 [ -f "$deb" ] || fail 66 "there is no package in $scratch/dist; run: make deb"
 newer="$version+newer"
-scripts/deb.sh --repack "$newer"
-newer_deb="$scratch/dist/cuecast_${newer}_$architecture.deb"
-
 folder="$(mktemp -d -t cuecast-deploy.XXXXXX)"
+newer_deb="$folder/newer.deb"
 booted="" # `unshare`; with it ends everything in the namespaces
 first=""  # the first process in them
 close() {
     local status="$?"
     leave
-    rm -rf --one-file-system -- "$folder" "$newer_deb"
+    rm -rf --one-file-system -- "$folder"
     [ "$status" -eq 0 ] || echo "test-deploy-debian: failed with exit code $status" >&2
 }
 trap close EXIT
@@ -78,6 +76,8 @@ await() {
         sleep 0.1
     done
 }
+
+scripts/deb.sh --repack "$newer" "$newer_deb"
 
 # A Debian with nothing but what it needs to start, as a folder.
 make_base() {
