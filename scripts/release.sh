@@ -24,8 +24,7 @@ for product in "${products[@]}"; do
     # What debuggers need goes into a file beside it, which they find by the link when it lies in the same folder.
     objcopy --only-keep-debug --compress-debug-sections "$built/$product" "$dist/$product.debug"
     chmod 644 "$dist/$product.debug"
-    # The hash of a module is for the compiler's next run, and differs with the folder.
-    strip --strip-unneeded --remove-section=.comment --remove-section=.swift_modhash \
+    strip --strip-unneeded --remove-section=.comment --remove-section=.swift1_autolink_entries \
         -o "$dist/$product" "$built/$product"
     (cd "$dist" && objcopy --add-gnu-debuglink="$product.debug" "$product")
     binaries+=(--binary "$product=$dist/$product")
