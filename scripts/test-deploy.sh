@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Every check of deploy/, from a fresh clone to the end: what is quick, the release, its bill of materials, the Debian
-# package in a bare Debian. Needs root.
+# Every check of deploy/, from a fresh clone to the end: what is quick, the release, its bill of materials, alerts, dashboard,
+# manifests and image, the Debian package in a bare Debian. Needs root.
 #
 #   scripts/test-deploy.sh
 set -euo pipefail
@@ -15,8 +15,7 @@ for product in cuecast cuecast-load; do swift build "${swift_flags[@]}" --produc
 scripts/check-deploy.sh
 scripts/release.sh
 # The validator of the format's own project.
-[ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv
-.venv/bin/python -m pip install -q --disable-pip-version-check spdx-tools
 .venv/bin/pyspdxtools --infile "$scratch/dist/cuecast.spdx.json"
+scripts/check-deploy-files.sh
 scripts/deb.sh
 scripts/test-deploy-debian.sh

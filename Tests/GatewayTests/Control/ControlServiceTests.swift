@@ -385,6 +385,7 @@ extension ControlTimes {
         var times = ControlTimes()
         times.idleTimeout = .seconds(3_600)
         times.readTimeout = .seconds(3_600)
+        times.stillRunningInterval = .seconds(3_600)
         return times
     }
 }
