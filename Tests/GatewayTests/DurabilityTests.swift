@@ -167,6 +167,28 @@ struct DurabilityTests {
         }
     }
 
+    @Test func `the ledger counts a record that changes no break`() async throws {
+        try await self.station.runByHand { running in
+            let broadcaster = try await running.broadcaster()
+            self.station.log.set(.breaks, .holding)
+            let first = try await broadcaster.send(.publication(of: .of("radio1", "twice")))
+            try await until("the first is with the log") { self.station.log.appendCount(of: .breaks) == 1 }
+            // The board does not have the first yet, so that this is recorded too, and refused when it is applied.
+            let second = try await broadcaster.send(
+                .publication(of: .of("radio1", "twice"), duration: .seconds(7))
+            )
+            #expect(try await broadcaster.ask(.list(BroadcastRequest.List())) == .list([], after: []))
+            self.station.log.set(.breaks, .passing)
+            #expect(try await broadcaster.reply(to: first).info?.state == .announced)
+            #expect(try await broadcaster.reply(to: second).refusal?.status == .conflict)
+            let head = try await self.station.memory.head(of: .breaks)
+            #expect(head == 2)
+            try await until("the ledger has counted both") {
+                running.metrics.value(.ledgerOffset, .lane(.breaks)) == Int(head)
+            }
+        }
+    }
+
     @Test func `a publication that the board has before the log has answered is answered all the same`() async throws {
         try await self.station.runByHand { running in
             let listener = try await running.listener()

@@ -110,14 +110,18 @@ package struct LedgerService: Service, BoardObserver {
     }
 
     private func projectBreaks() async {
+        // Up to where which ledger was told of everything.
+        var told: (generation: Int, offset: UInt64)?
         for await _ in self.boardChanged {
             let portion = self.holder.takeUnrecorded(most: Self.breaksPerPortionMax)
             // The next portion is taken after this one, and after whatever else the ledger has to do.
             if portion.hasMore { self.boardChangedSink.yield() }
-            guard !portion.breaks.isEmpty else { continue }
             let generation = self.keeper?.generation ?? 0
+            // A record that changes no break is counted as well: of one whose entries are all refused nothing else comes.
+            guard !portion.breaks.isEmpty || told.map({ $0 < (generation, portion.offset) }) ?? true else { continue }
             do throws(LedgerError) {
                 try await self.ledger.record(portion.breaks, through: portion.offset)
+                told = (generation, portion.offset)
                 if !portion.hasMore {
                     self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
                 }
