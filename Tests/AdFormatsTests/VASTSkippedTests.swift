@@ -50,12 +50,43 @@ struct VASTSkippedTests {
         #expect(ad.leftOut.map(\.reason) == [.executable(type: "application/x-shockwave-flash")])
     }
 
-    @Test func `a creative that needs a framework makes its media need it`() {
-        let creative = """
-            <Ad><InLine><Creatives><Creative apiFramework="VPAID"><Linear><Duration>00:00:15</Duration>
-            <MediaFiles>\(Documents.media)</MediaFiles></Linear></Creative></Creatives></InLine></Ad>
-            """
-        #expect(self.reason(creative) == .needsFramework("VPAID"))
+    @Test(arguments: ["VAST", "vast", "", " ", "none", "MRAID", "OMID"])
+    func `a media file that names a framework which runs no code can be played`(framework: String) throws {
+        let file = "<MediaFile type='video/mp4' apiFramework='\(framework)'>https://cdn.example.com/a.mp4</MediaFile>"
+        let ad = try Documents.onlyAd(Documents.ad(media: file))
+        #expect(ad.mediaFiles.map(\.url) == ["https://cdn.example.com/a.mp4"])
+        #expect(ad.leftOut == [])
+    }
+
+    @Test(arguments: ["VPAID", "vpaid", " VPAID ", "VPAID 2.0", "SIMID", "simid/1.1", "JavaScript", "Flash"])
+    func `a media file whose framework runs code is left out, whatever its type is`(framework: String) throws {
+        let file = "<MediaFile type='video/mp4' apiFramework='\(framework)'>https://cdn.example.com/a.mp4</MediaFile>"
+        let ad = try Documents.onlyAd(Documents.ad(media: file + Documents.media))
+        #expect(ad.mediaFiles.map(\.type) == ["audio/mpeg"])
+        #expect(ad.leftOut.map(\.reason) == [.needsFramework(framework.trimmingWhitespace)])
+        #expect(self.reason(Documents.ad(media: file)) == .needsFramework(framework.trimmingWhitespace))
+    }
+
+    private func creative(_ framework: String, media: String) -> String {
+        """
+        <Ad><InLine><Creatives><Creative apiFramework="\(framework)"><Linear><Duration>00:00:15</Duration>
+        <MediaFiles>\(media)</MediaFiles></Linear></Creative></Creatives></InLine></Ad>
+        """
+    }
+
+    @Test func `a creative's framework refuses only those of its media files that need it`() throws {
+        let scripted = "<MediaFile type='text/x-unity'>https://cdn.example.com/a.unity</MediaFile>"
+        let named = "<MediaFile type='video/mp4' apiFramework='VPAID'>https://cdn.example.com/b.mp4</MediaFile>"
+        let streamed = "<MediaFile type='application/vnd.apple.mpegurl'>https://cdn.example.com/c.m3u8</MediaFile>"
+        let ad = try Documents.onlyAd(self.creative("VPAID", media: scripted + named + Documents.media + streamed))
+        #expect(ad.mediaFiles.map(\.type) == ["audio/mpeg", "application/vnd.apple.mpegurl"])
+        #expect(ad.leftOut.map(\.reason) == [.needsFramework("VPAID"), .needsFramework("VPAID")])
+    }
+
+    @Test func `of a creative that needs a framework nothing is played where no file is plain media`() {
+        let scripted = "<MediaFile>https://cdn.example.com/a</MediaFile>"
+        #expect(self.reason(self.creative("VPAID", media: scripted)) == .needsFramework("VPAID"))
+        #expect(self.reason(self.creative("VAST", media: Documents.media)) == nil)
     }
 
     @Test func `an ad without media that can be used is skipped`() {
@@ -116,5 +147,11 @@ struct VASTSkippedTests {
         let codes = [300, 300, 101, 101, 408, 201, 401, 403, 403, 101, 101, 202, 900, nil]
         #expect(reasons.map(\.vastErrorCode) == codes)
         #expect(Set(reasons.map(\.description)).count == reasons.count)
+    }
+}
+
+extension String {
+    fileprivate var trimmingWhitespace: String {
+        String(self.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 }

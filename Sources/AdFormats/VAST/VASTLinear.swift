@@ -77,7 +77,7 @@ struct VASTLinear {
         gleaner: inout VASTGleaner
     ) -> AdMediaFile? {
         let type = gleaner.identifier(element, "type") ?? ""
-        if let framework = element.attribute("apiFramework") ?? creative.attribute("apiFramework") {
+        if let framework = self.codeFramework(of: element, type: type, creative: creative) {
             gleaner.leave(element, because: .needsFramework(framework))
             return nil
         }
@@ -97,6 +97,40 @@ struct VASTLinear {
         return file
     }
 
+    /// The framework without which a media file is of no use because it runs the file's code; `nil`: it is plain media.
+    ///
+    /// Other names say nothing of code: in the samples of the IAB plain MP4 files have `apiFramework="VAST"`. What a
+    /// creative names concerns those of its files that neither name one themselves nor are of a type that plays as it is.
+    private static func codeFramework(
+        of element: MarkupElement,
+        type: String,
+        creative: MarkupElement
+    ) -> String? {
+        if let own = self.framework(named: element) { return self.runsCode(own) ? own : nil }
+        guard let general = self.framework(named: creative), self.runsCode(general) else { return nil }
+        return self.isPlainMedia(type) ? nil : general
+    }
+
+    private static func framework(named element: MarkupElement) -> String? {
+        element.attribute("apiFramework").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Also with a version behind the name, as in `VPAID 2.0`.
+    private static func runsCode(_ framework: String) -> Bool {
+        let framework = framework.lowercased()
+        return ["vpaid", "simid", "javascript", "flash"].contains { framework.hasPrefix($0) }
+    }
+
+    private static func isPlainMedia(_ type: String) -> Bool {
+        let type = type.lowercased()
+        return type.hasPrefix("audio/") || type.hasPrefix("video/") || self.isPlaylist(type)
+    }
+
+    /// Whether a type, in small letters, is that of a stream in segments.
+    private static func isPlaylist(_ type: String) -> Bool {
+        type.contains("mpegurl") || type.contains("dash+xml")
+    }
+
     /// Whether a file of a MIME type is a program: scripts, pages and Flash, with which VPAID came before it was named.
     private static func isExecutable(_ type: String) -> Bool {
         let type = type.lowercased()
@@ -106,7 +140,6 @@ struct VASTLinear {
 
     private static func delivery(_ text: String?, type: String) -> AdMediaFile.Delivery {
         if let delivery = text.flatMap({ AdMediaFile.Delivery(rawValue: $0.lowercased()) }) { return delivery }
-        let type = type.lowercased()
-        return type.contains("mpegurl") || type.contains("dash+xml") ? .streaming : .progressive
+        return self.isPlaylist(type.lowercased()) ? .streaming : .progressive
     }
 }
