@@ -16,8 +16,8 @@ package struct JournalEntry: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// A session began, or something of it changed.
         case session(Session)
-        /// A batch arrived.
-        case batch(Notice, ListenerReply.Batch)
+        /// A batch arrived, which begins `skipped` behind the start of its break; `nil`: it is not known how far.
+        case batch(Notice, ListenerReply.Batch, skipped: Duration?)
         /// The app was given an advertisement.
         case handedOut(BreakID, AdvertisementID)
         /// What the app reported of an advertisement that it plays.
@@ -133,7 +133,12 @@ extension JournalEntry.Kind {
                 )
             )
         case .batch(let batch):
-            self = .batch(try Notice(wire: batch.notice), try ListenerReply.Batch(wire: batch.batch))
+            guard batch.skippedUs >= 0 else { throw .invalid(field: "skipped_us", rule: "it is not negative") }
+            self = .batch(
+                try Notice(wire: batch.notice),
+                try ListenerReply.Batch(wire: batch.batch),
+                skipped: batch.hasSkippedUs ? .microseconds(batch.skippedUs) : nil
+            )
         case .handedOut(let each):
             self = .handedOut(try BreakID(each.breakID), try AdvertisementID(each.advertisementID))
         case .progress(let each):
@@ -183,11 +188,12 @@ extension JournalEntry.Kind {
                     $0.streamBegun = session.streamBegun
                 }
             )
-        case .batch(let notice, let batch):
+        case .batch(let notice, let batch, let skipped):
             .batch(
                 .with {
                     $0.notice = notice.wire
                     $0.batch = batch.wire
+                    if let skipped { $0.skippedUs = skipped.inMicroseconds }
                 }
             )
         case .handedOut(let id, let advertisementID):

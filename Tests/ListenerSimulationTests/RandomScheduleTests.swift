@@ -16,8 +16,8 @@ private struct NeverAsked: TrackingSender {
 /// gateways that restart with and without their history, and in the middle of a request; apps that are killed and started
 /// again, go to the background, report, forget or ignore; listeners who click, pause and move in time.
 ///
-/// Whatever happens: no advertisement is handed out twice in a session, none is lost without an event, and the gateway
-/// counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
+/// Whatever happens: no advertisement is handed out twice in a session, none is lost without an event, none expires while
+/// its place in the programme is ahead, and the gateway counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
 /// `CUECAST_SCHEDULES=10000` runs so many.
 @Suite(.suiteLimit)
 struct RandomScheduleTests {
@@ -39,6 +39,7 @@ struct RandomScheduleTests {
         var kills = 0
         var resumptions = 0
         var trackingAttempts = 0
+        var expiries = 0
         for seed in Self.seeds {
             let witness = try await self.run(seed: seed)
             handedOut += witness.handedOut.count
@@ -47,12 +48,14 @@ struct RandomScheduleTests {
             kills += witness.kills
             resumptions += witness.resumptions
             trackingAttempts += witness.trackingAttempts
+            expiries += witness.expiries
         }
         print(
             "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
-                + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls"
+                + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls, "
+                + "\(expiries) expired"
         )
-        #expect(handedOut > 0 && outcomes > 0 && clicks > 0)
+        #expect(handedOut > 0 && outcomes > 0 && clicks > 0 && expiries > 0)
     }
 
     private func run(seed: UInt64) async throws -> Witness {

@@ -39,6 +39,8 @@ struct Witness {
     private var eventsWereLost = false
     private var arrived: Set<String> = []
     private(set) var trackingAttempts = 0
+    /// Outcomes that say expired, held against the gateway's plan.
+    private(set) var expiries = 0
     var inFlightMax = 0
     var preStreamSettled = 0
     var stopped = 0
@@ -50,7 +52,7 @@ struct Witness {
     mutating func kept(_ kind: JournalEntry.Kind, session: SessionID) {
         switch kind {
         case .session(let header): self.sessions.insert(header.id)
-        case .batch(let notice, let batch):
+        case .batch(let notice, let batch, _):
             guard let id = notice.breakID else { return }
             for each in batch.advertisements {
                 let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: each.id))
@@ -91,6 +93,26 @@ struct Witness {
         var bytes = JournalRecords.header
         for entry in state.entries { JournalRecords.append(entry, to: &bytes) }
         return bytes
+    }
+
+    /// An outcome that is to be told, against the gateway's plan: what has its place still ahead is not expired.
+    ///
+    /// Only where the listener knows all that the gateway knows. A break that must not cut drops what no longer fits.
+    mutating func told(_ kind: JournalEntry.Kind, core: ListenerCore, now: LocalInstant, gateway: CoreGateway) {
+        guard case .outcome(let request) = kind, let record = OutboxRecord(request), record.session == core.session,
+            record.outcome.reason == .expired, core.follower.last == gateway.head,
+            let each = gateway[record.key.id], !each.exact, !each.preStream, let start = each.record.start,
+            let index = each.record.advertisements.firstIndex(where: { $0.id == record.outcome.advertisementID }),
+            let playhead = core.moment(at: now)?.playhead
+        else { return }
+        let before = each.record.advertisements[..<index].reduce(Duration.zero) { $0 + $1.duration }
+        // Listeners know the length of a break in milliseconds.
+        let breakEnd = each.lasting.map { start + .milliseconds($0.inMilliseconds) } ?? each.over
+        let end = min(start + before + each.record.advertisements[index].duration, breakEnd)
+        self.expiries += 1
+        if playhead < end {
+            self.broken.append("\(record.outcome.advertisementID) has expired, and is over in \(end - playhead)")
+        }
     }
 
     // MARK: The app's life

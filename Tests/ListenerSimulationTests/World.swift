@@ -287,6 +287,7 @@ struct World {
         for kind in self.core.takeJournal() {
             self.disk.apply(JournalEntry(written: self.wallTime, kind: kind))
             self.witness.kept(kind, session: self.core.session)
+            self.witness.told(kind, core: self.core, now: self.appNow, gateway: self.gateway)
         }
         let actions = self.core.takeActions()
         // What is on the disk counts, also where the app ends before anything follows from it.

@@ -6,8 +6,16 @@ internal import CuecastWire
 extension BreakBook {
     struct Batch: Hashable, Sendable {
         var advertisements: [Advertisement]
-        /// When the first of them begins, where that is not the start of the break: those before it were left out.
-        var contentStart: Timestamp?
+        /// How far behind the start of the break the first of them begins, because of those before it; `nil`: that is not
+        /// known, and they begin where the listener is.
+        ///
+        /// Counted from the start because that may still be moved, or not be known yet.
+        var skipped: Duration? = .zero
+
+        /// When the first of them begins in the programme, for a break that starts at `start` now.
+        func contentStart(_ start: Timestamp, playhead: Timestamp) -> Timestamp {
+            self.skipped.map { start + $0 } ?? max(start, playhead)
+        }
     }
 
     enum Phase: Hashable, Sendable {
@@ -27,6 +35,8 @@ extension BreakBook {
         var retries: Backoff
         /// Whether the app has agreed that its batch is fetched, where it wants to be asked.
         var isWanted = true
+        /// Whether an earlier run of the app left it and the gateway has not said yet where it is now.
+        var isStale = false
     }
 
     /// What follows for others from what happened to a break.

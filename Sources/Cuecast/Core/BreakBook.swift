@@ -55,13 +55,17 @@ struct BreakBook: Sendable {
         self.closedNow = []
     }
 
-    /// The advertisements of the break that are neither handed out nor over.
-    mutating func restore(_ notice: Notice, _ advertisements: [Advertisement], contentStart: Timestamp?) {
+    /// The advertisements of the break that are neither handed out nor over, and how far behind its start they begin;
+    /// `nil`: that is not known.
+    ///
+    /// Nothing becomes of them before the gateway has answered a join: the break may have been moved since the notice.
+    mutating func restore(_ notice: Notice, _ advertisements: [Advertisement], skipped: Duration?) {
         guard let id = notice.breakID, self.closed[id] == nil, !advertisements.isEmpty else { return }
         self.entries[id] = Entry(
             notice: notice,
-            phase: .held(Batch(advertisements: advertisements, contentStart: contentStart)),
-            retries: self.retries
+            phase: .held(Batch(advertisements: advertisements, skipped: skipped)),
+            retries: self.retries,
+            isStale: true
         )
     }
 
@@ -91,10 +95,12 @@ struct BreakBook: Sendable {
         let known = entry.notice
         // An answer to a join repeats what may have been applied before.
         if known.position.epoch == notice.position.epoch, notice.position.sequence <= known.position.sequence {
+            self.entries[id]?.isStale = false
             return []
         }
         entry.notice = notice
         entry.notice.start = notice.start ?? known.start
+        entry.isStale = false
         self.entries[id] = entry
         switch notice.kind {
         case .cancelled: return self.cancel(id, notice.cancelReason == .notStarted ? .notStarted : .cancelled)
@@ -120,6 +126,7 @@ struct BreakBook: Sendable {
     /// A snapshot holds every open break: those that it leaves out are over.
     mutating func snapshot(holds present: Set<BreakID>, at moment: Moment) -> [Effect] {
         var effects: [Effect] = []
+        for id in self.entries.keys { self.entries[id]?.isStale = false }
         for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
             // Its time may have passed while nobody listened: then it expires, like any other.
             if case .held = entry.phase, entry.notice.playLimit.isReached(at: moment) { continue }
@@ -176,7 +183,8 @@ struct BreakBook: Sendable {
         guard let entry = self.entries[id], let start = entry.notice.start, let end = entry.notice.end else {
             return []
         }
-        let begin = max(batch.contentStart ?? start, min(moment.playhead, end))
+        let playhead = min(moment.playhead, end)
+        let begin = max(batch.contentStart(start, playhead: playhead), playhead)
         let fitting = Trimmed.fitting(
             batch.advertisements,
             from: begin,
@@ -190,7 +198,7 @@ struct BreakBook: Sendable {
             effects = []
         } else {
             let kept = Array(batch.advertisements.prefix(fitting))
-            self.entries[id]?.phase = .held(Batch(advertisements: kept, contentStart: batch.contentStart))
+            self.entries[id]?.phase = .held(Batch(advertisements: kept, skipped: batch.skipped))
         }
         guard !dropped.isEmpty else { return effects }
         return effects + [.ignored(dropped, .endedEarly), .withdrawn(id, .endedEarly, dropped)]
@@ -210,11 +218,21 @@ struct BreakBook: Sendable {
             return self.closed[id].map { [.ignored(advertisements, $0)] } ?? []
         }
         guard entry.phase == .requested else { return [] }
-        var contentStart: Timestamp?
-        if batch.skipped > 0, let start = entry.notice.start { contentStart = max(start, moment.playhead) }
-        entry.phase = .held(Batch(advertisements: advertisements, contentStart: contentStart))
+        let skipped = Self.skipped(batch, of: entry.notice, at: moment)
+        entry.phase = .held(Batch(advertisements: advertisements, skipped: skipped))
         self.entries[id] = entry
         return [.ready(entry.notice, advertisements)]
+    }
+
+    /// How far behind the start of its break a batch that arrives now begins; `nil`: that is not known.
+    ///
+    /// The gateway says how many advertisements it left out and not how long they are. Where it left some out, the rest
+    /// begins where the listener is.
+    static func skipped(_ batch: ListenerReply.Batch, of notice: Notice, at moment: Moment) -> Duration? {
+        guard batch.skipped > 0 else { return .zero }
+        // A listener who went back in the programme meanwhile is before the place at which the gateway cut.
+        guard let start = batch.start ?? notice.start, moment.playhead > start else { return nil }
+        return moment.playhead - start
     }
 
     /// The gateway gave no batch.
@@ -279,6 +297,7 @@ struct BreakBook: Sendable {
                     effects.append(.request(id))
                 }
             case .requested: break
+            case .held where entry.isStale: break
             case .held(let batch): effects += self.dueHeld(id, entry, batch, at: moment, late: late)
             case .queued:
                 let forget = entry.notice.playLimit.local(at: moment) + Self.followedAfterEnd
@@ -314,7 +333,7 @@ struct BreakBook: Sendable {
         guard moment.playhead >= start else { return [] }
         let trimmed = Trimmed(
             all,
-            start: batch.contentStart ?? start,
+            start: batch.contentStart(start, playhead: moment.playhead),
             end: entry.notice.end ?? entry.notice.expires,
             exact: entry.notice.exact,
             playhead: moment.playhead
@@ -326,7 +345,8 @@ struct BreakBook: Sendable {
         } else {
             self.entries[id]?.phase = .queued
             // What remains begins now where it begins late: nothing is played from its middle.
-            let contentStart = trimmed.dropped.isEmpty ? batch.contentStart ?? start : moment.playhead
+            let contentStart =
+                trimmed.dropped.isEmpty ? batch.contentStart(start, playhead: moment.playhead) : moment.playhead
             effects.append(.queue(entry.notice, trimmed.kept, contentStart: contentStart))
         }
         return effects
@@ -343,6 +363,7 @@ struct BreakBook: Sendable {
                     next = earlier(next, self.requestTime(id, entry, retryAt, session, moment))
                 }
             case .requested, .queued: break
+            case .held where entry.isStale: break
             case .held:
                 guard let start = entry.notice.start, !entry.notice.preStream else {
                     next = earlier(next, entry.notice.playLimit.local(at: moment))

@@ -26,6 +26,8 @@ struct JournalState: Hashable, Sendable {
     struct StoredBreak: Hashable, Sendable {
         var notice: Notice
         var batch: ListenerReply.Batch
+        /// How far behind the start of the break the batch begins; `nil`: it is not known.
+        var skipped: Duration?
         /// Those that are not here are held or queued.
         var stages: [AdvertisementID: Stage] = [:]
 
@@ -73,9 +75,9 @@ struct JournalState: Hashable, Sendable {
     mutating func apply(_ entry: JournalEntry) {
         switch entry.kind {
         case .session(let header): self.begin(header, at: entry.written)
-        case .batch(let notice, let batch):
+        case .batch(let notice, let batch, let skipped):
             guard let id = notice.breakID else { break }
-            self.changeLast { $0.breaks[id] = StoredBreak(notice: notice, batch: batch) }
+            self.changeLast { $0.breaks[id] = StoredBreak(notice: notice, batch: batch, skipped: skipped) }
         case .handedOut(let id, let ad):
             self.changeLast { $0.breaks[id]?.stages[ad] = .handedOut(JournalEntry.Progress()) }
         case .progress(let id, let ad, let progress):
@@ -172,7 +174,7 @@ struct JournalState: Hashable, Sendable {
         for session in self.sessions {
             add(.session(session.header), at: session.lastWritten)
             for (id, stored) in session.breaks.sorted(by: { $0.key < $1.key }) {
-                add(.batch(stored.notice, stored.batch), at: session.lastWritten)
+                add(.batch(stored.notice, stored.batch, skipped: stored.skipped), at: session.lastWritten)
                 for (ad, stage) in stored.stages.sorted(by: { $0.key.description < $1.key.description }) {
                     switch stage {
                     case .handedOut(let progress):

@@ -179,7 +179,10 @@ extension ListenerCore {
         guard self.isRunning, let moment = self.moment(at: now) else { return }
         switch body {
         case .batch(let batch):
-            if let entry = self.book.entries[id], entry.phase == .requested { self.keep(.batch(entry.notice, batch)) }
+            if let entry = self.book.entries[id], entry.phase == .requested {
+                let skipped = BreakBook.skipped(batch, of: entry.notice, at: moment)
+                self.keep(.batch(entry.notice, batch, skipped: skipped))
+            }
             self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
         case .refused(let refusal):
             self.apply(self.book.batchRefused(id, refusal, now: now, jitter: &self.jitter), at: now)

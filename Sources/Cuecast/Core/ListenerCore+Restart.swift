@@ -25,7 +25,8 @@ extension ListenerCore {
             for (id, stored) in session.breaks.sorted(by: { $0.key < $1.key }) {
                 let all = Advertisement.list(stored.batch, of: id)
                 var held: [Advertisement] = []
-                var contentStart = stored.notice.start
+                // A batch of which nothing was left out begins with its break, also in the journal of an earlier version.
+                var skipped = stored.batch.skipped == 0 ? .zero : stored.skipped
                 for advertisement in all {
                     switch stored.stages[advertisement.key.id] {
                     case .over: break
@@ -34,13 +35,13 @@ extension ListenerCore {
                     case nil where isResumed: held.append(advertisement)
                     case nil: self.leave(advertisement, nil, session.header, age, stored.notice)
                     }
-                    if held.isEmpty { contentStart = contentStart.map { $0 + advertisement.exactDuration } }
+                    if held.isEmpty { skipped = skipped.map { $0 + advertisement.exactDuration } }
                 }
                 guard isResumed else { continue }
                 if held.isEmpty {
                     self.book.restore(closed: [.init(id: id, reason: .expired)])
                 } else {
-                    self.book.restore(stored.notice, held, contentStart: contentStart)
+                    self.book.restore(stored.notice, held, skipped: skipped)
                 }
             }
         }

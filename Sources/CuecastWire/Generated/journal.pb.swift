@@ -206,6 +206,17 @@ nonisolated struct Cuecast_V1_JournalBatch: @unchecked Sendable {
   /// Clears the value of `batch`. Subsequent reads from it will return its default value.
   mutating func clearBatch() {_uniqueStorage()._batch = nil}
 
+  /// How far behind the start of the break the batch begins, where advertisements before it were left out; missing where it is not known, as
+  /// in files of versions before this field.
+  var skippedUs: Int64 {
+    get {_storage._skippedUs ?? 0}
+    set {_uniqueStorage()._skippedUs = newValue}
+  }
+  /// Returns true if `skippedUs` has been explicitly set.
+  var hasSkippedUs: Bool {_storage._skippedUs != nil}
+  /// Clears the value of `skippedUs`. Subsequent reads from it will return its default value.
+  mutating func clearSkippedUs() {_uniqueStorage()._skippedUs = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -625,11 +636,12 @@ nonisolated extension Cuecast_V1_JournalSession: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".JournalBatch"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notice\0\u{1}batch\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}notice\0\u{1}batch\0\u{3}skipped_us\0")
 
   fileprivate class _StorageClass {
     var _notice: Cuecast_V1_Notice? = nil
     var _batch: Cuecast_V1_Batch? = nil
+    var _skippedUs: Int64? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -642,6 +654,7 @@ nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProto
     init(copying source: _StorageClass) {
       _notice = source._notice
       _batch = source._batch
+      _skippedUs = source._skippedUs
     }
   }
 
@@ -662,6 +675,7 @@ nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProto
         switch fieldNumber {
         case 1: try { try decoder.decodeSingularMessageField(value: &_storage._notice) }()
         case 2: try { try decoder.decodeSingularMessageField(value: &_storage._batch) }()
+        case 3: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUs) }()
         default: break
         }
       }
@@ -680,6 +694,9 @@ nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProto
       try { if let v = _storage._batch {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
       } }()
+      try { if let v = _storage._skippedUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -691,6 +708,7 @@ nonisolated extension Cuecast_V1_JournalBatch: SwiftProtobuf.Message, SwiftProto
         let rhs_storage = _args.1
         if _storage._notice != rhs_storage._notice {return false}
         if _storage._batch != rhs_storage._batch {return false}
+        if _storage._skippedUs != rhs_storage._skippedUs {return false}
         return true
       }
       if !storagesAreEqual {return false}

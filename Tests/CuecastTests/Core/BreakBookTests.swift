@@ -420,17 +420,19 @@ struct BreakBookTests {
 
     @Test mutating func `what was held is held again, and a closed break stays closed`() {
         self.book.restore(closed: [.init(id: breakID("b0"), reason: .user)])
-        self.book.restore(notice(1), self.ads("b", "c"), contentStart: gateway(20))
+        self.book.restore(notice(1), self.ads("b", "c"), skipped: .seconds(10))
         #expect(self.book.takeClosed() == [])
         #expect(self.apply(notice(2, break: "b0")) == [])
+        #expect(self.due(20) == [] && self.book.nextDeadline(at: moment(9), session: self.session, room: 1) == nil)
+        _ = self.apply(notice(1), at: 9)
         #expect(self.due(9) == [])
         let effects = self.due(20)
         #expect(effects == [.queue(notice(1), self.ads("b", "c"), contentStart: gateway(20))])
     }
 
     @Test mutating func `a snapshot cancels what it leaves out, but what is over by then expires`() {
-        self.book.restore(notice(1), self.ads("a"), contentStart: nil)
-        self.book.restore(notice(2, break: "b2", start: 200), self.ads("z"), contentStart: nil)
+        self.book.restore(notice(1), self.ads("a"), skipped: .zero)
+        self.book.restore(notice(2, break: "b2", start: 200), self.ads("z"), skipped: .zero)
         let effects = self.book.snapshot(holds: [], at: moment(100))
         #expect(effects.count == 2)
         #expect(self.book.entries.keys.map(\.description) == ["b1"])

@@ -11,7 +11,8 @@ import Testing
 struct JournalRecordsTests {
     private let entries = [
         JournalEntry.Kind.session(.init(id: SessionID(high: 1, low: 2), stream: stream(), ticket: [1, 2, 3])),
-        .batch(notice(1), batch([content("a"), content("b")])),
+        .batch(notice(1), batch([content("a"), content("b")]), skipped: nil),
+        .batch(notice(2, break: "b2"), batch([content("c")], skipped: 1), skipped: .microseconds(15_000_001)),
         .handedOut(breakID("b1"), adID("a")),
         .progress(
             breakID("b1"),
