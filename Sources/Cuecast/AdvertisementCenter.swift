@@ -49,6 +49,14 @@ public final class AdvertisementCenter: Advertisements {
         self.engine?.nextAdvertisement()
     }
 
+    /// The advertisement that plays now; `nil` when none does.
+    public var currentAdvertisement: Advertisement? { self.engine?.currentAdvertisement }
+
+    /// The next advertisement of the queue, to be shown and not to be heard: of it only reports count.
+    package func advertisementToShow() -> Advertisement? {
+        self.engine?.nextAdvertisement(isShown: true)
+    }
+
     /// Drops what is queued.
     public func ignoreReceivedAdvertisements() {
         self.engine?.ignoreAll()

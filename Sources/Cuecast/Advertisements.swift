@@ -40,6 +40,12 @@ public protocol Advertisements: Sendable {
     /// not fetched stays queued until its break is over.
     func getAdvertisement() -> Advertisement?
 
+    /// The advertisement that plays now: handed out, without an outcome, and not long over; `nil` when none does.
+    ///
+    /// It stays the player's: what shows its banner takes nothing out of the queue. With ``HandOutMode/manual`` it is the one
+    /// whose start was reported last.
+    var currentAdvertisement: Advertisement? { get }
+
     /// Drops what is queued: it cannot be retrieved any more, and is told to the gateway as ignored by the user.
     ///
     /// The advertisement that plays is not affected, nor what is not queued yet.
@@ -58,6 +64,11 @@ public protocol Advertisements: Sendable {
     /// ``AdvertisementReport/skipped`` and ``AdvertisementReport/failed(vastError:)`` close the advertisement; what is
     /// reported after that is refused, with an event.
     func report(_ report: AdvertisementReport, for advertisement: Advertisement)
+}
+
+extension Advertisements {
+    /// None.
+    public var currentAdvertisement: Advertisement? { nil }
 }
 
 /// Is told of advertisements.

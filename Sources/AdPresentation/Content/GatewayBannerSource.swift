@@ -27,20 +27,21 @@ public final class GatewayBannerSource: AdContentSource {
         self.fetcher = fetcher
     }
 
-    /// The banner of the next advertisement of the queue, which is taken out of it: playing it and reporting what becomes of
-    /// it stays the app's work.
+    /// The banner of the advertisement that plays; there is none where nothing plays.
+    ///
+    /// Nothing is taken out of the queue, and what becomes of the advertisement is the player's to say.
     public convenience init(
         _ advertisements: some Advertisements,
         stream: LiveStream,
         fetcher: any AdFetcher = HTTPAdFetcher()
     ) {
-        self.init(stream: stream, fetcher: fetcher) { advertisements.getAdvertisement() }
+        self.init(stream: stream, fetcher: fetcher) { advertisements.currentAdvertisement }
     }
 
-    /// The banner of the next advertisement of `Mycrocast.shared`, whichever stream its client listens to.
+    /// The banner of the advertisement of `Mycrocast.shared` that plays, whichever stream its client listens to.
     public init() {
         self.stream = nil
-        self.advertisement = { Mycrocast.shared.advertisements.getAdvertisement() }
+        self.advertisement = { Mycrocast.shared.advertisements.currentAdvertisement }
         self.fetcher = HTTPAdFetcher()
     }
 

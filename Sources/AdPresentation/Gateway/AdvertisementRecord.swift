@@ -4,7 +4,9 @@
 internal import Cuecast
 internal import Synchronization
 
-/// What the gateway is told of one advertisement that a presenter took out of the queue.
+/// What the gateway is told of one advertisement that a presenter shows.
+///
+/// Where it is heard too, clicks only: its outcome comes from the player.
 ///
 /// It closes itself when it is dropped, so that nothing that was handed out is left without an outcome.
 final class AdvertisementRecord: Sendable {
@@ -14,6 +16,7 @@ final class AdvertisementRecord: Sendable {
     }
 
     let advertisement: Advertisement
+    private let isHeard: Bool
     private let stream: LiveStream
     private let advertisements: any Advertisements
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -21,11 +24,13 @@ final class AdvertisementRecord: Sendable {
 
     init(
         _ advertisement: Advertisement,
+        isHeard: Bool,
         of stream: LiveStream,
         in advertisements: any Advertisements,
         now: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.advertisement = advertisement
+        self.isHeard = isHeard
         self.stream = stream
         self.advertisements = advertisements
         self.now = now
@@ -40,7 +45,7 @@ final class AdvertisementRecord: Sendable {
             state.impressedAt = now
             return true
         }
-        if isFirst { self.advertisements.report(.started, for: self.advertisement) }
+        if isFirst, !self.isHeard { self.advertisements.report(.started, for: self.advertisement) }
     }
 
     func clicked() {
@@ -66,7 +71,7 @@ final class AdvertisementRecord: Sendable {
             defer { state.isOver = true }
             return (!state.isOver, state.impressedAt)
         }
-        if isFirst { self.advertisements.report(report(impressedAt), for: self.advertisement) }
+        if isFirst, !self.isHeard { self.advertisements.report(report(impressedAt), for: self.advertisement) }
     }
 
     /// The codes of VAST 4.3, section 2.3.6.3, that a banner can end with: a banner is a companion.

@@ -16,9 +16,13 @@ public import AppKit
 /// AdvertisementManager.shared.register { CuecastAdPlugin(client.advertisements, stream: LiveStream(id: "radio1")) }
 /// ```
 ///
-/// Each load takes the next advertisement of the queue; where there is none it fails, so that the next provider is tried.
-/// What becomes of the advertisement is reported to the gateway: shown, clicked, closed before or after its duration, or
-/// failed with a VAST error code. An ad unit is the stream's id, or `stream/placement`.
+/// Each load shows the banner of the advertisement that plays; where none does it fails, so that the next provider is tried.
+/// Nothing is taken out of the player's queue, and the outcome comes from what was heard; clicks are told to the gateway. An
+/// ad unit is the stream's id, or `stream/placement`.
+///
+/// In an app without a player, made with ``init(bannersOnly:stream:fetcher:makeRenderer:)``, each load takes the next
+/// advertisement of the queue, and what becomes of it is reported to the gateway: shown, clicked, closed before or after its
+/// duration, or failed with a VAST error code. What was never seen is never played, whatever time passes.
 @MainActor
 public final class CuecastAdPlugin: AdPluginProtocol {
     /// The name of the provider.
@@ -28,7 +32,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
 
     private let services: CuecastAdServices
 
-    /// Serves the advertisements of one client.
+    /// Serves the banners of the advertisements that the app plays.
     ///
     /// - Parameters:
     ///   - advertisements: the client's advertisements.
@@ -51,7 +55,31 @@ public final class CuecastAdPlugin: AdPluginProtocol {
         )
     }
 
-    /// Serves the advertisements of `Mycrocast.shared`, whose client has them where it was made with them.
+    /// Serves the advertisements of a client that has no player: they are seen and not heard.
+    ///
+    /// - Parameters:
+    ///   - advertisements: the client's advertisements, which nothing else takes.
+    ///   - stream: the stream that it listens to; other ad units fail.
+    ///   - fetcher: what fetches the images.
+    ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
+    public convenience init(
+        bannersOnly advertisements: any Advertisements,
+        stream: LiveStream,
+        fetcher: any AdFetcher = HTTPAdFetcher(),
+        makeRenderer: (@MainActor () -> any AdRenderer)? = nil
+    ) {
+        self.init(
+            CuecastAdServices(
+                advertisements: advertisements,
+                isBannersOnly: true,
+                stream: stream,
+                fetcher: fetcher,
+                makeRenderer: makeRenderer ?? AdRendering.makeDefault
+            )
+        )
+    }
+
+    /// Serves the banners of the advertisements of `Mycrocast.shared` that the app plays, whose client has them where it was made with them.
     ///
     /// - Parameter configurationJSON: under ``streamKey`` the stream's id; without it every ad unit's stream is taken as
     ///   the one that is heard.
@@ -84,11 +112,23 @@ public final class CuecastAdPlugin: AdPluginProtocol {
 /// What the presenters of one plugin share.
 struct CuecastAdServices {
     var advertisements: any Advertisements = Mycrocast.shared.advertisements
+    /// Whether nothing else takes advertisements out of the queue.
+    var isBannersOnly = false
     /// The stream that is heard; `nil`: that of the ad unit.
     var stream: LiveStream?
     var fetcher: any AdFetcher = HTTPAdFetcher()
     var makeRenderer: @MainActor () -> any AdRenderer = AdRendering.makeDefault
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
+
+    /// The advertisement whose banner is shown next; `nil`: there is none.
+    var advertisement: Advertisement? {
+        guard self.isBannersOnly else { return self.advertisements.currentAdvertisement }
+        // Other implementations know no difference between what is seen and what is heard.
+        guard let center = self.advertisements as? AdvertisementCenter else {
+            return self.advertisements.getAdvertisement()
+        }
+        return center.advertisementToShow()
+    }
 }
 
 /// Why the gateway's provider did not ask for an advertisement.

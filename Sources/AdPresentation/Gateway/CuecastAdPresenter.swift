@@ -44,7 +44,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         self.stopping?.cancel()
     }
 
-    /// Takes the next advertisement of the queue and loads its banner.
+    /// Loads the banner of the advertisement that plays, or of the next one where there are banners only.
     public func load(adConfig: AdConfig) {
         guard self.config == nil, !self.isClosed else { return }
         self.config = adConfig
@@ -58,12 +58,13 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         } catch {
             return self.fail(error)
         }
-        guard let advertisement = self.services.advertisements.getAdvertisement() else {
+        guard let advertisement = self.services.advertisement else {
             return self.fail(AdContentError.noAdvertisement)
         }
         let services = self.services
         let record = AdvertisementRecord(
             advertisement,
+            isHeard: !services.isBannersOnly,
             of: stream,
             in: services.advertisements,
             now: services.now

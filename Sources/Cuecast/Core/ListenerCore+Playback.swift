@@ -5,11 +5,11 @@ internal import CuecastWire
 
 // What the app asks for and reports, and what breaks lead to.
 extension ListenerCore {
-    /// The next advertisement, where there is one and the current one is over.
-    mutating func nextAdvertisement(now: LocalInstant) -> Advertisement? {
+    /// The next advertisement, where there is one and the current one is over; one that `isShown` waits for no other.
+    mutating func nextAdvertisement(now: LocalInstant, isShown: Bool = false) -> Advertisement? {
         if self.isSuspended { self.wasRefusedWhileSuspended = true }
         guard self.isActive, let moment = self.moment(at: now) else { return nil }
-        let (advertisement, effects) = self.queue.next(at: moment)
+        let (advertisement, effects) = self.queue.next(at: moment, isShown: isShown)
         self.apply(effects, at: now)
         if let advertisement {
             self.keep(.handedOut(advertisement.key.breakID, advertisement.key.id))

@@ -22,6 +22,8 @@ extension PlayQueue {
         let advertisement: Advertisement
         let endMode: EndMode
         let handedOut: LocalInstant
+        /// Whether it was taken to be shown and not to be heard: only reports count, and no other one waits for it.
+        var isShown = false
         var pausedSince: LocalInstant?
         /// Whether it was paused because the app went to the background, and not by the app.
         var isSuspended = false

@@ -35,15 +35,27 @@ struct PlayQueue: Sendable {
 
     /// Whether the next call of `next` would give an advertisement, as far as time does not change that.
     var isWaitingForApp: Bool {
-        !self.isEmpty && (self.mode == .manual || self.open.allSatisfy(\.isReleased))
+        !self.isEmpty && (self.mode == .manual || self.open.allSatisfy { $0.isReleased || $0.isShown })
     }
+
+    /// The advertisement that plays now; where only reports count, the one that was reported as started last.
+    var current: Advertisement? {
+        self.open.last { !$0.isShown && !$0.isReleased && (self.mode == .afterPlaying || $0.isStarted) }?.advertisement
+    }
+
+    /// Whether something is concluded from the time that passes, without a report.
+    private func infers(_ open: Open) -> Bool { self.mode == .afterPlaying && !open.isShown }
 
     // MARK: The app asks
 
     /// The next advertisement, where there is one and the current one is over.
-    mutating func next(at moment: Moment) -> (advertisement: Advertisement?, effects: [Effect]) {
+    ///
+    /// Where it `isShown` and not heard nothing is concluded of the current one, and of this one only what is reported.
+    mutating func next(at moment: Moment, isShown: Bool = false) -> (
+        advertisement: Advertisement?, effects: [Effect]
+    ) {
         var effects = self.dropExpired(at: moment)
-        if self.mode == .afterPlaying, let current = self.open.last {
+        if !isShown, let current = self.open.last(where: self.infers) {
             let duration = current.advertisement.exactDuration
             let isOver = current.elapsed(at: moment.now) >= duration - self.timings.playedToleranceBeforeEnd
             guard isOver, current.pausedSince == nil else {
@@ -60,7 +72,9 @@ struct PlayQueue: Sendable {
         let endMode = self.batches[0].endMode
         self.batches[0].waits = false
         self.batches.removeAll { $0.advertisements.isEmpty }
-        self.open.append(Open(advertisement: advertisement, endMode: endMode, handedOut: moment.now))
+        self.open.append(
+            Open(advertisement: advertisement, endMode: endMode, handedOut: moment.now, isShown: isShown)
+        )
         if self.open.count > Self.openMax {
             effects.append(.unknown(self.forget(self.open[0])))
         }
@@ -79,9 +93,9 @@ struct PlayQueue: Sendable {
 
     mutating func queue(_ batch: Batch, now: LocalInstant) {
         var batch = batch
-        let isPlaying = self.open.contains { $0.elapsed(at: now) < $0.advertisement.exactDuration }
+        let isPlaying = self.open.contains { !$0.isShown && $0.elapsed(at: now) < $0.advertisement.exactDuration }
         batch.waits = !self.batches.isEmpty || isPlaying
-        if self.mode == .afterPlaying, !self.open.isEmpty { self.isGuarding = true }
+        if self.open.contains(where: self.infers) { self.isGuarding = true }
         self.batches.append(batch)
     }
 
@@ -149,7 +163,7 @@ struct PlayQueue: Sendable {
     /// The advertisement of the break that plays now: the one handed out last, or the one last reported as started.
     private func indexOfPlaying(_ id: BreakID) -> Int? {
         self.open.lastIndex {
-            $0.advertisement.key.breakID == id && (self.mode == .afterPlaying || $0.isStarted)
+            $0.advertisement.key.breakID == id && (self.infers($0) || $0.isStarted)
         }
     }
 
@@ -159,7 +173,7 @@ struct PlayQueue: Sendable {
     mutating func due(at moment: Moment) -> [Effect] {
         var effects = self.dropExpired(at: moment)
         for open in self.open {
-            if let stopAt = open.stopAt, stopAt <= moment.now, self.mode == .afterPlaying {
+            if let stopAt = open.stopAt, stopAt <= moment.now, self.infers(open) {
                 let heard = min(open.heard(at: moment.now), max(stopAt - open.handedOut, .zero))
                 effects.append(self.close(open, .played, .inferred, heard: heard))
                 effects += self.release()
@@ -167,8 +181,10 @@ struct PlayQueue: Sendable {
                 effects.append(.unknown(self.forget(open)))
             } else if !open.isReleased, let end = self.releasedAt(open), end <= moment.now {
                 if let index = self.open.firstIndex(of: open) { self.open[index].isReleased = true }
-                self.isGuarding = true
-                effects += self.release()
+                if !open.isShown {
+                    self.isGuarding = true
+                    effects += self.release()
+                }
             }
         }
         return effects
@@ -179,7 +195,7 @@ struct PlayQueue: Sendable {
         var next: LocalInstant?
         for batch in self.batches { next = earlier(next, batch.limit.local(at: moment)) }
         for open in self.open {
-            if self.mode == .afterPlaying { next = earlier(next, open.stopAt) }
+            if self.infers(open) { next = earlier(next, open.stopAt) }
             next = earlier(next, open.isReleased ? self.unknownAt(open) : self.releasedAt(open))
         }
         return next

@@ -119,7 +119,11 @@ final class ListenerEngine: Sendable {
 
     func stop() { self.step { $0.stop(now: $1) } }
 
-    func nextAdvertisement() -> Advertisement? { self.step { $0.nextAdvertisement(now: $1) } }
+    func nextAdvertisement(isShown: Bool = false) -> Advertisement? {
+        self.step { $0.nextAdvertisement(now: $1, isShown: isShown) }
+    }
+
+    var currentAdvertisement: Advertisement? { self.step { core, _ in core.isRunning ? core.queue.current : nil } }
 
     func ignoreAll() { self.step { $0.ignoreAll(now: $1) } }
 

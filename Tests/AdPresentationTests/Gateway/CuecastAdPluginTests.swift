@@ -44,7 +44,6 @@ struct CuecastAdPluginTests {
             "/large.png": { $0.answer("200 OK", ["Content-Type: image/png", "Content-Length: 9999999"]) },
         ])
         var configuration = self.gateway.configuration
-        configuration.handOut = .manual
         configuration.timings.preStreamWait = .zero
         configuration.timings.connectTimeout = .seconds(3_600)
         configuration.timings.subscriptionTimeout = .seconds(3_600)
@@ -58,19 +57,24 @@ struct CuecastAdPluginTests {
         self.manager.register { plugin }
     }
 
-    private func plugin() -> CuecastAdPlugin {
+    private func plugin(isBannersOnly: Bool = true) -> CuecastAdPlugin {
         let clock = self.clock
         return CuecastAdPlugin(
             CuecastAdServices(
                 advertisements: self.client.advertisements,
+                isBannersOnly: isBannersOnly,
                 stream: LiveStream(id: "radio1"),
                 now: { clock.now }
             )
         )
     }
 
-    private func content(_ id: String, image: String? = "/square.png") -> ScriptedAdvertisement {
-        var advertisement = ScriptedAdvertisement(id, duration: .seconds(3_000))
+    private func content(
+        _ id: String,
+        image: String? = "/square.png",
+        duration: Duration = .seconds(3_000)
+    ) -> ScriptedAdvertisement {
+        var advertisement = ScriptedAdvertisement(id, duration: duration)
         advertisement.banner = image.map {
             .init(imageURL: self.server.url($0), targetURL: "https://shop.example/\(id)", alternativeText: "Buy")
         }
@@ -184,6 +188,56 @@ struct CuecastAdPluginTests {
         #expect(session.state == .loaded)
         session.close()
         #expect(await self.outcome() == .failed(vastError: 304))
+        await self.stop()
+    }
+
+    @Test func `a banner that is never seen is not played when the next one loads`() async throws {
+        // So short that its time is over at once.
+        let contents = ["a", "b"].map { self.content($0, duration: .milliseconds(1)) }
+        try await self.client.start()
+        try self.gateway.publish(ScriptedBreak("b1", contents, duration: .seconds(3_000)))
+        _ = await self.first { if case .available = $0 { true } else { nil } }
+        self.window.isHidden = true
+        let first = self.session(self.banner)
+        first.load()
+        await self.log.waitFor(.loaded)
+        let second = self.session(self.banner)
+        second.load()
+        #expect(second.state == .loading, "banners do not wait for each other")
+        first.close()
+        let result = await self.first { event -> AdvertisementOutcome? in
+            if case .outcome(let outcome) = event, outcome.advertisement.adID == "a" { outcome } else { nil }
+        }
+        #expect(result?.result == .failed(vastError: 304) && result?.evidence == .reported)
+        second.close()
+        await self.stop()
+    }
+
+    @Test func `beside a player the banner is that of what plays, and the outcome comes from what was heard`()
+        async throws
+    {
+        self.manager.removeAll()
+        let plugin = self.plugin(isBannersOnly: false)
+        self.manager.register { plugin }
+        try await self.listen([self.content("a"), self.content("b")])
+        self.session(self.banner).load()
+        guard case .noAdvertisement? = self.log.errors.first as? AdContentError else {
+            return #expect(Bool(false), "nothing plays: \(self.log.states)")
+        }
+        let playing = try #require(self.client.advertisements.getAdvertisement())
+        #expect(playing.adID == "a", "the banner took none")
+        let session = self.session(self.banner)
+        session.load()
+        await self.log.waitFor(.impressed)
+        let view = try #require(session.host?.adView as? AdBannerView)
+        #expect(view.content?.targetURL == "https://shop.example/a")
+        view.activate()
+        session.close()
+        self.client.advertisements.report(.skipped, for: playing)
+        let outcome = await self.first { if case .outcome(let outcome) = $0 { outcome } else { nil } }
+        #expect(outcome?.advertisement.adID == "a" && outcome?.result == .played && outcome?.clicked == true)
+        #expect(outcome?.heard ?? .seconds(3_000) < .seconds(3_000), "the player's word, not the banner's")
+        #expect(self.client.advertisements.getAdvertisement()?.adID == "b")
         await self.stop()
     }
 
@@ -336,7 +390,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a view shows the banner of the gateway's advertisement`() async throws {
-        try await self.listen([self.content("a")])
+        try await self.listen([self.content("a"), self.content("b")])
         let source = GatewayBannerSource(self.client.advertisements, stream: LiveStream(id: "radio1"))
         let view = AdvertView(
             frame: CGRect(x: 0, y: 0, width: 200, height: 50),
@@ -345,12 +399,19 @@ struct CuecastAdPluginTests {
         )
         view.loadAd()
         await view.settled()
-        #expect(view.contentHeight == 200)
-        view.loadAd()
-        await view.settled()
         guard case .failed(.loadingError(AdContentError.noAdvertisement)) = view.status else {
-            return #expect(Bool(false), "\(view.status)")
+            return #expect(Bool(false), "nothing plays: \(view.status)")
         }
+        let playing = try #require(self.client.advertisements.getAdvertisement())
+        #expect(playing.adID == "a", "the view took none")
+        for _ in 1...2 {
+            view.loadAd()
+            await view.settled()
+            #expect(view.contentHeight == 200)
+        }
+        self.client.advertisements.report(.completed, for: playing)
+        #expect(await self.outcome() == .played)
+        #expect(self.client.advertisements.getAdvertisement()?.adID == "b")
         await self.stop()
     }
 

@@ -74,6 +74,16 @@ struct PlayQueueTests {
         #expect(self.get(21) == (nil, []))
     }
 
+    @Test mutating func `what is taken to be shown is never played without a report`() {
+        self.push("a", "b", "c")
+        #expect(self.queue.next(at: moment(0), isShown: true).advertisement?.adID == "a")
+        #expect(self.queue.current == nil && self.queue.isWaitingForApp, "nobody waits for it")
+        #expect(self.get(1) == ("b", []))
+        #expect(self.queue.current?.adID == "b")
+        #expect(self.get(12) == ("c", [self.played("b", .inferred, heard: 10)]))
+        #expect(self.queue.settle(now: local(25)) == [.unknown(advertisement("a")), .unknown(advertisement("c"))])
+    }
+
     @Test mutating func `asking too early is refused and records nothing`() {
         self.push("a", "b")
         _ = self.get(0)
