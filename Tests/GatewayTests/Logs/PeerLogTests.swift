@@ -100,16 +100,18 @@ struct RequestLogTests {
                     try? frames.count == 2 ? BroadcastReply(decoding: frames[1]) : nil
                 }
             }
-            _ = try await ask(9_007_199_254_740_993, .publication(of: .of("radio1", "b")))
+            // Cued, so that its state is the same whenever it is looked at.
+            let publication = try BroadcastRequest.Kind.publication(of: .of("radio1", "b"), start: nil)
+            _ = try await ask(9_007_199_254_740_993, publication)
             let changed = try #require(self.entry(running, "a broadcaster changed a break"))
             #expect(changed.level == .info)
             #expect(
                 changed.metadata == [
                     "requestId": "9007199254740993", "kind": "publish", "stream": "radio1", "break": "b",
-                    "state": "announced",
+                    "state": "cued",
                 ]
             )
-            _ = try await ask(2, .publication(of: .of("radio1", "b")))
+            _ = try await ask(2, publication)
             let same = try #require(self.entry(running, "a broadcaster asked for what is so already"))
             #expect(same.level == .info)
             #expect(same.metadata["requestId"] == "2")
