@@ -192,8 +192,7 @@ struct CuecastAdPluginTests {
     }
 
     @Test func `a banner that is never seen is not played when the next one loads`() async throws {
-        // So short that its time is over at once.
-        let contents = ["a", "b"].map { self.content($0, duration: .milliseconds(1)) }
+        let contents = ["a", "b"].map { self.content($0, duration: .seconds(1_000)) }
         try await self.client.start()
         try self.gateway.publish(ScriptedBreak("b1", contents, duration: .seconds(3_000)))
         _ = await self.first { if case .available = $0 { true } else { nil } }
