@@ -106,8 +106,9 @@ struct Witness {
             let playhead = core.moment(at: now)?.playhead
         else { return }
         let before = each.record.advertisements[..<index].reduce(Duration.zero) { $0 + $1.duration }
-        // Listeners know the length of a break in milliseconds.
-        let breakEnd = each.lasting.map { start + .milliseconds($0.inMilliseconds) } ?? each.over
+        // Nothing is ahead of a break that was cancelled. Listeners know the length of a break in milliseconds.
+        let breakEnd =
+            each.record.closed ?? each.lasting.map { start + .milliseconds($0.inMilliseconds) } ?? each.over
         let end = min(start + before + each.record.advertisements[index].duration, breakEnd)
         self.expiries += 1
         if playhead < end {

@@ -32,11 +32,25 @@ extension BreakBook {
         /// The latest notice of the break.
         var notice: Notice
         var phase = Phase.waiting(retryAt: nil)
+        /// How far behind the gateway the listener was when the batch was asked for: by this the gateway leaves out what is
+        /// over for the listener.
+        var delayAsked = Duration.zero
         var retries: Backoff
         /// Whether the app has agreed that its batch is fetched, where it wants to be asked.
         var isWanted = true
         /// Whether an earlier run of the app left it and the gateway has not said yet where it is now.
         var isStale = false
+
+        /// How far behind the start of the break a batch that arrives now begins; `nil`: that is not known.
+        ///
+        /// The gateway says how many advertisements it left out and not how long they are. Where it left some out, the rest
+        /// begins where the listener is: as the gateway was told, or further on where the listener went ahead meanwhile.
+        func skipped(_ batch: ListenerReply.Batch, at moment: Moment) -> Duration? {
+            guard batch.skipped > 0 else { return .zero }
+            let playhead = max(moment.playhead, moment.gateway - self.delayAsked)
+            guard let start = batch.start ?? self.notice.start, playhead > start else { return nil }
+            return playhead - start
+        }
     }
 
     /// What follows for others from what happened to a break.

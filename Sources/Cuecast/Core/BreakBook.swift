@@ -218,21 +218,10 @@ struct BreakBook: Sendable {
             return self.closed[id].map { [.ignored(advertisements, $0)] } ?? []
         }
         guard entry.phase == .requested else { return [] }
-        let skipped = Self.skipped(batch, of: entry.notice, at: moment)
+        let skipped = entry.skipped(batch, at: moment)
         entry.phase = .held(Batch(advertisements: advertisements, skipped: skipped))
         self.entries[id] = entry
         return [.ready(entry.notice, advertisements)]
-    }
-
-    /// How far behind the start of its break a batch that arrives now begins; `nil`: that is not known.
-    ///
-    /// The gateway says how many advertisements it left out and not how long they are. Where it left some out, the rest
-    /// begins where the listener is.
-    static func skipped(_ batch: ListenerReply.Batch, of notice: Notice, at moment: Moment) -> Duration? {
-        guard batch.skipped > 0 else { return .zero }
-        // A listener who went back in the programme meanwhile is before the place at which the gateway cut.
-        guard let start = batch.start ?? notice.start, moment.playhead > start else { return nil }
-        return moment.playhead - start
     }
 
     /// The gateway gave no batch.
@@ -294,6 +283,7 @@ struct BreakBook: Sendable {
                 {
                     room -= 1
                     self.entries[id]?.phase = .requested
+                    self.entries[id]?.delayAsked = moment.delay
                     effects.append(.request(id))
                 }
             case .requested: break

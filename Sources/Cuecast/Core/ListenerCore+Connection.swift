@@ -180,7 +180,7 @@ extension ListenerCore {
         switch body {
         case .batch(let batch):
             if let entry = self.book.entries[id], entry.phase == .requested {
-                let skipped = BreakBook.skipped(batch, of: entry.notice, at: moment)
+                let skipped = entry.skipped(batch, at: moment)
                 self.keep(.batch(entry.notice, batch, skipped: skipped))
             }
             self.apply(self.book.batchArrived(id, batch, at: moment), at: now)

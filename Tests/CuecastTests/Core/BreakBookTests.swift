@@ -201,6 +201,16 @@ struct BreakBookTests {
         #expect(ads.map(\.podPosition) == [.init(index: 3, count: 3)])
     }
 
+    @Test mutating func `going back before a trimmed batch is here loses nothing of it`() {
+        _ = self.apply(notice(1, start: 10))
+        #expect(self.due(32) == [.request(breakID("b1"))])
+        // "a" and "b" are over for who hears 32, and then the listener goes 12 seconds back.
+        _ = self.book.batchArrived(breakID("b1"), batch([content("c")], skipped: 2), at: moment(32.5, delay: 12))
+        let effects = self.due(43, delay: 12)
+        guard case .queue(_, let ads, let start) = effects.first else { return #expect(Bool(false), "\(effects)") }
+        #expect(effects.count == 1 && ads.map(\.adID) == ["c"] && start == gateway(32.5))
+    }
+
     @Test mutating func `a second batch for the same break is not taken`() {
         self.hold(notice(1), Self.three)
         #expect(self.book.batchArrived(breakID("b1"), batch(Self.three), at: moment(0)) == [])
