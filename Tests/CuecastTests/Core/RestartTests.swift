@@ -235,10 +235,9 @@ struct RestartTests {
         device.bench.expectNext("a", at: local(100.1))
     }
 
-    @Test func `who joined late and was gone for a moment keeps the rest`() throws {
-        var device = try self.device()
+    /// A break of three is announced when "a" and half of "b" are over.
+    private static func joinLate(_ device: inout Device) {
         device.bench.advance(to: 20)
-        // Announced when "a" and half of "b" are over.
         let ads = [content("a"), content("b"), content("c")]
         device.bench.receive(
             device.bench.gateway.publish(
@@ -250,6 +249,11 @@ struct RestartTests {
                 at: gateway(20)
             )
         )
+    }
+
+    @Test func `who joined late and was gone for a moment keeps the rest`() throws {
+        var device = try self.device()
+        Self.joinLate(&device)
         #expect(device.bench.core.queue.batches.map(\.contentStart) == [gateway(20)])
         try device.killAndStart(after: 2)
         device.bench.listen()
@@ -261,18 +265,7 @@ struct RestartTests {
 
     @Test func `who joined late and was gone for longer loses what was over by then only`() throws {
         var device = try self.device()
-        device.bench.advance(to: 20)
-        let ads = [content("a"), content("b"), content("c")]
-        device.bench.receive(
-            device.bench.gateway.publish(
-                "b1",
-                ads,
-                start: gateway(5),
-                expires: gateway(50),
-                duration: .seconds(40),
-                at: gateway(20)
-            )
-        )
+        Self.joinLate(&device)
         try device.killAndStart(after: 11)
         device.bench.listen()
         #expect(self.expired(device.bench) == ["b"])
@@ -312,18 +305,7 @@ struct RestartTests {
 
     @Test func `a journal of an earlier version is read, and its rest begins where the listener is`() throws {
         var device = try self.device()
-        device.bench.advance(to: 20)
-        let ads = [content("a"), content("b"), content("c")]
-        device.bench.receive(
-            device.bench.gateway.publish(
-                "b1",
-                ads,
-                start: gateway(5),
-                expires: gateway(50),
-                duration: .seconds(40),
-                at: gateway(20)
-            )
-        )
+        Self.joinLate(&device)
         for each in Self.earlierJournal {
             let digits = Array(each.utf8)
             let bytes = stride(from: 0, to: digits.count, by: 2)

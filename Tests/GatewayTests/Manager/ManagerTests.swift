@@ -155,25 +155,26 @@ struct WatchdogTests {
     @Test func `signs of life come while idle, cease while the request thread is held, and come again`() async throws {
         let socket = try NotifySocket()
         let interval: Duration = .milliseconds(100)
-        let (held, log) = (HeldAppend(), self.station.log)
+        let door = Door()
+        self.station.log.set(beforeAppend: door.pass)
         try await withGateway(
-            log: HoldingLog(base: log, held: held),
+            log: self.station.log,
             ledger: InMemoryLedger(),
             manager: socket.manager(watchdog: interval)
         ) { running in
             for _ in 0..<5 { _ = try await socket.next("a sign of life while idle", where: Self.isSign) }
 
             let broadcaster = try await running.broadcaster()
-            held.hold()
-            defer { held.release() }
+            door.close()
+            defer { door.open() }
             _ = try await broadcaster.send(.publication(of: .of("radio1", "b")))
-            try await until("the request thread is held inside a handler") { held.isHeld }
+            try await until("the request thread is held inside a handler") { door.isSomebodyWaiting }
             _ = socket.taken()
             // None can come, however long one waits.
             try await Task.sleep(for: interval * 5)
             #expect(socket.taken().filter(Self.isSign).isEmpty)
 
-            held.release()
+            door.open()
             for _ in 0..<5 { _ = try await socket.next("a sign of life after it", where: Self.isSign) }
         }
     }
@@ -187,22 +188,22 @@ struct WatchdogTests {
         ) { running in
             let listener = try await running.listener()
             _ = try await listener.join()
-            let held = HeldAppend()
-            held.hold()
+            let load = Door()
+            load.close()
             try await withThrowingTaskGroup(of: Int.self) { group in
                 group.addTask {
                     var count = 0
                     repeat {
                         for _ in 0..<32 { _ = try await listener.ask(.getTime) }
                         count += 32
-                    } while held.isClosed
+                    } while load.isClosed
                     return count
                 }
                 // What came before the load says nothing about it.
                 try await until("the load has begun") { running.metrics.value(.listenerRequests, .time) > 0 }
                 _ = socket.taken()
                 for _ in 0..<5 { _ = try await socket.next("a sign of life under load", where: Self.isSign) }
-                held.release()
+                load.open()
                 #expect(try await group.next() ?? 0 > 0)
             }
         }
@@ -289,19 +290,19 @@ struct LogSilenceTests {
     }
 }
 
-/// A door in front of a log, on which whoever appends stands until it opens.
-private final class HeldAppend: Sendable {
+/// A thread that comes to it while it is closed stands there until it opens.
+private final class Door: Sendable {
     private let condition = NSCondition()
-    private let state = Mutex((isClosed: false, isHeld: false))
+    private let state = Mutex((isClosed: false, isSomebodyWaiting: false))
 
     var isClosed: Bool { self.state.withLock(\.isClosed) }
-    var isHeld: Bool { self.state.withLock(\.isHeld) }
+    var isSomebodyWaiting: Bool { self.state.withLock(\.isSomebodyWaiting) }
 
-    func hold() {
+    func close() {
         self.state.withLock { $0.isClosed = true }
     }
 
-    func release() {
+    func open() {
         self.condition.withLock {
             self.state.withLock { $0.isClosed = false }
             self.condition.broadcast()
@@ -311,53 +312,11 @@ private final class HeldAppend: Sendable {
     func pass() {
         self.condition.withLock {
             while self.state.withLock({ state in
-                state.isHeld = state.isClosed
+                state.isSomebodyWaiting = state.isClosed
                 return state.isClosed
             }) {
                 self.condition.wait()
             }
         }
     }
-}
-
-/// A log that keeps the calling thread: as a handler that hangs.
-private struct HoldingLog: EventLog {
-    let base: ControlledLog
-    let held: HeldAppend
-
-    var identity: LogIdentity { self.base.identity }
-    func append(
-        _ record: [UInt8],
-        to lane: Lane,
-        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
-    ) {
-        self.held.pass()
-        self.base.append(record, to: lane, done: done)
-    }
-    func read(
-        _ lane: Lane,
-        after offset: UInt64,
-        recordsMax: Int,
-        bytesMax: Int
-    ) async throws(EventLogError) -> [LoggedRecord] {
-        try await self.base.read(lane, after: offset, recordsMax: recordsMax, bytesMax: bytesMax)
-    }
-    func head(of lane: Lane) async throws(EventLogError) -> UInt64 { try await self.base.head(of: lane) }
-    func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) {
-        try await self.base.save(portion, of: lane)
-    }
-    func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? {
-        try await self.base.snapshotOffset(of: lane)
-    }
-    func snapshotParts(
-        of lane: Lane,
-        after key: String?,
-        bytesMax: Int
-    ) async throws(EventLogError) -> [SnapshotPart] {
-        try await self.base.snapshotParts(of: lane, after: key, bytesMax: bytesMax)
-    }
-    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
-        try await self.base.prune(lane, through: offset)
-    }
-    func close() async {}
 }

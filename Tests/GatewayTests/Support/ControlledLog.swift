@@ -23,6 +23,7 @@ final class ControlledLog: EventLog {
         var held: [@Sendable () -> Void] = []
         var appended: [Lane: Int] = [:]
         var readsFail = false
+        var beforeAppend: (@Sendable () -> Void)?
         var usage: LogUsage?
         var failure: String?
         var watchers: [CheckedContinuation<Void, Never>] = []
@@ -47,6 +48,11 @@ final class ControlledLog: EventLog {
             return state.held
         }
         for each in released { each() }
+    }
+
+    /// What runs on the thread that appends before anything else does, as a handler that takes its time.
+    func set(beforeAppend: (@Sendable () -> Void)?) {
+        self.state.withLock { $0.beforeAppend = beforeAppend }
     }
 
     /// Lets every read that is under way, and every later one, fail.
@@ -104,6 +110,7 @@ final class ControlledLog: EventLog {
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         let base = self.base
+        self.state.withLock(\.beforeAppend)?()
         let mode = self.state.withLock { state in
             state.appended[lane, default: 0] += 1
             let mode = state.modes[lane] ?? .passing
