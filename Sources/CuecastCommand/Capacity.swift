@@ -3,7 +3,9 @@
 
 import ArgumentParser
 import CommandSupport
+import CuecastWire
 import Foundation
+import Gateway
 import GatewayCore
 import ProcessLimits
 
@@ -38,7 +40,7 @@ struct Capacity: ParsableCommand {
         guard let listeners = self.listeners else { throw ValidationError("--listeners is missing") }
         let whole: [(name: String, value: Int?, range: ClosedRange<Int>)] = [
             ("listeners", listeners, 1...100_000_000), ("streams", self.streams, 1...1_000_000),
-            ("ads", self.ads, 1...64),
+            ("ads", self.ads, 1...WireLimits.advertisementsPerBreakMax),
             ("joins-per-hour", self.joinsPerHour, 0...1_000_000_000), ("cores", self.cores, 1...4_096),
             ("descriptors", self.descriptors, 1...2_000_000_000),
         ]
@@ -65,8 +67,13 @@ struct Capacity: ParsableCommand {
             advertisements: self.ads,
             joinsPerHour: self.joinsPerHour ?? listeners
         )
-        let plan = CapacityPlan(wanted, on: self.machine)
-        if self.json { try self.printJSON(plan) } else { self.printText(plan) }
+        let plan = CapacityPlan(wanted, on: self.machine, settings: CapacitySettings(GatewayConfiguration()))
+        if self.json {
+            let document = PlanDocument(fits: plan.fits, first: plan.first?.resource, needs: plan.needs)
+            try CommandOutput.say(json: document, isPretty: true)
+        } else {
+            self.printText(plan)
+        }
         if !plan.fits { throw CommandExit.checkFailed }
     }
 
@@ -82,16 +89,29 @@ struct Capacity: ParsableCommand {
     }
 }
 
+extension CapacitySettings {
+    /// Of a gateway with this configuration.
+    fileprivate init(_ configuration: GatewayConfiguration) {
+        self.init(
+            breaks: configuration.breaks,
+            keepTotalsFor: configuration.keepTotalsFor,
+            ledgerCopiesKept: configuration.ledgerCopiesKept,
+            ledgerCopiesInterval: configuration.ledgerCopiesInterval,
+            logBytesMax: configuration.logBytesMax
+        )
+    }
+}
+
 extension Capacity {
     private func printText(_ plan: CapacityPlan) {
-        var rows = plan.needs.map { need in
-            [
+        var table = TextTable(["needed", "", "there is", "used", "because of"])
+        for need in plan.needs {
+            table.add([
                 need.resource, Self.text(need.amount, need.unit), need.available.map { Self.text($0, need.unit) } ?? "",
                 need.share.map { Self.percent($0) + ($0 > 1 ? " USED UP" : "") } ?? "", need.because,
-            ]
+            ])
         }
-        rows.insert(["needed", "", "there is", "used", "because of"], at: 0)
-        for line in Self.table(rows) { CommandOutput.say(line) }
+        CommandOutput.say(table.text)
         guard let first = plan.first, let share = first.share else { return }
         CommandOutput.say("")
         if plan.fits {
@@ -107,67 +127,20 @@ extension Capacity {
     }
 
     private func printFigures() throws {
-        if self.json { return try Self.printJSON(MeasuredCost.all.map(FigureDocument.init)) }
+        if self.json { return try CommandOutput.say(json: MeasuredCost.all, isPretty: true) }
         // As docs/capacity.md has it.
         CommandOutput.say("| figure | value | row of `make bench` |\n| --- | --- | --- |")
         for each in MeasuredCost.all {
             CommandOutput.say("| \(each.name) | \(Self.text(each.value, each.unit, scaled: false)) | `\(each.row)` |")
         }
     }
-
-    private func printJSON(_ plan: CapacityPlan) throws {
-        try Self.printJSON(
-            PlanDocument(
-                fits: plan.fits,
-                first: plan.first?.resource,
-                needs: plan.needs.map {
-                    PlanDocument.Need(
-                        resource: $0.resource,
-                        amount: $0.amount,
-                        unit: $0.unit,
-                        available: $0.available,
-                        share: $0.share,
-                        because: $0.because
-                    )
-                }
-            )
-        )
-    }
-
-    private static func printJSON(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        CommandOutput.say(String(decoding: try encoder.encode(value), as: UTF8.self))
-    }
 }
 
+/// What is printed for programs.
 private struct PlanDocument: Encodable {
-    struct Need: Encodable {
-        let resource: String
-        let amount: Double
-        let unit: String
-        let available: Double?
-        let share: Double?
-        let because: String
-    }
-
     let fits: Bool
     let first: String?
-    let needs: [Need]
-}
-
-private struct FigureDocument: Encodable {
-    let name: String
-    let value: Double
-    let unit: String
-    let row: String
-
-    init(_ figure: MeasuredCost) {
-        self.name = figure.name
-        self.value = figure.value
-        self.unit = figure.unit
-        self.row = figure.row
-    }
+    let needs: [CapacityPlan.Need]
 }
 
 extension Capacity {
@@ -191,18 +164,4 @@ extension Capacity {
     }
 
     private static func percent(_ share: Double) -> String { "\(Self.digits((share * 1_000).rounded() / 10)) %" }
-
-    private static func table(_ rows: [[String]]) -> [String] {
-        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
-                .trimmingSuffix(while: { $0 == " " })
-        }
-    }
-}
-
-extension String {
-    fileprivate func trimmingSuffix(while isEnd: (Character) -> Bool) -> String {
-        String(self[..<(self.lastIndex { !isEnd($0) }.map(self.index(after:)) ?? self.startIndex)])
-    }
 }

@@ -9,14 +9,11 @@ import ZeroMQ
 /// Counts the connections of all sockets, and takes no more when the descriptors come to an end.
 ///
 /// At the last descriptor libzmq tries to accept over and over and uses a core for it, and files cannot be opened any more. So
-/// some are kept back: for files, for HTTP, and for those that are accepted before this has counted.
+/// some are kept back (``DescriptorReserve``).
 final class ConnectionLimit: Sendable {
-    /// How many descriptors are kept back of so many.
-    static func reserve(of limit: Int) -> Int { min(max(64, limit / 8), 16_384) }
-
     /// How many connections are asked for at once at most and wait to be accepted, on each socket: all of them fit into
     /// what is kept back.
-    static func backlog(limit: Int) -> Int { min(4_096, max(8, Self.reserve(of: limit) / 8)) }
+    static func backlog(limit: Int) -> Int { min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8)) }
 
     private struct State {
         var connections = 0

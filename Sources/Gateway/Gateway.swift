@@ -140,7 +140,7 @@ package struct Gateway: Sendable {
         let descriptors = ProcessDescriptors.raiseLimit()
         let limit = ConnectionLimit(
             connectionsMax: configuration.connectionsMax
-                ?? descriptors - ProcessDescriptors.openCount() - ConnectionLimit.reserve(of: descriptors),
+                ?? descriptors - ProcessDescriptors.openCount() - DescriptorReserve.reserve(of: descriptors),
             metrics: metrics,
             readiness: readiness,
             logger: logger

@@ -15,12 +15,24 @@ struct CapacityTests {
         joinsPerHour: 9_000
     )
 
+    private static let settings = CapacitySettings(
+        breaks: BreakPolicy(),
+        keepTotalsFor: .seconds(400 * 86_400),
+        ledgerCopiesKept: 3,
+        ledgerCopiesInterval: .seconds(3_600),
+        logBytesMax: 20 * 1_073_741_824
+    )
+
+    private func plan(_ wanted: CapacityCase, on machine: CapacityMachine = CapacityMachine()) -> CapacityPlan {
+        CapacityPlan(wanted, on: machine, settings: Self.settings)
+    }
+
     private func need(
         _ resource: String,
         _ wanted: CapacityCase,
         on machine: CapacityMachine = CapacityMachine()
     ) throws -> CapacityPlan.Need {
-        try #require(CapacityPlan(wanted, on: machine).needs.first { $0.resource.hasPrefix(resource) })
+        try #require(self.plan(wanted, on: machine).needs.first { $0.resource.hasPrefix(resource) })
     }
 
     @Test func `each need is what the figures come to`() throws {
@@ -40,7 +52,7 @@ struct CapacityTests {
             9_000 * MeasuredCost.idleTraffic.value
             + 10 * (MeasuredCost.breakTraffic.value + 3 * MeasuredCost.advertisementTraffic.value)
         #expect(abs(try self.need("network, on", self.ordinary).amount - 8 * sent) < 1e-3)
-        #expect(try self.need("open files", self.ordinary).amount == 18_000 + 18_000 / 7.0)
+        #expect(try self.need("open files", self.ordinary).amount == 20_571)
     }
 
     @Test func `more of anything never needs less`() {
@@ -48,11 +60,11 @@ struct CapacityTests {
             { $0.listeners *= 2 }, { $0.streams *= 2 }, { $0.breaksPerHour *= 2 }, { $0.advertisements *= 2 },
             { $0.joinsPerHour *= 2 },
         ]
-        let before = CapacityPlan(self.ordinary, on: CapacityMachine()).needs
+        let before = self.plan(self.ordinary).needs
         for change in greater {
             var wanted = self.ordinary
             change(&wanted)
-            let after = CapacityPlan(wanted, on: CapacityMachine()).needs
+            let after = self.plan(wanted).needs
             #expect(zip(before, after).allSatisfy { $0.amount <= $1.amount })
             #expect(zip(before, after).contains { $0.amount < $1.amount })
         }
@@ -63,21 +75,28 @@ struct CapacityTests {
         var wanted = self.ordinary
         wanted.streams = streams
         wanted.breaksPerHour = 0.1
-        let plan = CapacityPlan(wanted, on: CapacityMachine())
+        let plan = self.plan(wanted)
         #expect(plan.fits == fits)
         if !fits { #expect(plan.first?.resource == "streams") }
     }
 
     @Test func `what ends first is what the machine has least of`() throws {
-        var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: 20_572)
-        let plan = CapacityPlan(self.ordinary, on: machine)
+        var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: 20_571)
+        let plan = self.plan(self.ordinary, on: machine)
         #expect(plan.fits)
         #expect(plan.first?.resource == "open files (LimitNOFILE)")
-        machine.descriptors = 20_571
-        #expect(!CapacityPlan(self.ordinary, on: machine).fits)
+        machine.descriptors = 20_570
+        #expect(!self.plan(self.ordinary, on: machine).fits)
         machine.descriptors = 1_000_000
         machine.memoryBytes = 1e9
-        #expect(CapacityPlan(self.ordinary, on: machine).first?.resource == "memory")
+        #expect(self.plan(self.ordinary, on: machine).first?.resource == "memory")
+    }
+
+    @Test(arguments: [1, 2, 63, 64, 447, 448, 449, 18_000, 114_687, 114_688, 114_689, 1_000_000])
+    func `the least limit on open files leaves room for the connections, and one less does not`(connections: Int) {
+        let limit = DescriptorReserve.limit(for: connections)
+        #expect(limit - DescriptorReserve.reserve(of: limit) >= connections)
+        #expect(limit - 1 - DescriptorReserve.reserve(of: limit - 1) < connections)
     }
 
     @Test func `every figure says what it is and where it comes from`() {

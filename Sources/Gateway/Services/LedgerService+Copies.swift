@@ -14,7 +14,7 @@ extension LedgerService {
         /// A copy takes at most this part of the time: the next one comes no sooner than so many times as long as it took.
         static let restFactor = 10
         /// How long gaps in the history are an alarm: as long as there can be rows of the breaks they concern.
-        static let gapAlarmFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
+        static let gapAlarmFor: Duration = BoardLimits.keepRowsFor
 
         var interval: Duration
         var firstAfter: Duration

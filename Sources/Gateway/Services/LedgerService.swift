@@ -32,9 +32,6 @@ package struct LedgerService: Service, BoardObserver {
     private static let pruneInterval: Duration = .seconds(3_600)
     /// The most breaks that are recorded at once.
     private static let breaksPerPortionMax = 1_000
-    /// How long after a break's end, by the log's own time, the ledger keeps who did what: a day longer than acknowledgements
-    /// are accepted.
-    private static let keepRowsFor: Duration = BoardLimits.acknowledgeWithin + .seconds(86_400)
 
     private let log: any EventLog
     private let ledger: any Ledger
@@ -244,7 +241,7 @@ package struct LedgerService: Service, BoardObserver {
         let board = self.holder.board
         if board.hasTime {
             let pruned = try await self.ledger.prune(
-                rowsOfBreaksEndedBefore: board.retentionTime - Self.keepRowsFor,
+                rowsOfBreaksEndedBefore: board.retentionTime - BoardLimits.keepRowsFor,
                 totalsBefore: board.retentionTime - self.keepTotalsFor
             )
             if !pruned.isEmpty {

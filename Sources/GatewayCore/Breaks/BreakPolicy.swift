@@ -74,6 +74,9 @@ package enum BoardLimits {
     package static let recoveryNoticesMax = 256
     /// How long after a break's end acknowledgements are accepted (7 days in the outbox of a client, and a day more).
     package static let acknowledgeWithin: Duration = .seconds(8 * 86_400)
+    /// How long after a break's end, by the log's own time, the ledger keeps who did what: a day longer than acknowledgements
+    /// are accepted.
+    package static let keepRowsFor: Duration = Self.acknowledgeWithin + .seconds(86_400)
     /// The most bytes that the board comes to, by what its parts are counted as; more is not published.
     package static let boardBytesMax = 1_024 * 1_048_576
     /// What a stream is counted as, without its breaks and notices.

@@ -40,15 +40,28 @@ package struct CapacityMachine: Hashable, Sendable {
 
 /// What of the configuration counts for how much is needed.
 package struct CapacitySettings: Hashable, Sendable {
-    package var batchRequestsPerSecond: Double = BreakPolicy().batchRequestsPerSecond
-    /// From the notice to the end of the request window.
-    package var window: Duration = BreakPolicy().announceAhead - BreakPolicy().windowEndsAhead
-    package var keepTotalsDays: Double = 400
-    package var ledgerCopiesKept = 3
-    package var ledgerCopiesInterval: Duration = .seconds(3_600)
-    package var logBytesMax: Double = 20 * 1_073_741_824
+    package let breaks: BreakPolicy
+    package let keepTotalsFor: Duration
+    package let ledgerCopiesKept: Int
+    package let ledgerCopiesInterval: Duration
+    package let logBytesMax: Int
 
-    package init() {}
+    package init(
+        breaks: BreakPolicy,
+        keepTotalsFor: Duration,
+        ledgerCopiesKept: Int,
+        ledgerCopiesInterval: Duration,
+        logBytesMax: Int
+    ) {
+        self.breaks = breaks
+        self.keepTotalsFor = keepTotalsFor
+        self.ledgerCopiesKept = ledgerCopiesKept
+        self.ledgerCopiesInterval = ledgerCopiesInterval
+        self.logBytesMax = logBytesMax
+    }
+
+    /// From the notice to the end of the request window.
+    var windowSeconds: Double { max((self.breaks.announceAhead - self.breaks.windowEndsAhead) / .seconds(1), 0.001) }
 }
 
 /// What a case needs of a machine, and what ends first as listeners become more.
@@ -58,7 +71,7 @@ package struct CapacitySettings: Hashable, Sendable {
 /// them, and all streams begin a break at the same moment.
 package struct CapacityPlan: Hashable, Sendable {
     /// What is needed of one resource.
-    package struct Need: Hashable, Sendable {
+    package struct Need: Hashable, Sendable, Encodable {
         package let resource: String
         package let amount: Double
         package let unit: String
@@ -66,9 +79,17 @@ package struct CapacityPlan: Hashable, Sendable {
         package let because: String
         /// How much of it there is; `nil`: nobody said, and nothing bounds it.
         package let available: Double?
-
         /// The part that is used of what there is.
-        package var share: Double? { self.available.map { self.amount / max($0, .leastNonzeroMagnitude) } }
+        package let share: Double?
+
+        init(resource: String, amount: Double, unit: String, because: String, available: Double?) {
+            self.resource = resource
+            self.amount = amount
+            self.unit = unit
+            self.because = because
+            self.available = available
+            self.share = available.map { amount / max($0, .leastNonzeroMagnitude) }
+        }
     }
 
     package let needs: [Need]
@@ -85,7 +106,7 @@ package struct CapacityPlan: Hashable, Sendable {
     ///   - wanted: what is to be carried.
     ///   - machine: what there is.
     ///   - settings: the configuration.
-    package init(_ wanted: CapacityCase, on machine: CapacityMachine, settings: CapacitySettings = CapacitySettings()) {
+    package init(_ wanted: CapacityCase, on machine: CapacityMachine, settings: CapacitySettings) {
         let reckoning = CapacityReckoning(wanted: wanted, settings: settings)
         self.needs = [
             reckoning.cores(machine.cores),
@@ -139,13 +160,13 @@ private struct CapacityReckoning {
     }
 
     func batchRate() -> CapacityPlan.Need {
-        let window = max(self.settings.window / .seconds(1), 0.001)
+        let window = self.settings.windowSeconds
         return Need(
             resource: "batch requests at the break",
             amount: self.listeners / window,
             unit: "/s",
             because: "all listeners in the \(self.text(window)) s of the request window; one thread decides",
-            available: min(MeasuredCost.batchRate.value, self.settings.batchRequestsPerSecond)
+            available: min(MeasuredCost.batchRate.value, self.settings.breaks.batchRequestsPerSecond)
         )
     }
 
@@ -165,7 +186,7 @@ private struct CapacityReckoning {
             amount: self.listeners * MeasuredCost.noticeTime.value / 1_000_000,
             unit: "s",
             because: "all streams at once, one thread that moves bytes; a fifth of the lead is reckoned with",
-            available: max(self.settings.window / .seconds(1), 0.001) / 5
+            available: self.settings.windowSeconds / 5
         )
     }
 
@@ -200,12 +221,10 @@ private struct CapacityReckoning {
     }
 
     func descriptors(_ available: Int?) -> CapacityPlan.Need {
-        // Two connections for each listener; of the limit an eighth is kept back.
-        let connections = self.listeners * 2
-        let reserve = min(max(64, connections / 7), 16_384)
+        let connections = self.wanted.listeners * 2
         return Need(
             resource: "open files (LimitNOFILE)",
-            amount: connections + reserve,
+            amount: Double(DescriptorReserve.limit(for: connections)),
             unit: "",
             because: "two connections a listener, and what is kept back",
             available: available.map(Double.init)
@@ -234,26 +253,24 @@ private struct CapacityReckoning {
             amount: self.logBytes,
             unit: "B",
             because: "what is younger than the second newest copy of the ledger; keepLogRecords may keep more",
-            available: self.settings.logBytesMax
+            available: Double(self.settings.logBytesMax)
         )
     }
 
     func disk(_ available: Double?) -> CapacityPlan.Need {
-        let rows = self.heardPerSecond * 86_400 * Self.rowDays * self.perBreak(.breakLedger, .advertisementLedger)
-        let totals = self.breaksPerDay * self.settings.keepTotalsDays * MeasuredCost.totalsLedger.value
+        let heard = self.heardPerSecond * (BoardLimits.keepRowsFor / .seconds(1))
+        let rows = heard * self.perBreak(.breakLedger, .advertisementLedger)
+        let totals = self.breaksPerDay * self.settings.keepTotalsFor.days * MeasuredCost.totalsLedger.value
         let ledgers = Double(2 + self.settings.ledgerCopiesKept)
         return Need(
             resource: "disk",
-            amount: (rows + totals) * ledgers + self.settings.logBytesMax,
+            amount: (rows + totals) * ledgers + Double(self.settings.logBytesMax),
             unit: "B",
-            because: "nine days of outcomes and the totals of \(self.text(self.settings.keepTotalsDays)) days, in the"
-                + " ledger, its copies and one that is being made; the log at its limit",
+            because: "\(self.text(BoardLimits.keepRowsFor.days)) days of outcomes and the totals of"
+                + " \(self.text(self.settings.keepTotalsFor.days)) days, in the ledger, its copies and one that is being made; the log at its limit",
             available: available
         )
     }
-
-    /// How long who did what is kept.
-    private static let rowDays = 9.0
 
     func diskWrites() -> CapacityPlan.Need {
         let bytes =
@@ -284,7 +301,7 @@ private struct CapacityReckoning {
         let bytes = self.listeners * self.perBreak(.breakTraffic, .advertisementTraffic)
         return Need(
             resource: "network, at the break",
-            amount: bytes * 8 / max(self.settings.window / .seconds(1), 0.001),
+            amount: bytes * 8 / self.settings.windowSeconds,
             unit: "bit/s",
             because: "everything of a break within its request window",
             available: nil

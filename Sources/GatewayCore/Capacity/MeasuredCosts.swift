@@ -4,7 +4,7 @@
 /// A figure that was measured, with the row of `make bench` that gives it on another machine.
 ///
 /// docs/capacity.md has the same table, and says on which machine it was taken.
-package struct MeasuredCost: Hashable, Sendable {
+package struct MeasuredCost: Hashable, Sendable, Encodable {
     /// What costs that much.
     package let name: String
     package let value: Double
