@@ -45,7 +45,8 @@ struct Backup: AsyncParsableCommand {
             throw BackupExit.code(error)
         }
         meter.end()
-        print("backup to=\(folder) epoch=\(manifest["epoch"]?.asText ?? "") bytes=\(manifest["bytes"]?.asInteger ?? 0)")
+        let (epoch, bytes) = (manifest["epoch"]?.asText ?? "", manifest["bytes"]?.asInteger ?? 0)
+        CommandOutput.say("backup to=\(folder) epoch=\(epoch) bytes=\(bytes)")
     }
 
     /// The data directory; `nil`: a gateway runs in it.
@@ -154,7 +155,8 @@ struct Restore: AsyncParsableCommand {
         do {
             let restored = try await StoreBackups.restore(from: self.from, to: path, replacing: self.replace)
             let aside = restored.replaced.map { " replaced=\($0)" } ?? ""
-            print("restored data-dir=\(path) epoch=\(String(restored.epoch, radix: 16)) base=\(restored.base)\(aside)")
+            let epoch = String(restored.epoch, radix: 16)
+            CommandOutput.say("restored data-dir=\(path) epoch=\(epoch) base=\(restored.base)\(aside)")
         } catch {
             if case BackupError.notEmpty = error {
                 complain("nothing was restored: \(error) --replace keeps what is there aside.")

@@ -81,10 +81,7 @@ struct BreakPrinter {
     }
 
     static func printJSON(_ value: some Encodable) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(value) else { return }
-        CommandOutput.say(String(decoding: data, as: UTF8.self))
+        try? CommandOutput.say(json: value, isPretty: true)
     }
 
     static func text(_ date: Date) -> String {

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import ArgumentParser
+import CommandSupport
 import CuecastWire
 import Foundation
 import Gateway
@@ -64,11 +65,9 @@ struct ClockOutput: ParsableArguments {
     func run(_ command: String) throws {
         let answer = try self.control.ask(command)
         if self.json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
-            print(String(decoding: try encoder.encode(answer), as: UTF8.self))
+            try CommandOutput.say(json: answer, isPretty: true)
         } else {
-            print(Self.text(of: answer))
+            CommandOutput.say(Self.text(of: answer))
         }
     }
 

@@ -89,9 +89,7 @@ struct Health: AsyncParsableCommand {
             throw CommandExit.unavailable
         }
         if self.json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            if !self.quiet { CommandOutput.say(String(decoding: try encoder.encode(printed), as: UTF8.self)) }
+            if !self.quiet { try CommandOutput.say(json: printed) }
         } else if !self.quiet {
             CommandOutput.say(self.text(of: printed))
         }

@@ -27,10 +27,8 @@ final class ListenPrinter: Sendable {
     func print(_ event: ListenerEvent) {
         guard let line = ListenLine(event) else { return }
         if self.json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            guard let data = try? encoder.encode(line) else { return }
-            self.write(String(decoding: data, as: UTF8.self))
+            guard let text = try? CommandOutput.json(line) else { return }
+            self.write(text)
         } else {
             self.write(line.text)
         }

@@ -64,20 +64,20 @@ struct Verify: AsyncParsableCommand {
     }
 
     private static func printText(_ result: LedgerVerification) {
-        for sentence in result.audit { print("totals and rows: \(sentence)") }
-        for sentence in result.differences?.sentences ?? [] { print("ledger and log: \(sentence)") }
+        for sentence in result.audit { CommandOutput.say("totals and rows: \(sentence)") }
+        for sentence in result.differences?.sentences ?? [] { CommandOutput.say("ledger and log: \(sentence)") }
         if let differences = result.differences, differences.count > differences.sentences.count {
-            print("and \(differences.count - differences.sentences.count) more differences")
+            CommandOutput.say("and \(differences.count - differences.sentences.count) more differences")
         }
-        for gap in result.gaps { print(gap.sentence) }
+        for gap in result.gaps { CommandOutput.say(gap.sentence) }
         for (lane, offset) in result.offsets.sorted(by: { $0.key.description < $1.key.description })
         where lane != .breaks {
-            print("the ledger counts \(lane) up to record \(offset)")
+            CommandOutput.say("the ledger counts \(lane) up to record \(offset)")
         }
         if result.differences != nil {
-            print("counted anew from \(result.base.map { "the copy of \($0)" } ?? "the first record")")
+            CommandOutput.say("counted anew from \(result.base.map { "the copy of \($0)" } ?? "the first record")")
         }
-        print(result.isRight ? "nothing differs" : "the ledger is NOT right")
+        CommandOutput.say(result.isRight ? "nothing differs" : "the ledger is NOT right")
     }
 
     private struct Document: Encodable {
@@ -102,9 +102,7 @@ struct Verify: AsyncParsableCommand {
             lanes: Dictionary(uniqueKeysWithValues: result.offsets.map { ($0.key.description, $0.value) }),
             gaps: result.gaps.map(\.sentence)
         )
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
-        print(String(decoding: try encoder.encode(document), as: UTF8.self))
+        try CommandOutput.say(json: document)
     }
 }
 

@@ -31,9 +31,7 @@ struct Version: ParsableCommand {
             CommandOutput.say("cuecast \(CuecastVersion.text)")
             return
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        CommandOutput.say(String(decoding: try encoder.encode(BuildFacts()), as: UTF8.self))
+        try CommandOutput.say(json: BuildFacts(), isPretty: true)
     }
 }
 

@@ -43,9 +43,7 @@ func say(_ line: String) {
 
 /// One JSON object on one line, its keys in order.
 func say(json value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    say(String(decoding: try encoder.encode(value), as: UTF8.self))
+    try CommandOutput.say(json: value)
 }
 
 /// Runs a test; an error becomes a sentence and an exit code.
