@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Shows that check-imports and check-sources can fail: each offence they look for is made in a small package of its own.
+"""Shows that check-imports, check-sources and check-documents can fail: each offence they look for is made in a small package of its own.
 
     python3 scripts/checkers_test.py
 """
@@ -28,6 +28,7 @@ def script(name):
 
 CHECK_IMPORTS = script("check-imports")
 CHECK_SOURCES = script("check-sources")
+CHECK_DOCUMENTS = script("check-documents")
 
 
 class CheckerTest(unittest.TestCase):
@@ -156,6 +157,52 @@ class SourcesTests(CheckerTest):
 
     def test_a_package_without_files_is_no_success(self):
         self.assertEqual(len(list(CHECK_SOURCES.offences(self.root))), 1)
+
+
+class DocumentsTests(CheckerTest):
+    def setUp(self):
+        super().setUp()
+        self.write("docs/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
+        self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
+        self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
+
+    def links(self, text):
+        self.write("README.md", text)
+        return CHECK_DOCUMENTS.offences_of_links(self.root)
+
+    def names(self, text, path="Sources/GatewayCore/Break.swift"):
+        self.write(path, text)
+        return CHECK_DOCUMENTS.offences_of_names(self.root)
+
+    def test_links_to_files_and_headings_that_are_there_pass(self):
+        text = "[a](docs/operations.md) [b](docs/operations.md#when-the-disk-is-full-busy-or-fails) [c](https://x.example/#y)"
+        self.assertEqual(self.links(text + " [d](#here)\n\n# Here\n"), [])
+
+    def test_a_link_to_no_file_or_no_heading_is_named(self):
+        self.assertEqual(self.links("[a](docs/none.md)"), ["README.md: the link to docs/none.md leads nowhere"])
+        for anchor in ("no-heading", "nowhere"):
+            self.assertEqual(
+                self.links(f"[a](docs/operations.md#{anchor})"), [f"README.md: docs/operations.md has no heading '#{anchor}'"]
+            )
+
+    def test_what_is_there_may_be_named(self):
+        text = (
+            "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/operations.md`, \"Operations\", decision 1, and\n"
+            "/// docs/decisions/0001.\n"
+        )
+        self.assertEqual(self.names(text), [])
+
+    def test_what_is_not_there_is_named(self):
+        for text, fault in (
+            ("/// See ``Board/Kind/lost``.", "it names ``Board/Kind/lost``, which is declared nowhere"),
+            ("// See docs/none.md.", "it names docs/none.md, which does not exist"),
+            ("// Decision 2 says why.", "there is no decision 2"),
+            ('/// (`docs/operations.md`, "Nothing").', 'docs/operations.md has no heading "Nothing"'),
+        ):
+            self.assertEqual(self.names(text + "\n"), [f"Sources/GatewayCore/Break.swift: {fault}"])
+
+    def test_what_code_says_is_not_looked_at(self):
+        self.assertEqual(self.names('let path = "docs/none.md, decision 7"\n'), [])
 
 
 if __name__ == "__main__":

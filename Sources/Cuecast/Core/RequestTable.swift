@@ -7,7 +7,7 @@ internal import CuecastWire
 ///
 /// Every try has an id of its own: a reply that comes after its request was given up finds nothing here and is ignored.
 struct RequestTable: Sendable {
-    /// The most requests that one connection may have open (`docs/architecture.md`, "Wire contract").
+    /// The most requests that this side has open on one connection.
     static let inFlightMax = 32
 
     enum Purpose: Hashable, Sendable {

@@ -5,7 +5,7 @@ internal import CuecastWire
 
 /// One break as the script has it, and what follows from it.
 ///
-/// The rules are those of a real gateway (`docs/architecture.md`, "Life of a break").
+/// The rules are those of a real gateway.
 struct ScriptedEntry: Sendable {
     /// How long a break lasts that has no duration and is not ended.
     static let safetyDuration = Duration.seconds(300)
