@@ -48,7 +48,8 @@ try await client.start()
 // snippet.end
 
 // snippet.stop
-// When the listener stops hearing the stream:
+// When the listener stops hearing the stream; here: when somebody presses return.
+await Task.detached { _ = readLine() }.value
 client.stop()
 await client.stopped()
 // snippet.end
