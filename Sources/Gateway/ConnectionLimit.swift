@@ -16,7 +16,11 @@ final class ConnectionLimit: Sendable {
     static func backlog(limit: Int) -> Int { min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8)) }
 
     private struct State {
+        /// Of each socket.
+        var open: [MetricLabel: Int] = [:]
+        /// Those of all sockets together.
         var connections = 0
+        var ended = 0
         var gates: [MetricLabel: AcceptGate] = [:]
         var isFull = false
     }
@@ -62,10 +66,27 @@ final class ConnectionLimit: Sendable {
         self.state.withLock { $0.gates[socket] = nil }
     }
 
-    /// So many connections came or went.
-    func add(_ change: Int) {
+    /// How many connections are open on a socket.
+    func openCount(on socket: MetricLabel) -> Int { self.state.withLock { $0.open[socket] ?? 0 } }
+
+    /// How many connections are open on all sockets, and how many have ended.
+    var counts: (open: Int, ended: Int) { self.state.withLock { ($0.connections, $0.ended) } }
+
+    /// A connection was accepted.
+    func accepted(on socket: MetricLabel) { self.add(1, socket) }
+
+    /// A connection has ended.
+    func ended(on socket: MetricLabel) {
+        self.add(-1, socket)
+        self.metrics.count(.connectionsEnded, socket)
+    }
+
+    private func add(_ change: Int, _ socket: MetricLabel) {
         self.state.withLock { state in
             state.connections += change
+            state.open[socket, default: 0] += change
+            if change < 0 { state.ended -= change }
+            self.metrics.set(.connections, socket, to: state.open[socket] ?? 0)
             if state.connections >= self.connectionsMax, !state.isFull {
                 self.fill(&state)
             } else if state.isFull, state.connections < self.reopensAt {

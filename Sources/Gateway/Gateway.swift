@@ -147,13 +147,12 @@ package struct Gateway: Sendable {
         )
         limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
         let backlog = ConnectionLimit.backlog(limit: descriptors)
-        let monitors = ConnectionMonitors(metrics: metrics, limit: limit)
         let notices = try GatewaySocket.notices.make(in: context, backlog: backlog)
-        let noticesMonitor = try monitors.watch(notices, .notices)
+        let noticesMonitor = try limit.watch(notices, .notices)
         let requests = try GatewaySocket.requests.make(in: context, backlog: backlog)
-        let requestsMonitor = try monitors.watch(requests, .requests)
+        let requestsMonitor = try limit.watch(requests, .requests)
         let broadcast = try GatewaySocket.broadcast.make(in: context, backlog: backlog)
-        let broadcastMonitor = try monitors.watch(broadcast, .broadcast)
+        let broadcastMonitor = try limit.watch(broadcast, .broadcast)
         self.endpoints = Endpoints(
             notices: try notices.bind(configured: configuration.notices),
             requests: try requests.bind(configured: configuration.requests),
@@ -200,10 +199,11 @@ package struct Gateway: Sendable {
             peers: peers,
             logger: logger
         )
+        let ledgerFeed = LedgerFeed(board)
         let ledgerService = LedgerService(
             log: log,
             ledger: ledger,
-            holder: holder,
+            feed: ledgerFeed,
             configuration: configuration,
             clock: clock,
             metrics: metrics,
@@ -214,7 +214,8 @@ package struct Gateway: Sendable {
             log: log,
             holder: holder,
             changes: changes,
-            observers: [requestService, ledgerService],
+            connections: limit,
+            observers: [requestService, ledgerFeed],
             sinks: [fanOut],
             metrics: metrics,
             logger: logger
@@ -248,7 +249,7 @@ package struct Gateway: Sendable {
         ]
         self.workers =
             clockServices + [
-                MemoryService(metrics: metrics, logger: logger), ledgerService, fanOut,
+                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, fanOut,
                 ThreadedService(boardService, on: boardThread), requestService,
             ]
         self.readiness = readiness

@@ -4,7 +4,6 @@
 import CuecastWire
 import GatewayCore
 import ServiceLifecycle
-import Synchronization
 import ZeroMQ
 
 /// The gateway's three sockets, each with the settings that keep it safe.
@@ -65,39 +64,22 @@ extension Socket {
     }
 }
 
-/// Counts the connections of each socket, and holds up new ones when they are too many.
-struct ConnectionMonitors {
-    let metrics: MetricRegistry
-    let limit: ConnectionLimit
-
+extension ConnectionLimit {
+    /// Counts the connections of a socket from now on, and holds up new ones when all are too many.
     func watch(_ socket: borrowing Socket, _ label: MetricLabel) throws -> SocketMonitor {
-        let count = ConnectionCount()
-        let metrics = self.metrics
-        let limit = self.limit
-        return try socket.startMonitor(
+        try socket.startMonitor(
             [.listening, .accepted, .acceptFailed, .disconnected],
             threadName: "cuecast-monitor"
         ) { event in
             switch event.change {
-            case .listening(let descriptor): limit.listening(descriptor, socket: label)
-            case .accepted:
-                metrics.set(.connections, label, to: count.add(1))
-                limit.add(1)
-            case .acceptFailed: limit.acceptFailed()
-            case .disconnected:
-                metrics.set(.connections, label, to: count.add(-1))
-                metrics.count(.connectionsEnded, label)
-                limit.add(-1)
-            case .monitorStopped: limit.stopped(socket: label)
+            case .listening(let descriptor): self.listening(descriptor, socket: label)
+            case .accepted: self.accepted(on: label)
+            case .acceptFailed: self.acceptFailed()
+            case .disconnected: self.ended(on: label)
+            case .monitorStopped: self.stopped(socket: label)
             default: break
             }
         }
-    }
-
-    private final class ConnectionCount: Sendable {
-        private let value = Atomic<Int>(0)
-
-        func add(_ change: Int) -> Int { self.value.wrappingAdd(change, ordering: .relaxed).newValue }
     }
 }
 

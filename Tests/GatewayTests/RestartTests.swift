@@ -134,26 +134,26 @@ struct RestartTests {
             for index in 0..<25 { try await broadcaster.publish("break-\(index)", of: "radio\(index % 3)", start: nil) }
             return running.board
         }
-        let holder = BoardHolder(board)
+        let feed = LedgerFeed(board)
         var told: [BreakNumber] = []
         let changed = try BreakKey.of("radio2", "break-2")
-        holder.swap(board, changed: [changed])
+        feed.applied([.changed(try #require(board[changed]), nil)], offset: board.offset, board: board)
         while true {
-            let portion = holder.takeUnrecorded(most: 10)
+            let portion = feed.take(most: 10)
             #expect(portion.breaks.count <= 10)
             #expect(portion.offset == board.offset)
             if told.isEmpty {
                 #expect(portion.breaks.contains { $0.key == changed })
                 // What the ledger did not take comes again.
-                holder.putBack(portion.breaks)
-                _ = holder.takeUnrecorded(most: 3)
-                holder.putBack(portion.breaks)
+                feed.putBack(portion)
+                _ = feed.take(most: 3)
+                feed.putBack(portion)
             }
             told += portion.breaks.map(\.number)
             guard portion.hasMore else { break }
         }
         #expect(Set(told) == Set(board.keys.compactMap { board[$0]?.number }))
-        #expect(holder.takeUnrecorded(most: 10).breaks.isEmpty)
+        #expect(feed.take(most: 10).breaks.isEmpty)
     }
 
     @Test func `the board is the same from its snapshot as from all records`() async throws {

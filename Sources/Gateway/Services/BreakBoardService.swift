@@ -3,7 +3,7 @@
 
 import CuecastWire
 package import GatewayCore
-package import Logging
+import Logging
 import ServiceLifecycle
 import Synchronization
 
@@ -44,6 +44,7 @@ package struct BreakBoardService: Service {
 
     private let log: any EventLog
     private let holder: BoardHolder
+    private let connections: ConnectionLimit
     private let observers: [any BoardObserver]
     private let sinks: [any NoticeSink]
     private let metrics: MetricRegistry
@@ -54,14 +55,16 @@ package struct BreakBoardService: Service {
     ///   - log: the event log.
     ///   - holder: has the board as it was loaded, and everybody's newest board from then on.
     ///   - changes: what changed since the snapshot that is kept, as `load` gave it.
+    ///   - connections: how many listeners a burst of notices goes to.
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
-    package init(
+    init(
         log: any EventLog,
         holder: BoardHolder,
         changes: BoardChanges,
+        connections: ConnectionLimit,
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
         metrics: MetricRegistry,
@@ -69,6 +72,7 @@ package struct BreakBoardService: Service {
     ) {
         self.log = log
         self.holder = holder
+        self.connections = connections
         self.observers = observers
         self.sinks = sinks
         self.metrics = metrics
@@ -190,7 +194,7 @@ package struct BreakBoardService: Service {
                 for sink in self.sinks { await sink.publish(notices) }
             }
             if entryCount >= Self.entriesInBurst {
-                let connections = self.metrics.value(.connections, .notices)
+                let connections = self.connections.openCount(on: .notices)
                 let gather = Self.gatherInBurst + Self.gatherPerConnection * connections
                 try? await Task.sleep(for: min(gather, Self.gatherMax))
             }
@@ -207,11 +211,9 @@ package struct BreakBoardService: Service {
     /// - Returns: the notices for them.
     private func tell(_ results: [EntryResult], of group: BreakGroup, board: Board) -> [StreamNotice] {
         var notices: [StreamNotice] = []
-        var changed: [BreakKey] = []
         for (result, entry) in zip(results, group.entries) {
             switch result {
             case .changed(let each, let notice):
-                changed.append(each.key)
                 if let notice { notices.append(StreamNotice(stream: each.key.stream, notice: notice)) }
                 self.metrics.count(.breakEntries, .changed)
             case .unchanged: self.metrics.count(.breakEntries, .unchanged)
@@ -224,7 +226,7 @@ package struct BreakBoardService: Service {
                 )
             }
         }
-        self.holder.swap(board, changed: changed)
+        self.holder.swap(board)
         self.metrics.set(.streams, to: board.streams.count)
         self.metrics.set(.boardBytes, to: board.bytes)
         for observer in self.observers { observer.applied(results, offset: board.offset, board: board) }

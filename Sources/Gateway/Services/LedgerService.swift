@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// Projects the event log into the ledger, and lets both forget what is old.
 ///
 /// Nothing waits for it: when the ledger fails, it tries again, and reports say up to which offset they count.
-package struct LedgerService: Service, BoardObserver {
+package struct LedgerService: Service {
     /// The most groups applied in one transaction.
     private static let groupsPerTransactionMax = 256
     /// A transaction of so many outcomes is a sign of load.
@@ -37,7 +37,8 @@ package struct LedgerService: Service, BoardObserver {
     private let ledger: any Ledger
     /// The ledger, where it keeps copies of itself.
     let keeper: (any LedgerKeeping)?
-    private let holder: BoardHolder
+    /// Tells of breaks that have changed.
+    private let feed: LedgerFeed
     /// When copies are made, by the gateway's clock.
     let clock: any GatewayClock
     private let keepTotalsFor: Duration
@@ -49,13 +50,11 @@ package struct LedgerService: Service, BoardObserver {
     let metrics: MetricRegistry
     let readiness: ReadinessBoard
     let logger: Logger
-    private let boardChanged: AsyncStream<Void>
-    private let boardChangedSink: AsyncStream<Void>.Continuation
 
     package init(
         log: any EventLog,
         ledger: any Ledger,
-        holder: BoardHolder,
+        feed: LedgerFeed,
         configuration: GatewayConfiguration,
         clock: any GatewayClock,
         metrics: MetricRegistry,
@@ -65,7 +64,7 @@ package struct LedgerService: Service, BoardObserver {
         self.log = log
         self.ledger = ledger
         self.keeper = ledger as? any LedgerKeeping
-        self.holder = holder
+        self.feed = feed
         self.clock = clock
         self.keepTotalsFor = configuration.keepTotalsFor
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
@@ -78,15 +77,6 @@ package struct LedgerService: Service, BoardObserver {
         self.metrics = metrics
         self.readiness = readiness
         self.logger = logger
-        (self.boardChanged, self.boardChangedSink) = AsyncStream.makeStream(
-            of: Void.self,
-            bufferingPolicy: .bufferingNewest(1)
-        )
-        self.boardChangedSink.yield()
-    }
-
-    package func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
-        self.boardChangedSink.yield()
     }
 
     package func run() async throws {
@@ -109,10 +99,10 @@ package struct LedgerService: Service, BoardObserver {
     private func projectBreaks() async {
         // Up to where which ledger was told of everything.
         var told: (generation: Int, offset: UInt64)?
-        for await _ in self.boardChanged {
-            let portion = self.holder.takeUnrecorded(most: Self.breaksPerPortionMax)
+        for await _ in self.feed.changed {
+            let portion = self.feed.take(most: Self.breaksPerPortionMax)
             // The next portion is taken after this one, and after whatever else the ledger has to do.
-            if portion.hasMore { self.boardChangedSink.yield() }
+            if portion.hasMore { self.feed.wake() }
             let generation = self.keeper?.generation ?? 0
             // A record that changes no break is counted as well: of one whose entries are all refused nothing else comes.
             guard !portion.breaks.isEmpty || told.map({ $0 < (generation, portion.offset) }) ?? true else { continue }
@@ -123,13 +113,13 @@ package struct LedgerService: Service, BoardObserver {
                     self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
                 }
             } catch {
-                self.holder.putBack(portion.breaks)
+                self.feed.putBack(portion)
                 if await self.replace(generation, after: error) {
-                    self.boardChangedSink.yield()
+                    self.feed.wake()
                     continue
                 }
                 guard await self.waitAfter(error) else { return }
-                self.boardChangedSink.yield()
+                self.feed.wake()
             }
         }
     }
@@ -197,8 +187,7 @@ package struct LedgerService: Service, BoardObserver {
 
     /// The ledger has to be told of every break again.
     func tellEverything() {
-        self.holder.forgetRecorded()
-        self.boardChangedSink.yield()
+        self.feed.beginAgain()
     }
 
     /// Counts a failure and waits; `false` when the service is to end.
@@ -238,7 +227,7 @@ package struct LedgerService: Service, BoardObserver {
 
     func forgetOnce() async throws {
         // By the log's own time, which no clock can make jump; before the first record nothing is old.
-        let board = self.holder.board
+        let board = self.feed.board
         if board.hasTime {
             let pruned = try await self.ledger.prune(
                 rowsOfBreaksEndedBefore: board.retentionTime - BoardLimits.keepRowsFor,

@@ -29,8 +29,8 @@ struct MemoryReturn: Hashable {
 /// Keeps the process as small as its connections allow.
 struct MemoryService: Service {
     private static let lookEvery: Duration = .seconds(5)
-    private static let sockets: [MetricLabel] = [.notices, .requests, .broadcast]
 
+    let connections: ConnectionLimit
     let metrics: MetricRegistry
     let logger: Logger
 
@@ -38,8 +38,7 @@ struct MemoryService: Service {
         await cancelWhenGracefulShutdown {
             var policy = MemoryReturn()
             while (try? await Task.sleep(for: Self.lookEvery)) != nil {
-                let ended = Self.sockets.reduce(0) { $0 + self.metrics.value(.connectionsEnded, $1) }
-                let open = Self.sockets.reduce(0) { $0 + self.metrics.value(.connections, $1) }
+                let (open, ended) = self.connections.counts
                 let now = ContinuousClock.now
                 guard policy.isDue(ended: ended, open: open, at: now), ProcessMemory.giveBack() else { continue }
                 self.metrics.count(.memoryReturns)
