@@ -80,7 +80,7 @@ let package = Package(
         library("AdFormats"),
         library("Cuecast", ["CuecastWire", logging]),
         library("AdPresentation", ["Cuecast", logging]),
-        library("CuecastTesting", ["Cuecast", "CuecastWire"]),
+        library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
@@ -90,7 +90,10 @@ let package = Package(
             ["GatewayCore", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging, configuration, yams]
         ),
         library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
-        library("GatewayTestKit", ["GatewayCore", "Gateway", "CuecastWire", "ZeroMQ", lifecycle, logging]),
+        library(
+            "GatewayTestKit",
+            ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
+        ),
         library("CommandSupport", ["CuecastWire", argumentParser]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
@@ -142,11 +145,11 @@ let package = Package(
         ),
         tests("CuecastWireTests", ["CuecastWire"]),
         tests("AdFormatsTests", ["AdFormats"]),
-        tests("CuecastTests", ["Cuecast", "CuecastWire", logging]),
+        tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", logging]),
         tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastTesting", logging, memoryLogging]),
-        tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire", "GatewayCore"]),
+        tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire"]),
         tests("RadioPlayerTests", ["RadioPlayer"]),
-        tests("ListenerSimulationTests", ["Cuecast", "CuecastWire", "GatewayCore", "GatewayTestKit", hashTrees]),
+        tests("ListenerSimulationTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore"]),
         tests(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]

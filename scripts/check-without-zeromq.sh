@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Proves that the player's client library builds without libzmq, which phones cannot install: builds the app in
-# scripts/without-zeromq where <zmq.h> is an error, runs it, and checks that it is not linked against libzmq.
+# Proves that the player's client library and the library for its tests build without libzmq, which phones cannot install:
+# builds the app in scripts/without-zeromq where <zmq.h> is an error, runs it, and checks that it is linked neither against
+# libzmq nor against SQLite, which the gateway has.
 #
 #   scripts/check-without-zeromq.sh                               must pass
 #   CUECAST_ALSO=CuecastZeroMQ scripts/check-without-zeromq.sh    must fail: the app then depends on that library too
@@ -16,7 +17,7 @@ flags=(--package-path "$app" --scratch-path "$scratch-without-zeromq" -Xcc "-I$P
 swift build "${flags[@]}"
 player="$(swift build "${flags[@]}" --show-bin-path)/Player"
 "$player"
-if readelf --dynamic --wide "$player" | grep -i zmq; then
-    fail 1 "the app is linked against libzmq"
+if readelf --dynamic --wide "$player" | grep -iE "zmq|sqlite"; then
+    fail 1 "the app is linked against what only gateways need"
 fi
-echo "check-without-zeromq: the client library builds, links and runs without libzmq"
+echo "check-without-zeromq: the client library and the one for its tests build, link and run without libzmq"

@@ -47,3 +47,34 @@ extension ScriptedBreak.EndMode {
         }
     }
 }
+
+extension ScriptedBreak {
+    /// What a broadcaster asks to publish it.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream.
+    ///   - start: `nil`: it is cued, or opened before streams.
+    ///   - preStream: whether it plays before streams.
+    ///   - hold: how long a break without a start is held or open.
+    /// - Returns: the request.
+    /// - Throws: where its id or that of an advertisement can be none.
+    func request(
+        _ stream: StreamID,
+        start: BreakStart?,
+        preStream: Bool = false,
+        hold: Duration? = nil
+    ) throws(WireError) -> BroadcastRequest.Publish {
+        let all = self.advertisements.reduce(Duration.zero) { $0 + $1.duration }
+        return BroadcastRequest.Publish(
+            key: BreakKey(stream: stream, id: try BreakID(self.id)),
+            start: start,
+            // Where all of them last no time, that is what is wrong with them, and not with the break.
+            duration: self.isOpenEnded || preStream ? nil : self.duration ?? (all > .zero ? all : nil),
+            advertisements: try self.advertisements.map { (each) throws(WireError) in try each.content() },
+            preStream: preStream,
+            exact: self.isExact,
+            endMode: self.endMode.wire,
+            hold: hold
+        )
+    }
+}

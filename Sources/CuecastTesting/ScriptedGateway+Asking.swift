@@ -8,16 +8,18 @@ extension ScriptedGateway {
     /// The outcome that stands for each advertisement and session, in the order in which they were told.
     ///
     /// The first one that is told stands.
-    public var outcomes: [ScriptedOutcome] { self.state.withLock { $0.script.outcomes } }
+    public var outcomes: [ScriptedOutcome] {
+        self.state.withLock { $0.gateway.standing }.map { ScriptedOutcome($0, clock: self.clock) }
+    }
 
     /// How often an outcome was told for an advertisement and a session that had one already.
-    public var repeatedOutcomes: Int { self.state.withLock { $0.script.repeatedOutcomes } }
+    public var repeatedOutcomes: Int { self.state.withLock { $0.outcomesTold - $0.gateway.standing.count } }
 
     /// Every request that could be read, in the order of arrival.
-    public var requests: [ScriptedRequest] { self.state.withLock { $0.script.requests } }
+    public var requests: [ScriptedRequest] { self.state.withLock { $0.requests } }
 
     /// The sessions that joined, in the order of their first join: 32 hexadecimal digits each.
-    public var sessions: [String] { self.state.withLock { $0.script.sessions } }
+    public var sessions: [String] { self.state.withLock { $0.sessions } }
 
     /// How many players are connected.
     public var openConnections: Int { self.state.withLock { $0.connections.count } }
@@ -110,13 +112,7 @@ extension ScriptedGateway {
             guard ContinuousClock.now < deadline else {
                 throw .timedOut("Waited \(limit) for \(what); it did not come.")
             }
-            await withTaskGroup { [change] group in
-                group.addTask { await change.changed(since: version) }
-                // Cancelled is what it is when the change comes first.
-                group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
-                await group.next()
-                group.cancelAll()
-            }
+            await self.change.changed(since: version, orUntil: deadline)
         }
     }
 }

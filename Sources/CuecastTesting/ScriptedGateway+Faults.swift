@@ -39,20 +39,20 @@ extension ScriptedGateway {
         times: Int? = nil
     ) {
         self.state.withLock { state in
-            state.script.refusals.append(.init(kinds: kinds, refusal: refusal, times: max(1, times ?? .max)))
+            state.refusals.append(.init(kinds: kinds, refusal: refusal, times: max(1, times ?? .max)))
         }
     }
 
     /// Refuses nothing any more.
     public func refuseNothing() {
-        self.state.withLock { $0.script.refusals = [] }
+        self.state.withLock { $0.refusals = [] }
     }
 
     /// Ends the gateway and starts it again: every connection breaks, breaks and outcomes stay.
     ///
     /// - Parameter losesHistory: whether it has forgotten its notices: players get a snapshot of the open breaks then.
     public func restart(losesHistory: Bool = false) {
-        self.state.withLock { $0.script.restart(losesHistory: losesHistory) }
+        self.state.withLock { $0.gateway.restart(losesHistory: losesHistory) }
         self.breakConnections(reason: "the gateway restarts")
     }
 }

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 public import Cuecast
-internal import CuecastWire
+package import CuecastWire
+internal import GatewayCore
 internal import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -26,9 +27,11 @@ internal import Foundation
 /// #expect(outcome.result == .played)
 /// ```
 ///
-/// It follows the wire contract as a real gateway does: breaks overlap no other, late players get what is left, players
-/// that reconnect are told what they missed, and the first outcome of an advertisement in a session stands. It differs
-/// where a test would wait for nothing: a break is announced when it is published, and each player may ask at once.
+/// It decides by the code of a real gateway: breaks overlap no other, late players get what is left, players that
+/// reconnect are told what they missed, and the first outcome of an advertisement in a session stands. It is set up so
+/// that a test waits for nothing: a break is announced when it is published, and each player may ask at once. What goes
+/// wrong on a test's word (``isReachable``, ``answering``, ``loseNotices(_:)``, ``refuse(_:_:times:)``) goes wrong on the
+/// way to it.
 ///
 /// One gateway serves one stream, and any number of players; a player of another stream finds nothing there. The time is
 /// real time. All methods may be called from any thread.
@@ -44,12 +47,25 @@ public final class ScriptedGateway: ListenerTransport {
         case never
     }
 
+    /// The gateway, and what the test does to what goes to it and comes from it.
     struct State {
-        var script: Script
+        var gateway: CoreGateway
         var connections: [ObjectIdentifier: ScriptConnection] = [:]
         var isReachable = true
         var answering = Answering.atOnce
         var noticesToLose = 0
+        var refusals: [PlannedRefusal] = []
+        var requests: [ScriptedRequest] = []
+        var sessions: [String] = []
+        /// How many outcomes were told in requests that the gateway took.
+        var outcomesTold = 0
+    }
+
+    /// A refusal for some kinds of requests, so many times.
+    struct PlannedRefusal {
+        let kinds: Set<ScriptedRequest.Kind>
+        let refusal: ScriptedRefusal
+        var times: Int
     }
 
     /// The stream that it serves.
@@ -69,18 +85,20 @@ public final class ScriptedGateway: ListenerTransport {
         stream: LiveStream = LiveStream(id: "radio1"),
         headInterval: Duration = .seconds(1)
     ) throws(ScriptedGatewayError) {
+        let unixTime = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        self.clock = ScriptClock(origin: .now, start: Timestamp(microseconds: unixTime))
         do throws(WireError) {
-            let script = Script(
+            let gateway = CoreGateway(
                 stream: try StreamID(stream.id),
-                headInterval: max(headInterval, .milliseconds(10))
+                policy: .announcingAtOnce,
+                headInterval: max(headInterval, .milliseconds(10)),
+                at: self.clock.start
             )
-            self.state = Mutex(State(script: script))
+            self.state = Mutex(State(gateway: gateway))
         } catch {
             throw .invalid(error.description)
         }
         self.stream = stream
-        let unixTime = Int64(Date().timeIntervalSince1970 * 1_000_000)
-        self.clock = ScriptClock(origin: .now, start: Timestamp(microseconds: unixTime))
     }
 
     /// A player's configuration for this gateway: its stream, and short waits before it tries again.
@@ -93,6 +111,9 @@ public final class ScriptedGateway: ListenerTransport {
         configuration.timings.retryDelayMax = .milliseconds(100)
         return configuration
     }
+
+    /// What the gateway's clock shows.
+    package var time: Timestamp { self.clock.now }
 
     // MARK: The transport
 
@@ -122,7 +143,7 @@ public final class ScriptedGateway: ListenerTransport {
 
     /// The reply to a request and how long it takes; `nil`: none.
     func answer(_ request: [UInt8]) -> (reply: [UInt8], wait: Duration)? {
-        let now = self.clock.now
+        _ = self.runTimers()
         let answer = self.state.withLock { state -> (reply: [UInt8], wait: Duration)? in
             let (isAnswered, wait): (Bool, Duration) =
                 switch state.answering {
@@ -130,34 +151,52 @@ public final class ScriptedGateway: ListenerTransport {
                 case .after(let wait): (true, wait)
                 case .never: (false, .zero)
                 }
-            return state.script.answer(request, at: now, clock: self.clock, isAnswered: isAnswered)
+            return state.answer(request, at: self.clock.now, clock: self.clock, isAnswered: isAnswered)
                 .map { ($0, wait) }
         }
         self.change.send()
         return answer
     }
 
-    var headInterval: Duration { self.state.withLock { $0.script.headInterval } }
-
     func tick() -> [UInt8] {
-        let instance = self.state.withLock { $0.script.instance }
+        let instance = self.state.withLock { $0.gateway.instance }
         return NoticeFrame.tick(SyncTick(instance: instance, counter: 1)).encoded()
     }
 
-    func headFrame() -> [UInt8] {
-        let (stream, head) = self.state.withLock { ($0.script.stream, $0.script.head) }
-        return NoticeFrame.notice(.head(head, sent: self.clock.now), stream: stream).encoded()
+    /// Does what its time has come for.
+    ///
+    /// - Returns: when something falls due next.
+    private func runTimers() -> ContinuousClock.Instant? {
+        let (deliveries, next) = self.state.withLock { state -> ([Delivery], Timestamp?) in
+            let (notices, next) = state.gateway.runTimers(at: self.clock.now)
+            return (notices.compactMap { state.delivery(of: $0) }, next)
+        }
+        for each in deliveries { each.carryOut() }
+        if !deliveries.isEmpty { self.change.send() }
+        return next.map { self.clock.local($0) }
+    }
+
+    /// Does what time brings, as long as the task is not cancelled.
+    func keepTime() async {
+        while !Task.isCancelled {
+            let version = self.change.version
+            await self.change.changed(since: version, orUntil: self.runTimers() ?? .now + .seconds(86_400))
+        }
     }
 
     // MARK: What the broadcaster does
 
     /// Publishes a break that starts after this time, and announces it now.
     ///
+    /// - Parameters:
+    ///   - scripted: the break.
+    ///   - lead: when it starts, 6 h from now at most; below zero the break was published so long ago and started at once,
+    ///     and players are told now.
     /// - Throws: ``ScriptedGatewayError/invalid(_:)``, or ``ScriptedGatewayError/wrongState(_:)`` where the id is used
-    ///   already or another break holds part of that time.
+    ///   already for something else or another break holds part of that time.
     public func publish(_ scripted: ScriptedBreak, in lead: Duration = .zero) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.publish(scripted, start: now + lead, at: now)
+        try self.ask(at: self.clock.now + min(lead, .zero)) { (stream, _) throws(WireError) in
+            .publish(try scripted.request(stream, start: .after(max(lead, .zero))))
         }
     }
 
@@ -167,13 +206,13 @@ public final class ScriptedGateway: ListenerTransport {
     ///   - scripted: the break.
     ///   - hold: how long it is open.
     /// - Throws: ``ScriptedGatewayError/invalid(_:)``, or ``ScriptedGatewayError/wrongState(_:)`` where the id is used
-    ///   already.
+    ///   already for something else.
     public func publishPreStream(
         _ scripted: ScriptedBreak,
         openFor hold: Duration = .seconds(1_800)
     ) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.publish(scripted, start: nil, preStream: true, holdUntil: now + hold, at: now)
+        try self.ask { (stream, _) throws(WireError) in
+            .publish(try scripted.request(stream, start: nil, preStream: true, hold: hold))
         }
     }
 
@@ -181,12 +220,12 @@ public final class ScriptedGateway: ListenerTransport {
     ///
     /// - Parameters:
     ///   - scripted: the break.
-    ///   - hold: how long it is held at most.
+    ///   - hold: how long it is held at most; then it expires, and players are told.
     /// - Throws: ``ScriptedGatewayError/invalid(_:)``, or ``ScriptedGatewayError/wrongState(_:)`` where the id is used
-    ///   already.
+    ///   already for something else.
     public func cue(_ scripted: ScriptedBreak, hold: Duration = .seconds(1_800)) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.publish(scripted, start: nil, holdUntil: now + hold, at: now)
+        try self.ask { (stream, _) throws(WireError) in
+            .publish(try scripted.request(stream, start: nil, hold: hold))
         }
     }
 
@@ -194,8 +233,8 @@ public final class ScriptedGateway: ListenerTransport {
     ///
     /// - Throws: ``ScriptedGatewayError/wrongState(_:)`` where it is not cued, or over.
     public func punch(_ breakID: String, in lead: Duration = .zero) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.punch(breakID, start: now + lead, at: now)
+        try self.ask { (stream, now) throws(WireError) in
+            .punch(.init(key: try Self.key(stream, breakID), start: Self.start(in: lead, from: now)))
         }
     }
 
@@ -207,8 +246,14 @@ public final class ScriptedGateway: ListenerTransport {
         startIn lead: Duration? = nil,
         duration: Duration? = nil
     ) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.update(breakID, start: lead.map { now + $0 }, duration: duration, at: now)
+        try self.ask { (stream, now) throws(WireError) in
+            .update(
+                .init(
+                    key: try Self.key(stream, breakID),
+                    start: lead.map { Self.start(in: $0, from: now) },
+                    duration: duration
+                )
+            )
         }
     }
 
@@ -224,38 +269,132 @@ public final class ScriptedGateway: ListenerTransport {
         in lead: Duration = .zero,
         endMode: ScriptedBreak.EndMode? = nil
     ) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in
-            try script.end(breakID, at: now + lead, endMode: endMode?.wire, now: now)
+        try self.ask { (stream, now) throws(WireError) in
+            .end(
+                .init(
+                    key: try Self.key(stream, breakID),
+                    endMode: endMode?.wire,
+                    at: lead == .zero ? nil : now + lead
+                )
+            )
         }
     }
 
-    /// Withdraws a break.
+    /// Withdraws a break; once more changes nothing.
     ///
     /// - Throws: ``ScriptedGatewayError/wrongState(_:)`` where there is none, or it is over.
     public func cancel(_ breakID: String) throws(ScriptedGatewayError) {
-        try self.notify { (script, now) throws(ScriptedGatewayError) in try script.cancel(breakID, at: now) }
+        try self.ask { (stream, _) throws(WireError) in .cancel(try Self.key(stream, breakID)) }
     }
 
-    /// Changes the script and sends the notice that comes of it.
-    private func notify(
-        _ change: (inout Script, Timestamp) throws(ScriptedGatewayError) -> Notice
+    private static func key(_ stream: StreamID, _ breakID: String) throws(WireError) -> BreakKey {
+        BreakKey(stream: stream, id: try BreakID(breakID))
+    }
+
+    /// A request says how long from its receipt; what is over by then it can say as an instant only.
+    private static func start(in lead: Duration, from now: Timestamp) -> BreakStart {
+        lead < .zero ? .at(now + lead) : .after(lead)
+    }
+
+    /// Asks the gateway as a broadcaster does, and sends the notice that comes of it.
+    private func ask(
+        at received: Timestamp? = nil,
+        _ kind: (StreamID, Timestamp) throws(WireError) -> BroadcastRequest.Kind
     ) throws(ScriptedGatewayError) {
-        let now = self.clock.now
-        let result = self.state.withLock { state -> Result<([UInt8], [ScriptConnection]), ScriptedGatewayError> in
-            do throws(ScriptedGatewayError) {
-                let notice = try change(&state.script, now)
-                let frame = NoticeFrame.notice(notice, stream: state.script.stream).encoded()
-                guard state.noticesToLose == 0 else {
-                    state.noticesToLose -= 1
-                    return .success((frame, []))
-                }
-                return .success((frame, Array(state.connections.values)))
+        _ = self.runTimers()
+        let now = received ?? self.clock.now
+        let deliveries = try self.state.withLock { (state) throws(ScriptedGatewayError) -> [Delivery] in
+            let asked: BroadcastRequest.Kind
+            do throws(WireError) {
+                asked = try kind(state.gateway.stream, now)
             } catch {
-                return .failure(error)
+                throw .invalid(error.description)
+            }
+            do throws(CoreGateway.Refused) {
+                // Nobody else asks: every player may ask at once.
+                let notices = try state.gateway.ask(asked, window: RequestWindow(from: now, by: now), at: now)
+                return notices.compactMap { state.delivery(of: $0) }
+            } catch {
+                throw ScriptedGatewayError(error)
             }
         }
-        let (frame, connections) = try result.get()
-        for connection in connections { connection.tell(notice: frame) }
+        for each in deliveries { each.carryOut() }
         self.change.send()
     }
+}
+
+/// A notice on its way.
+struct Delivery {
+    let frame: [UInt8]
+    let connections: [ScriptConnection]
+
+    /// Not under the gateway's lock: who receives it may ask at once.
+    func carryOut() {
+        for connection in self.connections { connection.tell(notice: self.frame) }
+    }
+}
+
+extension ScriptedGateway.State {
+    /// To whom a notice goes; `nil`: it is lost.
+    mutating func delivery(of notice: Notice) -> Delivery? {
+        if notice.kind != .head, self.noticesToLose > 0 {
+            self.noticesToLose -= 1
+            return nil
+        }
+        let frame = NoticeFrame.notice(notice, stream: self.gateway.stream).encoded()
+        return Delivery(frame: frame, connections: Array(self.connections.values))
+    }
+
+    /// Lets the gateway answer one request frame, unless the test has something else in mind for it.
+    ///
+    /// - Parameters:
+    ///   - frame: the request.
+    ///   - now: the gateway's clock.
+    ///   - clock: between the gateway's clock and this device's.
+    ///   - isAnswered: whether the player gets the reply; what is not answered does not get to the gateway either.
+    /// - Returns: the reply's frame; `nil`: no answer.
+    mutating func answer(_ frame: [UInt8], at now: Timestamp, clock: ScriptClock, isAnswered: Bool) -> [UInt8]? {
+        guard let request = try? ListenerRequest(decoding: frame) else {
+            return isAnswered ? self.gateway.answer(frame, at: now) : nil
+        }
+        var told = ScriptedRequest(request, received: clock.local(now))
+        told.isRefused = true
+        defer { self.requests.append(told) }
+        guard isAnswered else { return nil }
+        if let refusal = self.refusal(of: told.kind) {
+            return ListenerReply(requestID: request.id, gatewayTime: now, body: .refused(refusal)).encoded()
+        }
+        let reply = self.gateway.answer(frame, at: now)
+        switch (try? ListenerReply(decoding: reply))?.body {
+        case .refused: break
+        case .acknowledged:
+            told.isRefused = false
+            self.outcomesTold += told.adIDs.count
+        default:
+            told.isRefused = false
+            if told.kind == .join, !self.sessions.contains(told.session) { self.sessions.append(told.session) }
+        }
+        return reply
+    }
+
+    private mutating func refusal(of kind: ScriptedRequest.Kind) -> Refusal? {
+        guard let index = self.refusals.firstIndex(where: { $0.kinds.contains(kind) }) else { return nil }
+        let refusal = self.refusals[index].refusal
+        self.refusals[index].times -= 1
+        if self.refusals[index].times <= 0 { self.refusals.remove(at: index) }
+        return refusal.wire
+    }
+}
+
+/// Between the gateway's clock and this device's.
+struct ScriptClock: Sendable {
+    let origin: ContinuousClock.Instant
+    /// The gateway's clock at `origin`.
+    let start: Timestamp
+
+    func gateway(_ instant: ContinuousClock.Instant) -> Timestamp { self.start + self.origin.duration(to: instant) }
+
+    func local(_ instant: Timestamp) -> ContinuousClock.Instant { self.origin + (instant - self.start) }
+
+    var now: Timestamp { self.gateway(.now) }
 }

@@ -25,3 +25,12 @@ public enum ScriptedGatewayError: Error, Hashable, Sendable, CustomStringConvert
         }
     }
 }
+
+extension ScriptedGatewayError {
+    init(_ refused: CoreGateway.Refused) {
+        switch refused {
+        case .invalid(let error): self = .invalid(error.description)
+        case .byRule(let refusal): self = .wrongState(refusal.sentence)
+        }
+    }
+}

@@ -29,9 +29,10 @@ public struct ScriptedOutcome: Hashable, Sendable {
 }
 
 extension ScriptedOutcome {
-    init(_ outcome: Outcome, session: SessionID, breakID: BreakID, occurred: ContinuousClock.Instant) {
-        self.session = session.description
-        self.breakID = breakID.description
+    init(_ standing: CoreGateway.StandingOutcome, clock: ScriptClock) {
+        let outcome = standing.outcome
+        self.session = standing.session.description
+        self.breakID = standing.key.id.description
         self.adID = outcome.advertisementID.description
         self.result = AdvertisementOutcome.Result(wire: outcome)
         self.evidence = AdvertisementOutcome.Evidence(wire: outcome.evidence)
@@ -39,6 +40,6 @@ extension ScriptedOutcome {
         self.quartiles = Int(outcome.quartiles)
         self.muted = outcome.muted
         self.clicked = outcome.clicked
-        self.occurred = occurred
+        self.occurred = clock.local(outcome.occurred)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import Foundation
 import Testing
@@ -32,7 +33,7 @@ struct RandomScheduleTests {
             .map { $0 <= count / 3 ? UInt64($0) : UInt64.random(in: 100_000...9_999_999_999, using: &generator) }
     }
 
-    @Test func `whatever happens, each advertisement is heard once at most and counted once`() async throws {
+    @Test func `whatever happens, each advertisement is heard once at most and counted once`() throws {
         var handedOut = 0
         var outcomes = 0
         var clicks = 0
@@ -41,7 +42,7 @@ struct RandomScheduleTests {
         var trackingAttempts = 0
         var expiries = 0
         for seed in Self.seeds {
-            let witness = try await self.run(seed: seed)
+            let witness = try self.run(seed: seed)
             handedOut += witness.handedOut.count
             outcomes += witness.outcomes.count
             clicks += witness.outcomes.values.count(where: \.clicked)
@@ -58,7 +59,7 @@ struct RandomScheduleTests {
         #expect(handedOut > 0 && outcomes > 0 && clicks > 0 && expiries > 0)
     }
 
-    private func run(seed: UInt64) async throws -> Witness {
+    private func run(seed: UInt64) throws -> Witness {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"), delayMax: .seconds(60))
         configuration.handOut = seed % 5 == 0 ? .manual : .afterPlaying
         configuration.delay = seed % 3 == 0 ? .seconds(20) : .zero
@@ -78,7 +79,7 @@ struct RandomScheduleTests {
         let open = Set(world.core.book.entries.keys.map(\.description))
         world.stop()
         world.run(until: local(1_502))
-        let faults = world.witness.finalFaults(report: try await world.gateway.report(), open: open)
+        let faults = world.witness.finalFaults(report: world.gateway.report(), open: open)
         #expect(faults.isEmpty, "CUECAST_SEED=\(seed): \(faults.joined(separator: "; "))")
         #expect(world.witness.wakes < 60_000, "CUECAST_SEED=\(seed): \(world.witness.wakes) wakes")
         return world.witness

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import GatewayCore
 
@@ -36,7 +37,7 @@ extension World {
         self.breakNumber += 1
         let key = breakKey("b\(self.breakNumber)")
         let isCued = self.chance(0.2)
-        let notices = self.gateway.ask(
+        let notices = self.ask(
             .publish(
                 BroadcastRequest.Publish(
                     key: key,
@@ -47,11 +48,15 @@ extension World {
                     endMode: self.chance(0.5) ? .cut : .finishAd,
                     hold: isCued ? .seconds(60) : nil
                 )
-            ),
-            at: now
+            )
         )
         self.openBreaks = [key]
         self.publish(notices)
+    }
+
+    /// What the broadcaster asks; gives the notices that come of it, which are none where the gateway refuses it.
+    mutating func ask(_ kind: BroadcastRequest.Kind) -> [Notice] {
+        (try? self.gateway.ask(kind, at: self.gatewayTime)) ?? []
     }
 
     private mutating func change(_ key: BreakKey, at now: Timestamp) {
@@ -71,6 +76,6 @@ extension World {
         } else {
             kind = .update(BroadcastRequest.Update(key: key, start: .after(.seconds(self.some(0.1...8)))))
         }
-        self.publish(self.gateway.ask(kind, at: now))
+        self.publish(self.ask(kind))
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 
 @testable import Cuecast
@@ -55,10 +56,6 @@ extension World {
             let tick = NoticeFrame.tick(SyncTick(instance: self.gateway.instance, counter: 1)).encoded()
             self.schedule(.toListener(.notice(tick), link: link), in: 0.005)
             self.schedule(.tick(link: link), in: 0.05)
-        case .head:
-            self.send(.notice(.head(self.gateway.head, sent: self.gatewayTime), stream: self.settings.stream))
-            // The notices' own heads are not repeated: one chain goes on by itself.
-            if !self.hasHeadScheduled { self.schedule(.head, in: 5) }
         default: break
         }
     }
@@ -78,18 +75,26 @@ extension World {
     }
 
     mutating func publish(_ notices: [Notice]) {
-        for notice in notices {
-            self.witness.published += 1
-            self.send(.notice(notice, stream: self.settings.stream))
-            for seconds in [1.0, 3.0] { self.schedule(.head, in: seconds) }
-        }
+        self.send(notices)
         self.runGatewayTimers()
     }
 
+    /// Does what time brings at the gateway, and comes back when there is more.
     mutating func runGatewayTimers() {
         let (notices, next) = self.gateway.runTimers(at: self.gatewayTime)
-        if let next { self.schedule(.gatewayTimer, in: max((next - self.gatewayTime).inSeconds, 0.000_1)) }
-        if !notices.isEmpty { self.publish(notices) }
+        self.gatewayTimerNumber += 1
+        if let next {
+            let wait = max((next - self.gatewayTime).inSeconds, 0.000_1)
+            self.schedule(.gatewayTimer(number: self.gatewayTimerNumber), in: wait)
+        }
+        self.send(notices)
+    }
+
+    private mutating func send(_ notices: [Notice]) {
+        for notice in notices {
+            if notice.kind != .head { self.witness.published += 1 }
+            self.send(.notice(notice, stream: self.settings.stream))
+        }
     }
 
     private mutating func send(_ frame: NoticeFrame) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
+import GatewayCore
 
 @testable import Cuecast
 
@@ -31,8 +33,7 @@ struct World {
         case toGateway([UInt8], link: Int)
         case effective([UInt8], link: Int)
         case tick(link: Int)
-        case head
-        case gatewayTimer
+        case gatewayTimer(number: Int)
         case broadcaster
         case trouble
         case appAsks(run: Int)
@@ -81,6 +82,9 @@ struct World {
     /// When this run of the app began: its local instants count from here.
     private var runStart = LocalInstant.start
 
+    /// Of the gateway's next timer: what was scheduled before it does not count any more.
+    var gatewayTimerNumber = 0
+
     // The broadcaster.
     var breakNumber = 0
     var openBreaks: [BreakKey] = []
@@ -89,7 +93,9 @@ struct World {
         self.random = JitterSource(seed: seed)
         self.seed = seed
         self.settings = settings
-        self.gateway = CoreGateway(stream: settings.stream)
+        var policy = BreakPolicy()
+        policy.announceAhead = .seconds(5)
+        self.gateway = CoreGateway(stream: settings.stream, policy: policy, at: gatewayStart)
         self.core = Self.core(settings, seed: seed, run: 0, disk: JournalState(), wallTime: gatewayStart)
         if self.chance(0.5) {
             let publish = BroadcastRequest.Publish(
@@ -99,11 +105,12 @@ struct World {
                 preStream: true,
                 hold: .seconds(600)
             )
-            _ = self.gateway.ask(.publish(publish), at: self.gatewayTime)
+            // Nobody is there to be told.
+            _ = self.ask(.publish(publish))
         }
         self.schedule(.broadcaster, in: 1)
         self.schedule(.trouble, in: 20)
-        self.schedule(.head, in: 5)
+        self.runGatewayTimers()
     }
 
     private static func core(
@@ -172,10 +179,6 @@ struct World {
         self.entries.insert(Entry(at: at, occurrence: occurrence), at: index)
     }
 
-    var hasHeadScheduled: Bool {
-        self.entries.contains { if case .head = $0.occurrence { true } else { false } }
-    }
-
     mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &self.random) < probability
     }
@@ -221,8 +224,8 @@ struct World {
 
     private mutating func happen(_ occurrence: Occurrence) {
         switch occurrence {
-        case .toListener, .toGateway, .effective, .tick, .head: self.carry(occurrence)
-        case .gatewayTimer: self.runGatewayTimers()
+        case .toListener, .toGateway, .effective, .tick: self.carry(occurrence)
+        case .gatewayTimer(let number): if number == self.gatewayTimerNumber { self.runGatewayTimers() }
         case .broadcaster: self.broadcast()
         case .trouble: self.makeTrouble()
         case .appStarts: self.startAgain()

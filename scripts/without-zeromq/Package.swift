@@ -4,10 +4,11 @@
 
 import PackageDescription
 
-/// The player's client library, and one more where `scripts/check-without-zeromq.sh` is to be seen failing.
-let libraries = ["Cuecast"] + (Context.environment["CUECAST_ALSO"].map { [$0] } ?? [])
+/// The player's client library, the one for its tests, and one more where `scripts/check-without-zeromq.sh` is to be seen
+/// failing.
+let libraries = ["Cuecast", "CuecastTesting"] + (Context.environment["CUECAST_ALSO"].map { [$0] } ?? [])
 
-/// An app that depends on the player's client library and on nothing else of this package, as one for a phone does.
+/// An app that depends on these libraries and on nothing else of this package, as one for a phone does.
 let package = Package(
     name: "without-zeromq",
     platforms: [.macOS(.v15), .iOS(.v18)],

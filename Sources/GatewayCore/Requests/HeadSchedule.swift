@@ -50,6 +50,9 @@ package struct HeadSchedule: Sendable {
     /// How many entries are remembered; bounded by the number of streams, however many notices go out.
     package var entryCount: Int { self.heap.count }
 
+    /// When to look again: no repeat is due before; `nil`: there are no streams.
+    package var next: Timestamp? { self.heap.min?.due }
+
     /// Somebody subscribes to a stream.
     ///
     /// - Parameters:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import Dispatch
 import Foundation
 import Logging
@@ -41,10 +42,10 @@ struct BlockedMainThreadTests {
     /// In a process of its own, because it blocks the main thread.
     @Test func `a main thread that is blocked is logged once, after five seconds`() async {
         await #expect(processExitsWith: .success) {
-            let transport = MemoryTransport()
+            let gateway = try ScriptedGateway()
             let client = try CuecastClient(
                 configuration: ListenerConfiguration(stream: LiveStream(id: "radio1")),
-                transport: transport,
+                transport: gateway,
                 logger: Logger(label: "test") { _ in WarningCapture() }
             )
             client.advertisements.addObserver(advertisementDelegate: SilentDelegate())
@@ -54,7 +55,7 @@ struct BlockedMainThreadTests {
             let blocking = Task { @MainActor in blockThread(until: letGo) { began.yield() } }
             // Only then, so that the call is made while nothing can run there.
             for await _ in begun { break }
-            transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+            try gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
             let published = ContinuousClock.now
             try await Task.sleep(for: .seconds(4))
             let early = WarningCapture.warnings.withLock { $0.count }

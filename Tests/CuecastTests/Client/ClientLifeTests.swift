@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import Foundation
 import Synchronization
@@ -11,18 +12,18 @@ import Testing
 /// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
 @Suite(.suiteLimit)
 struct ClientLifeTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
     let folder: TemporaryFolder
 
     init() throws {
         self.folder = try TemporaryFolder()
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+        self.gateway = try ScriptedGateway(headInterval: .seconds(600))
     }
 
     private func makeStoringClient(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws
         -> CuecastClient
     {
-        try makeClient(self.transport) {
+        try makeClient(self.gateway) {
             $0.storage = .file(path: self.folder.path("session"))
             configure(&$0)
         }
@@ -35,16 +36,16 @@ struct ClientLifeTests {
             let client = try self.makeStoringClient()
             let events = client.events
             try await client.start()
-            self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+            try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
             _ = await events.first(\.available)
-            self.transport.state.withLock { $0.answers = false }
+            self.gateway.answering = .never
             client.advertisements.ignoreReceivedAdvertisements()
             #expect(client.acknowledgements.map(\.adID) == ["a", "b"])
             #expect(client.acknowledgements.allSatisfy { $0.state == .pending && $0.result == .ignored(.user) })
             client.stop()
             await client.stopped()
         }
-        self.transport.state.withLock { $0.answers = true }
+        self.gateway.answering = .atOnce
         let next = try self.makeStoringClient()
         let events = next.events
         try await next.start()
@@ -58,16 +59,14 @@ struct ClientLifeTests {
     }
 
     @Test func `what the gateway refuses for good is given up, and the app sees why`() async throws {
-        self.transport.state.withLock { state in
-            state.gateway.refuse = { request in
-                guard case .acknowledge = request.kind else { return nil }
-                return Refusal(.breakTooOld, "The break is older than the gateway keeps.")
-            }
-        }
+        self.gateway.refuse(
+            [.acknowledge],
+            ScriptedRefusal(.breakTooOld, "The break is older than the gateway keeps.")
+        )
         let client = try self.makeStoringClient()
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.ignoreReceivedAdvertisements()
         let reason = await events.first { event -> String? in
@@ -83,13 +82,13 @@ struct ClientLifeTests {
         var client: CuecastClient? = try self.makeStoringClient()
         try await client?.start()
         client = nil
-        try await until { self.transport.openConnections == 0 }
+        try await until { self.gateway.openConnections == 0 }
         let next = try self.makeStoringClient()
         let events = next.events
         try await next.start()
         let resumed = await events.first { if case .sessionBegan(let resumed) = $0 { resumed } else { nil } }
         #expect(resumed == true)
-        let sessions = self.transport.state.withLock { Set($0.gateway.requests.map(\.session)) }
+        let sessions = Set(self.gateway.requests.map(\.session))
         #expect(sessions.count == 1)
         next.stop()
         await next.stopped()
@@ -110,7 +109,7 @@ struct ClientLifeTests {
     @Test func `a client that has stopped has let go of its file and its observers`() async throws {
         let advertisements = AdvertisementCenter()
         for _ in 0..<200 {
-            let client = try makeClient(self.transport, advertisements: advertisements) {
+            let client = try makeClient(self.gateway, advertisements: advertisements) {
                 $0.storage = .file(path: self.folder.path("session"))
                 $0.timings.preStreamWait = .zero
             }
@@ -137,13 +136,13 @@ struct ClientLifeTests {
     // MARK: Suspending
 
     @Test func `a suspended client has no connection, hands out nothing and catches up when it is back`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
         client.suspend()
         #expect(client.connectionState == .suspended)
-        try await until { self.transport.openConnections == 0 }
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try await until { self.gateway.openConnections == 0 }
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         #expect(client.advertisements.getAdvertisement() == nil)
         client.resume()
         _ = await events.first(\.available)
@@ -153,10 +152,10 @@ struct ClientLifeTests {
     }
 
     @Test func `what plays while the app is suspended counts as paused`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 600)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 600)], in: 0)
         _ = await events.first(\.available)
         let clock = ContinuousClock()
         var awake = clock.now
@@ -176,7 +175,7 @@ struct ClientLifeTests {
     }
 
     @Test func `stopping a suspended client ends it, and the next session is new`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         try await client.start()
         client.suspend()
         client.stop()
@@ -191,13 +190,12 @@ struct ClientLifeTests {
     // MARK: The programme's time
 
     @Test func `a break starts when the programme that is heard reaches it`() async throws {
-        let client = try makeClient(self.transport) { $0.delayMax = .seconds(60) }
-        self.transport.state.withLock { $0.gateway.delayMax = .seconds(60) }
+        let client = try makeClient(self.gateway) { $0.delayMax = .seconds(60) }
         let events = client.events
         try await client.start()
-        let now = MemoryTransport.now
+        let now = self.gateway.time
         client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 - 30))
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 1)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 1)
         _ = await events.first { if case .ready = $0 { () } else { nil } }
         #expect(client.advertisements.getAdvertisement() == nil)
         client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 + 1.5))
@@ -208,12 +206,11 @@ struct ClientLifeTests {
     }
 
     @Test func `while the programme is paused no break starts`() async throws {
-        let client = try makeClient(self.transport) { $0.delayMax = .seconds(60) }
-        self.transport.state.withLock { $0.gateway.delayMax = .seconds(60) }
+        let client = try makeClient(self.gateway) { $0.delayMax = .seconds(60) }
         let events = client.events
         try await client.start()
         client.pauseProgramme()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0.1)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0.1)
         _ = await events.first { if case .ready = $0 { () } else { nil } }
         try await Task.sleep(for: .milliseconds(250))
         #expect(client.advertisements.getAdvertisement() == nil)
@@ -227,7 +224,7 @@ struct ClientLifeTests {
 
     @Test func `a break that the app declines is not fetched, and nothing is told to the gateway`() async throws {
         let asked = Mutex<[String]>([])
-        let client = try makeClient(self.transport) {
+        let client = try makeClient(self.gateway) {
             $0.fetchPolicy = { each in
                 asked.withLock { $0.append(each.id) }
                 return each.id != "b1"
@@ -235,18 +232,17 @@ struct ClientLifeTests {
         }
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let missed = await events.first {
             if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil }
         }
         #expect(missed?.0 == "b1" && missed?.1 == "the app declined it")
-        self.transport.publish("b2", [content("a", seconds: 3_000)], in: 0)
+        // The place in the programme is free for another one.
+        try self.gateway.cancel("b1")
+        try self.gateway.publish("b2", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         #expect(asked.withLock { $0 } == ["b1", "b2"])
-        let fetched = self.transport.state.withLock { state in
-            state.gateway.requests.compactMap { if case .getBatch(let get) = $0.kind { get.key.id } else { nil } }
-        }
-        #expect(fetched == [breakID("b2")])
+        #expect(self.gateway.requests.filter { $0.kind == .batch }.map(\.breakID) == ["b2"])
         client.stop()
         await client.stopped()
     }
@@ -254,13 +250,13 @@ struct ClientLifeTests {
     // MARK: The gateway's clock
 
     @Test func `the app can ask what the gateway's clock shows, and how wrong that can be`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         #expect(client.gatewayClock == nil)
         try await client.start()
         try await until { client.gatewayClock != nil }
-        let before = MemoryTransport.now
+        let before = self.gateway.time
         let reading = try #require(client.gatewayClock)
-        let after = MemoryTransport.now
+        let after = self.gateway.time
         let shown = Timestamp(microseconds: Int64((reading.date.timeIntervalSince1970 * 1_000_000).rounded()))
         // A microsecond more, because a date is a number with a fraction.
         #expect(shown >= before - reading.errorMax - .microseconds(1))
@@ -273,8 +269,8 @@ struct ClientLifeTests {
 
     @Test func `where the first address does not answer, the next one does`() async throws {
         let unreachable = GatewayAddress(host: "a.example")
-        self.transport.state.withLock { $0.unreachable = [unreachable] }
-        let client = try makeClient(self.transport) {
+        let transport = ClosedRoads(to: [unreachable], elseTo: self.gateway)
+        let client = try makeClient(transport) {
             $0.gateway = unreachable
             $0.alternativeGateways = [GatewayAddress(host: "b.example")]
         }
@@ -282,7 +278,7 @@ struct ClientLifeTests {
         let waiting = Task { await events.first(\.isListening) }
         try await client.start()
         await waiting.value
-        #expect(self.transport.state.withLock { $0.made } == 2)
+        #expect(transport.attempts == 2)
         client.stop()
         await client.stopped()
     }
@@ -291,4 +287,36 @@ struct ClientLifeTests {
 /// Returns when the condition holds.
 func until(_ condition: () -> Bool) async throws {
     while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+}
+
+/// A transport that reaches nobody at some addresses.
+private final class ClosedRoads: ListenerTransport {
+    private final class Nowhere: ListenerConnection {
+        func subscribe(to topic: [UInt8]) {}
+        func unsubscribe(from topic: [UInt8]) {}
+        func send(_ request: [UInt8]) {}
+        func close() {}
+    }
+
+    private let closed: Set<GatewayAddress>
+    private let gateway: ScriptedGateway
+    private let counted = Mutex(0)
+
+    init(to closed: Set<GatewayAddress>, elseTo gateway: ScriptedGateway) {
+        self.closed = closed
+        self.gateway = gateway
+    }
+
+    /// How often somebody tried to connect.
+    var attempts: Int { self.counted.withLock { $0 } }
+
+    func connect(
+        to address: GatewayAddress,
+        receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
+    ) -> any ListenerConnection {
+        self.counted.withLock { $0 += 1 }
+        guard self.closed.contains(address) else { return self.gateway.connect(to: address, receive: receive) }
+        receive(.closed(reason: "refused"))
+        return Nowhere()
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+import CuecastTesting
 import Synchronization
 import Testing
 
@@ -31,9 +31,21 @@ extension ListenerEvent {
     }
 }
 
+/// An advertisement for a break that a scripted gateway publishes.
+func spot(_ adID: String, seconds: Double = 10) -> ScriptedAdvertisement {
+    ScriptedAdvertisement(adID, duration: .seconds(seconds))
+}
+
+extension ScriptedGateway {
+    /// Publishes a break that starts so many seconds from now.
+    func publish(_ id: String, _ advertisements: [ScriptedAdvertisement], in seconds: Double) throws {
+        try self.publish(ScriptedBreak(id, advertisements), in: .seconds(seconds))
+    }
+}
+
 /// A client that gives up only where a test tells it to, however slow the machine is.
 func makeClient(
-    _ transport: MemoryTransport,
+    _ transport: some ListenerTransport,
     advertisements: AdvertisementCenter = AdvertisementCenter(),
     _ configure: (inout ListenerConfiguration) -> Void = { _ in }
 ) throws -> CuecastClient {
@@ -50,14 +62,12 @@ func makeClient(
 
 @Suite(.suiteLimit)
 struct ClientTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
 
-    init() {
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
-    }
+    init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(600)) }
 
     @Test func `a client starts, listens, stops and leaves nothing behind`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         #expect(client.connectionState == .idle)
         try await client.start()
@@ -65,7 +75,7 @@ struct ClientTests {
         client.stop()
         await client.stopped()
         #expect(client.connectionState == .stopped)
-        #expect(self.transport.openConnections == 0)
+        #expect(self.gateway.openConnections == 0)
         var states: [ConnectionState] = []
         for await case .connectionChanged(let state) in events { states.append(state) }
         #expect(states == [.connecting, .subscribing, .joining, .listening, .stopping, .stopped])
@@ -73,24 +83,24 @@ struct ClientTests {
 
     @Test func `stopping does not wait for a gateway that is silent or away`() async throws {
         for isReachable in [true, false] {
-            self.transport.state.withLock { $0.isReachable = isReachable }
-            let client = try makeClient(self.transport) {
+            self.gateway.isReachable = isReachable
+            let client = try makeClient(self.gateway) {
                 $0.timings.requestTimeout = .seconds(86_400)
                 $0.timings.preStreamWait = .zero
             }
             try await client.start()
-            self.transport.state.withLock { $0.answers = false }
+            self.gateway.answering = .never
             client.stop()
             await client.stopped()
-            self.transport.state.withLock { $0.answers = true }
+            self.gateway.answering = .atOnce
         }
     }
 
     @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0.1)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0.1)
         let pushed = await events.first(\.available)
         #expect(pushed?.map(\.adID) == ["a", "b"])
         let first = try #require(client.advertisements.getAdvertisement())
@@ -105,33 +115,24 @@ struct ClientTests {
     }
 
     @Test func `what is ignored is told as ignored by the user`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.ignoreReceivedAdvertisements()
         let acknowledged = await events.first(\.acknowledged)
         #expect(acknowledged == ["a", "b"])
-        let told = self.transport.state.withLock { $0.gateway.outcomes.values.flatMap(\.self).map(\.reason) }
-        #expect(told == [.user, .user])
+        #expect(self.gateway.outcomes.map(\.result) == [.ignored(.user), .ignored(.user)])
+        #expect(self.gateway.repeatedOutcomes == 0)
         #expect(client.advertisements.getAdvertisement() == nil)
         client.stop()
         await client.stopped()
     }
 
     @Test func `what plays before the stream is queued when start returns`() async throws {
-        self.transport.publish { gateway, now in
-            gateway.publish(
-                "pre",
-                [content("p", seconds: 3_000)],
-                start: nil,
-                expires: now + .seconds(20_000),
-                preStream: true,
-                at: now
-            )
-        }
-        let client = try makeClient(self.transport)
+        try self.gateway.publishPreStream(ScriptedBreak("pre", [spot("p", seconds: 3_000)]), openFor: .seconds(20_000))
+        let client = try makeClient(self.gateway)
         try await client.start()
         #expect(client.advertisements.getAdvertisement()?.adID == "p")
         client.stop()
@@ -139,22 +140,22 @@ struct ClientTests {
     }
 
     @Test func `start returns where no gateway answers`() async throws {
-        self.transport.state.withLock { $0.isReachable = false }
-        let client = try makeClient(self.transport) { $0.timings.preStreamWait = .milliseconds(200) }
+        self.gateway.isReachable = false
+        let client = try makeClient(self.gateway) { $0.timings.preStreamWait = .milliseconds(200) }
         try await client.start()
         client.stop()
         await client.stopped()
     }
 
     @Test func `a lost connection is made again, and what was missed is made up for`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
         _ = await events.first(\.isListening)
-        self.transport.state.withLock { $0.isReachable = false }
-        self.transport.breakConnections()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0.2)
-        self.transport.state.withLock { $0.isReachable = true }
+        self.gateway.isReachable = false
+        self.gateway.breakConnections()
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0.2)
+        self.gateway.isReachable = true
         let pushed = await events.first(\.available)
         #expect(pushed?.map(\.adID) == ["a"])
         client.stop()
@@ -162,7 +163,7 @@ struct ClientTests {
     }
 
     @Test func `starting twice is refused, starting again is a new session`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         try await client.start()
         await #expect(throws: CuecastError.alreadyStarted) { try await client.start() }
         try await until { client.connectionState == .listening }
@@ -171,14 +172,14 @@ struct ClientTests {
         try await until { client.connectionState == .listening }
         client.stop()
         await client.stopped()
-        let sessions = self.transport.state.withLock { Set($0.gateway.requests.map(\.session)) }
+        let sessions = Set(self.gateway.requests.map(\.session))
         #expect(sessions.count == 2)
     }
 
     @Test func `two clients do not share observers at the same time, one after the other may`() async throws {
         let center = AdvertisementCenter()
-        let first = try makeClient(self.transport, advertisements: center)
-        let second = try makeClient(self.transport, advertisements: center)
+        let first = try makeClient(self.gateway, advertisements: center)
+        let second = try makeClient(self.gateway, advertisements: center)
         try await first.start()
         await #expect(throws: CuecastError.advertisementsInUse) { try await second.start() }
         first.stop()
@@ -189,43 +190,41 @@ struct ClientTests {
     }
 
     @Test func `outcomes that are not confirmed are told in the next session`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
-        self.transport.state.withLock { $0.answers = false }
+        self.gateway.answering = .never
         client.advertisements.ignoreReceivedAdvertisements()
         #expect(client.unconfirmedOutcomes == 1)
         client.stop()
         await client.stopped()
         #expect(client.unconfirmedOutcomes == 1)
-        self.transport.state.withLock { $0.answers = true }
+        self.gateway.answering = .atOnce
         let later = client.events
         try await client.start()
         let acknowledged = await later.first(\.acknowledged)
         #expect(acknowledged == ["a"])
         client.stop()
         await client.stopped()
-        let sessions = self.transport.state.withLock { state in
-            Set(state.gateway.requests.filter { if case .acknowledge = $0.kind { true } else { false } }.map(\.session))
-        }
+        let sessions = Set(self.gateway.requests.filter { $0.kind == .acknowledge }.map(\.session))
         #expect(sessions.count == 1, "told with the session in which it happened")
     }
 
     @Test func `a client that is dropped frees its connection`() async throws {
-        var client: CuecastClient? = try makeClient(self.transport)
+        var client: CuecastClient? = try makeClient(self.gateway)
         try await client?.start()
         weak let weakClient = client
-        try await until { self.transport.openConnections == 1 }
+        try await until { self.gateway.openConnections == 1 }
         client = nil
         #expect(weakClient == nil)
         // A thread that was just calling it may hold the session a moment longer.
-        try await until { self.transport.openConnections == 0 }
+        try await until { self.gateway.openConnections == 0 }
     }
 
     @Test func `events that nobody reads are dropped and counted`() async throws {
-        let client = try makeClient(self.transport) { $0.eventsBufferedMax = 3 }
+        let client = try makeClient(self.gateway) { $0.eventsBufferedMax = 3 }
         let events = client.events
         try await client.start()
         client.stop()
@@ -258,12 +257,20 @@ struct ClientTests {
 
     @Test func `the app's token goes into the join, and a provider that throws is asked again`() async throws {
         struct NotYet: Error {}
-        let transport = self.transport
-        let calls = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(10))
-        let client = try makeClient(transport) {
+        final class Calls: Sendable {
+            private let counted = Mutex(0)
+
+            func count() -> Int {
+                self.counted.withLock { count in
+                    count += 1
+                    return count
+                }
+            }
+        }
+        let calls = Calls()
+        let client = try makeClient(self.gateway) {
             $0.tokenProvider = {
-                calls.continuation.yield()
-                guard transport.state.withLock({ $0.made }) > 1 else { throw NotYet() }
+                guard calls.count() > 1 else { throw NotYet() }
                 return "token"
             }
         }
@@ -272,17 +279,14 @@ struct ClientTests {
         _ = await events.first(\.isListening)
         client.stop()
         await client.stopped()
-        let tokens = transport.state.withLock { state in
-            state.gateway.requests.compactMap { if case .join(let join) = $0.kind { join.token } else { nil } }
-        }
-        #expect(tokens == ["token"])
+        #expect(self.gateway.requests.filter { $0.kind == .join }.map(\.token) == ["token"])
     }
 
     @Test func `the banner's click is told for the stream that is heard only`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let pushed = try #require(await events.first(\.available)?.first)
         client.advertisements.onAdBannerClicked(LiveStream(id: "other"), advertisement: pushed)
         client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: pushed)
@@ -294,7 +298,7 @@ struct ClientTests {
     }
 
     @Test func `a client without a session has no advertisements`() throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         #expect(client.advertisements.getAdvertisement() == nil)
         client.advertisements.ignoreReceivedAdvertisements()
         client.stop()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import Testing
 
@@ -8,10 +9,14 @@ import Testing
 
 @Suite(.suiteLimit)
 struct ConfigurationTests {
+    let gateway: ScriptedGateway
+
+    init() throws { self.gateway = try ScriptedGateway() }
+
     func isValid(_ configure: (inout ListenerConfiguration) -> Void) -> Bool {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
         configure(&configuration)
-        return (try? CuecastClient(configuration: configuration, transport: MemoryTransport())) != nil
+        return (try? CuecastClient(configuration: configuration, transport: self.gateway)) != nil
     }
 
     @Test func `a stream id of 64 characters is taken and one of 65 is not`() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import Synchronization
 import Testing
 
@@ -83,15 +84,13 @@ private final class SendableDelegate: AdvertisementDelegate, Sendable {
 @Suite(.suiteLimit)
 @MainActor
 struct DelegateKindTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
 
-    init() {
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
-    }
+    init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(600)) }
 
     private func publishAndWait(_ client: CuecastClient, _ calls: Calls, times: Int) async throws {
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         try await until { calls.count >= times }
         client.stop()
         await client.stopped()
@@ -100,7 +99,7 @@ struct DelegateKindTests {
 
     @Test func `a class, a value and an enum that know nothing of concurrency are told on the main actor`() async throws
     {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let calls = Calls()
         let object = PlainClassDelegate(calls)
         client.advertisements.addObserver(advertisementDelegate: object)
@@ -111,7 +110,7 @@ struct DelegateKindTests {
     }
 
     @Test func `a main-actor class is told, also through a conformance of the main actor's own`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let calls = Calls()
         let first = MainActorDelegate(calls)
         let second = IsolatedConformanceDelegate(calls)
@@ -123,7 +122,7 @@ struct DelegateKindTests {
 
     @Test func `delegates of a subclass and of a Sendable class are told`() async throws {
         final class Subclass: PlainClassDelegate {}
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let calls = Calls()
         let first = Subclass(calls)
         let second = SendableDelegate(calls)
@@ -134,15 +133,15 @@ struct DelegateKindTests {
     }
 
     @Test func `many observers are told, each once for one push of several advertisements`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let calls = Calls()
         let many = (0..<20).map { _ in MainActorDelegate(calls) }
         for each in many { client.advertisements.addObserver(advertisementDelegate: each) }
         for each in many { client.advertisements.addObserver(advertisementDelegate: each) }
         try await client.start()
-        self.transport.publish(
+        try self.gateway.publish(
             "b1",
-            [content("a", seconds: 3_000), content("b", seconds: 3_000), content("c", seconds: 3_000)],
+            [spot("a", seconds: 3_000), spot("b", seconds: 3_000), spot("c", seconds: 3_000)],
             in: 0
         )
         try await until { calls.count >= 20 }
@@ -152,10 +151,10 @@ struct DelegateKindTests {
     }
 
     @Test func `a push never starts playback: nothing is handed out until the app asks`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.stop()
         let later = await events.first { if case .handedOut(let advertisement) = $0 { advertisement } else { nil } }
@@ -165,7 +164,7 @@ struct DelegateKindTests {
 
     @Test func `the methods that older apps call are synchronous in async code too`() async throws {
         // With an async overload of the same name these lines would ask for `await`.
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let advertisements: any Advertisements = client.advertisements
         let delegate = MainActorDelegate(Calls())
         advertisements.addObserver(advertisementDelegate: delegate)

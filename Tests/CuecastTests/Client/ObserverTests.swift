@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+import CuecastTesting
 import Synchronization
 import Testing
 
@@ -67,14 +67,12 @@ struct BackgroundDelegate: AdvertisementDelegate, Sendable {
 @Suite(.suiteLimit)
 @MainActor
 struct ObserverTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
 
-    init() {
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
-    }
+    init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(600)) }
 
     @Test func `an old player plays a pod by get, play and get again`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
         client.advertisements.addObserver(advertisementDelegate: player)
@@ -86,9 +84,9 @@ struct ObserverTests {
                 player.advertisements.report(.completed, for: next)
             }
         }
-        self.transport.publish(
+        try self.gateway.publish(
             "b1",
-            [content("a", seconds: 3_000), content("b", seconds: 3_000), content("c", seconds: 3_000)],
+            [spot("a", seconds: 3_000), spot("b", seconds: 3_000), spot("c", seconds: 3_000)],
             in: 0.05
         )
         await player.called(1)
@@ -99,7 +97,7 @@ struct ObserverTests {
     }
 
     @Test func `everything is legal inside a callback`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
         try await client.start()
@@ -111,34 +109,37 @@ struct ObserverTests {
             advertisements.removeObserver(advertisementDelegate: player)
             client.stop()
         }
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         await player.called(1)
         await client.stopped()
         #expect(player.calls == 1)
     }
 
     @Test func `a delegate that was removed is not called any more`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         let removed = OldPlayer(client.advertisements)
         let staying = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: removed)
         client.advertisements.addObserver(advertisementDelegate: staying)
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         client.advertisements.removeObserver(advertisementDelegate: removed)
         let callsAtRemoval = removed.calls
         await staying.called(1)
-        self.transport.publish("b2", [content("b", seconds: 3_000)], in: 0)
+        // Its withdrawal is a call, and the next break another.
+        try self.gateway.cancel("b1")
         await staying.called(2)
+        try self.gateway.publish("b2", [spot("b", seconds: 3_000)], in: 0)
+        await staying.called(3)
         #expect(removed.calls == callsAtRemoval)
         client.stop()
         await client.stopped()
     }
 
     @Test func `classes are held weakly and values strongly`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         var player: OldPlayer? = OldPlayer(client.advertisements)
         weak let weakPlayer = player
         if let player { client.advertisements.addObserver(advertisementDelegate: player) }
@@ -147,21 +148,21 @@ struct ObserverTests {
         player = nil
         #expect(weakPlayer == nil)
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         for await _ in calls { break }
         client.stop()
         await client.stopped()
     }
 
     @Test func `a delegate given as an existential is found again`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         let player = OldPlayer(client.advertisements)
         let delegate: any AdvertisementDelegate = player
         client.advertisements.addObserver(advertisementDelegate: delegate)
         client.advertisements.removeObserver(advertisementDelegate: player)
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let second = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: second)
@@ -172,10 +173,10 @@ struct ObserverTests {
     }
 
     @Test func `an observer that is added while the queue is not empty is told`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
@@ -186,7 +187,7 @@ struct ObserverTests {
     }
 
     @Test func `a Sendable delegate is called on the actor of its choice`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let (calls, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(10))
         let actor = Background()
         client.advertisements.addObserver(
@@ -194,21 +195,21 @@ struct ObserverTests {
             on: actor
         )
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         for await _ in calls { break }
         client.stop()
         await client.stopped()
     }
 
     @Test func `a withdrawal reaches the delegate, with what to stop`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let player = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: player)
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         await player.called(1)
         _ = client.advertisements.getAdvertisement()
-        self.transport.publish { gateway, _ in gateway.change("b1", .cancelled) { _ in } }
+        try self.gateway.cancel("b1")
         await player.called(2)
         let withdrawal = try #require(player.withdrawals.first)
         #expect(withdrawal.reason == .cancelled)

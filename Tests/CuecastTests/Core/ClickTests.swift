@@ -81,12 +81,11 @@ struct ClickTests {
         var bench = try CoreBench()
         bench.listen()
         let start = gatewayStart + .seconds(2)
-        bench.receive(
-            bench.gateway.publish(
+        try bench.receive(
+            bench.publish(
                 "b1",
                 [content("a")],
                 start: start,
-                expires: start + .seconds(30),
                 at: gatewayStart
             )
         )

@@ -1,112 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import Testing
 
 @testable import Cuecast
 
-/// The core with a scripted gateway on a perfect network, step by step.
-struct CoreBench {
-    var core: ListenerCore
-    var gateway = ScriptedGateway()
-    var now = LocalInstant.start
-    var actions: [ListenerCore.Action] = []
-    /// Whether the gateway answers.
-    var answers = true
-
-    init(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws {
-        var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
-        configure(&configuration)
-        self.core = ListenerCore(
-            settings: try ListenerSettings(configuration),
-            session: SessionID(high: 1, low: 2),
-            origin: .now,
-            seed: 1
-        )
-    }
-
-    /// Lets the core do something, then performs what it decides.
-    mutating func step(_ body: (inout ListenerCore, LocalInstant) -> Void) {
-        body(&self.core, self.now)
-        self.perform()
-    }
-
-    private mutating func perform() {
-        while case let actions = self.core.takeActions(), !actions.isEmpty {
-            self.actions += actions
-            for case .send(let frame) in actions where self.answers {
-                let reply = self.gateway.answer(frame, at: gatewayStart + self.now.sinceStart)
-                self.core.transport(.reply(reply), attempt: self.core.connection.attempt, now: self.now)
-            }
-        }
-    }
-
-    /// Wakes the core whenever it wants to be, until then.
-    mutating func advance(to seconds: Double) {
-        let end = local(seconds)
-        while let wake = self.core.nextWake(now: self.now), wake <= end {
-            self.now = max(wake, self.now + .microseconds(1))
-            self.step { $0.wake(now: $1) }
-        }
-        self.now = max(self.now, end)
-        self.step { $0.wake(now: $1) }
-    }
-
-    mutating func receive(_ event: ListenerConnectionEvent) {
-        let attempt = self.core.connection.attempt
-        self.step { $0.transport(event, attempt: attempt, now: $1) }
-    }
-
-    mutating func receive(_ notice: Notice) {
-        self.receive(.notice(NoticeFrame.notice(notice, stream: stream()).encoded()))
-    }
-
-    mutating func tick(_ instance: UInt64 = 100) {
-        self.receive(.notice(NoticeFrame.tick(SyncTick(instance: instance, counter: 1)).encoded()))
-    }
-
-    /// Starts, connects, proves and joins.
-    mutating func listen() {
-        self.step { $0.start(now: $1) }
-        self.receive(.connected)
-        self.tick(self.gateway.instance)
-    }
-
-    /// What the app gets when it asks.
-    mutating func next(at now: LocalInstant) -> Advertisement? {
-        self.now = max(self.now, now)
-        return self.core.nextAdvertisement(now: now)
-    }
-
-    mutating func expectNext(
-        _ adID: String?,
-        at now: LocalInstant,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) {
-        let given = self.next(at: now)?.adID
-        #expect(given == adID, sourceLocation: sourceLocation)
-    }
-
-    /// What was sent, decoded.
-    var sent: [ListenerRequest] {
-        self.actions.compactMap { action in
-            guard case .send(let frame) = action else { return nil }
-            return try? ListenerRequest(decoding: frame)
-        }
-    }
-
-    var events: [ListenerEvent] {
-        self.actions.compactMap { if case .event(let event) = $0 { event } else { nil } }
-    }
-
-    func count(_ matches: (ListenerCore.Action) -> Bool) -> Int { self.actions.count(where: matches) }
-}
-
 @Suite(.suiteLimit)
 struct ListenerCoreTests {
     @Test func `a session subscribes, proves it, and joins with what the gateway needs to know`() throws {
-        var bench = try CoreBench {
+        var bench = try CoreBench(headInterval: .seconds(600)) {
             $0.delay = .seconds(5)
             $0.delayMax = .seconds(60)
             $0.attributes = ["device": "car"]
@@ -131,24 +35,22 @@ struct ListenerCoreTests {
     }
 
     @Test func `a break is announced, fetched, held, queued, played and acknowledged`() throws {
-        var bench = try CoreBench()
-        bench.gateway.headInterval = .seconds(600)
+        var bench = try CoreBench(headInterval: .seconds(600))
         bench.listen()
         let window = RequestWindow(from: gateway(1), by: gateway(6))
         let ads = [content("a"), content("b")]
-        let notice = bench.gateway.publish(
+        let notice = try bench.publish(
             "b1",
             ads,
             start: gateway(8),
             window: window,
-            expires: gateway(28),
             at: gateway(0)
         )
         bench.receive(notice)
         bench.advance(to: 0.99)
-        #expect(bench.gateway.delivered.isEmpty)
+        #expect(bench.delivered("b1") == 0)
         bench.advance(to: 6)
-        #expect(bench.gateway.delivered.count == 2)
+        #expect(bench.delivered("b1") == 2)
         bench.expectNext(nil, at: local(6))
         #expect(bench.count { if case .tellAvailable = $0 { true } else { false } } == 0)
         bench.advance(to: 8)
@@ -161,12 +63,12 @@ struct ListenerCoreTests {
         let second = try #require(secondHandedOut)
         bench.step { $0.report(.completed, second, now: $1) }
         bench.advance(to: 19)
-        let outcomes = bench.gateway.outcomes
+        let outcomes = bench.outcomes
         #expect(outcomes[first.key]?.map(\.evidence) == [.inferred])
         #expect(outcomes[second.key]?.map(\.evidence) == [.reported])
         #expect(bench.core.acknowledgements.count == 0)
         #expect(bench.events.contains { if case .acknowledged("b1", ["b"]) = $0 { true } else { false } })
-        let tickets = bench.gateway.requests.map(\.ticket)
+        let tickets = bench.requests.map(\.ticket)
         #expect(tickets.first == [] && tickets.dropFirst().allSatisfy { $0 == [0xAA] })
     }
 
@@ -186,7 +88,7 @@ struct ListenerCoreTests {
         var bench = try CoreBench()
         bench.listen()
         bench.receive(.closed(reason: "reset"))
-        _ = bench.gateway.publish("b1", [content("a")], start: gateway(20), expires: gateway(40), at: gateway(0))
+        _ = try bench.publish("b1", [content("a")], start: gateway(20), at: gateway(0))
         bench.advance(to: 1)
         bench.receive(.connected)
         bench.tick()
@@ -202,11 +104,10 @@ struct ListenerCoreTests {
     @Test func `a gap leads to a join within a quarter of a second`() throws {
         var bench = try CoreBench()
         bench.listen()
-        let missed = bench.gateway.publish(
+        let missed = try bench.publish(
             "b1",
             [content("a")],
             start: gateway(20),
-            expires: gateway(40),
             at: gateway(0)
         )
         _ = missed
@@ -269,7 +170,7 @@ struct ListenerCoreTests {
 
     @Test func `a final refusal ends it, a passing one is tried again`() throws {
         var refused = try CoreBench()
-        refused.gateway.refuse = { _ in Refusal(.notAllowed, "This stream needs a token.") }
+        refused.refuse = { _ in Refusal(.notAllowed, "This stream needs a token.") }
         refused.listen()
         #expect(refused.core.connectionState == .refused(reason: "NOT_ALLOWED: This stream needs a token."))
         #expect(refused.count { if case .preStreamSettled = $0 { true } else { false } } == 1)
@@ -277,9 +178,9 @@ struct ListenerCoreTests {
         #expect(refused.sent.count == 1)
 
         var busy = try CoreBench()
-        busy.gateway.refuse = { _ in Refusal(.rateLimited, "Slowly.", retryAfter: .seconds(1)) }
+        busy.refuse = { _ in Refusal(.rateLimited, "Slowly.", retryAfter: .seconds(1)) }
         busy.listen()
-        busy.gateway.refuse = { _ in nil }
+        busy.refuse = { _ in nil }
         busy.advance(to: 0.9)
         #expect(busy.core.connectionState == .joining)
         busy.advance(to: 1.3)
@@ -288,19 +189,19 @@ struct ListenerCoreTests {
 
     @Test func `a draining gateway is left`() throws {
         var bench = try CoreBench()
-        bench.gateway.refuse = { _ in Refusal(.draining, "Stopping.") }
+        bench.refuse = { _ in Refusal(.draining, "Stopping.") }
         bench.listen()
         guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
     }
 
     @Test func `a token is carried by the join, and a refused one asked for anew`() throws {
         var bench = try CoreBench { $0.tokenProvider = { "unused: the bench answers" } }
-        bench.gateway.refuse = { _ in Refusal(.notAllowed, "The token has expired.") }
+        bench.refuse = { _ in Refusal(.notAllowed, "The token has expired.") }
         bench.listen()
         #expect(bench.sent.isEmpty)
         bench.step { $0.tokenGiven("old", attempt: 1, now: $1) }
         guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
-        bench.gateway.refuse = { _ in nil }
+        bench.refuse = { _ in nil }
         bench.advance(to: 1)
         bench.receive(.connected)
         bench.tick()
@@ -320,8 +221,7 @@ struct ListenerCoreTests {
     }
 
     @Test func `the clock is sampled within a minute of silence, and sooner while it is not good`() throws {
-        var bench = try CoreBench()
-        bench.gateway.headInterval = .seconds(600)
+        var bench = try CoreBench(headInterval: .seconds(600))
         bench.listen()
         bench.advance(to: 59)
         #expect(bench.sent.count == 1)
@@ -341,8 +241,7 @@ struct ListenerCoreTests {
     // MARK: Before the stream
 
     @Test func `after the device slept the clock is sampled at once`() throws {
-        var bench = try CoreBench()
-        bench.gateway.headInterval = .seconds(6_000)
+        var bench = try CoreBench(headInterval: .seconds(6_000))
         bench.listen()
         bench.advance(to: 10)
         func samples(_ bench: CoreBench) -> Int {
@@ -357,11 +256,10 @@ struct ListenerCoreTests {
 
     @Test func `start returns when what plays before the stream is queued`() throws {
         var bench = try CoreBench()
-        _ = bench.gateway.publish(
+        _ = try bench.publish(
             "pre",
             [content("p")],
-            start: nil,
-            expires: gateway(600),
+            holdUntil: gateway(600),
             preStream: true,
             at: gateway(0)
         )
@@ -372,7 +270,7 @@ struct ListenerCoreTests {
         bench.advance(to: 1)
         bench.receive(.connected)
         bench.tick()
-        #expect(bench.gateway.requests.count { if case .getBatch = $0.kind { true } else { false } } == 1)
+        #expect(bench.requests.count { if case .getBatch = $0.kind { true } else { false } } == 1)
     }
 
     @Test func `start returns at once where nothing plays before the stream, and after two seconds in any case`() throws
@@ -392,12 +290,12 @@ struct ListenerCoreTests {
     @Test func `a break that starts during the pre-roll waits and is trimmed`() throws {
         var bench = try CoreBench()
         let pre = [content("p", seconds: 15)]
-        _ = bench.gateway.publish("pre", pre, start: nil, expires: gateway(600), preStream: true, at: gateway(0))
+        _ = try bench.publish("pre", pre, holdUntil: gateway(600), preStream: true, at: gateway(0))
         bench.listen()
         bench.expectNext("p", at: local(0))
         bench.step { _, _ in }
         let ads = [content("a"), content("b"), content("c")]
-        bench.receive(bench.gateway.publish("b1", ads, start: gateway(2), expires: gateway(32), at: gateway(0)))
+        try bench.receive(bench.publish("b1", ads, start: gateway(2), at: gateway(0)))
         bench.advance(to: 5)
         bench.expectNext(nil, at: local(5))
         bench.advance(to: 15)
@@ -413,11 +311,9 @@ struct ListenerCoreTests {
             $0.delay = .seconds(30)
             $0.delayMax = .seconds(60)
         }
-        bench.gateway.delayMax = .seconds(60)
-        bench.gateway.headInterval = .seconds(600)
         bench.listen()
-        bench.receive(
-            bench.gateway.publish("b1", [content("a")], start: gateway(5), expires: gateway(15), at: gateway(0))
+        try bench.receive(
+            bench.publish("b1", [content("a")], start: gateway(5), at: gateway(0))
         )
         bench.advance(to: 1)
         let delays = bench.sent.compactMap { if case .getBatch(let get) = $0.kind { get.delay } else { nil } }
@@ -429,13 +325,11 @@ struct ListenerCoreTests {
     }
 
     @Test func `catching up fires a break with the remainder`() throws {
-        var bench = try CoreBench { $0.delayMax = .seconds(60) }
-        bench.gateway.delayMax = .seconds(60)
-        bench.gateway.headInterval = .seconds(600)
+        var bench = try CoreBench(headInterval: .seconds(600)) { $0.delayMax = .seconds(60) }
         bench.listen()
         bench.step { core, now in core.hear(now: now) { $0.set(delay: .seconds(60), now: now) } }
         let ads = [content("a"), content("b"), content("c")]
-        bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
+        try bench.receive(bench.publish("b1", ads, start: gateway(5), at: gateway(0)))
         bench.advance(to: 27)
         bench.step { core, now in core.hear(now: now) { $0.set(delay: .zero, now: now) } }
         #expect(bench.core.queue.batches.flatMap(\.advertisements).map(\.adID) == ["c"])
@@ -451,15 +345,15 @@ struct ListenerCoreTests {
     @Test func `stopping tells what is to be told, leaves, and ends`() throws {
         var bench = try CoreBench()
         bench.listen()
-        bench.receive(
-            bench.gateway.publish("b1", [content("a")], start: gateway(0), expires: gateway(10), at: gateway(0))
+        try bench.receive(
+            bench.publish("b1", [content("a")], start: gateway(0), at: gateway(0))
         )
         let advertisementHandedOut = bench.next(at: local(0))
         let advertisement = try #require(advertisementHandedOut)
         bench.step { $0.report(.started, advertisement, now: $1) }
         bench.now = local(4)
         bench.step { $0.stop(now: $1) }
-        #expect(bench.gateway.outcomes[advertisement.key]?.map(\.heard) == [.seconds(4)])
+        #expect(bench.outcomes[advertisement.key]?.map(\.heard) == [.seconds(4)])
         #expect(bench.sent.last?.kind == .leave(stream()))
         #expect(bench.count { if case .stopped = $0 { true } else { false } } == 1)
         #expect(bench.count { if case .disconnect = $0 { true } else { false } } == 1)
@@ -493,12 +387,11 @@ struct ListenerCoreTests {
     @Test func `nothing is handed out or taken after stopping`() throws {
         var bench = try CoreBench()
         bench.listen()
-        bench.receive(
-            bench.gateway.publish(
+        try bench.receive(
+            bench.publish(
                 "b1",
                 [content("a"), content("b")],
                 start: gateway(0),
-                expires: gateway(20),
                 at: gateway(0)
             )
         )
@@ -508,7 +401,7 @@ struct ListenerCoreTests {
         bench.expectNext(nil, at: local(0))
         bench.step { $0.ignoreAll(now: $1) }
         bench.step { $0.report(.completed, first, now: $1) }
-        #expect(bench.gateway.outcomes.isEmpty)
+        #expect(bench.outcomes.isEmpty)
         let unknown = bench.events.compactMap { if case .outcomeUnknown(let each) = $0 { each.adID } else { nil } }
         #expect(unknown == ["a", "b"])
     }

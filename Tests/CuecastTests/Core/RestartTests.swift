@@ -29,13 +29,10 @@ struct RestartTests {
         ///   - seconds: how much later.
         ///   - session: of the next run, should it need a new one.
         ///   - clockSet: how far the device's clock was set ahead meanwhile.
-        /// - Throws: where the configuration is wrong.
-        mutating func killAndStart(after seconds: Double, session: UInt64 = 2, clockSet: Duration = .zero) throws {
+        mutating func killAndStart(after seconds: Double, session: UInt64 = 2, clockSet: Duration = .zero) {
             self.save()
             let ended = self.bench.now
-            var next = try CoreBench()
-            next.gateway = self.bench.gateway
-            next.core = ListenerCore(
+            let core = ListenerCore(
                 settings: self.bench.core.settings,
                 session: SessionID(high: 1, low: session),
                 origin: .now,
@@ -43,28 +40,25 @@ struct RestartTests {
                 wallTime: self.wallTime + ended.sinceStart + .seconds(seconds) + clockSet,
                 seed: 2
             )
-            next.now = ended + .seconds(seconds)
-            self.bench = next
+            self.bench = CoreBench(after: self.bench, core: core, now: ended + .seconds(seconds))
         }
     }
 
     private func device(_ configure: (inout ListenerConfiguration) -> Void = { _ in }) throws -> Device {
-        var bench = try CoreBench(configure)
-        bench.gateway.headInterval = .seconds(86_400)
+        var bench = try CoreBench(headInterval: .seconds(86_400), configure)
         bench.listen()
         return Device(bench)
     }
 
     /// Publishes a break of three advertisements of ten seconds each.
-    private func publish(_ device: inout Device, in seconds: Double, preStream: Bool = false) {
+    private func publish(_ device: inout Device, in seconds: Double) throws {
         let start = gatewayStart + device.bench.now.sinceStart + .seconds(seconds)
         let ads = [content("a"), content("b"), content("c")]
-        device.bench.receive(
-            device.bench.gateway.publish(
+        try device.bench.receive(
+            device.bench.publish(
                 "b1",
                 ads,
                 start: start,
-                expires: start + .seconds(30),
                 at: start - .seconds(seconds)
             )
         )
@@ -77,7 +71,7 @@ struct RestartTests {
 
     @Test func `within ten minutes the session goes on with its id and ticket, and says so`() throws {
         var device = try self.device()
-        try device.killAndStart(after: 600)
+        device.killAndStart(after: 600)
         device.bench.listen()
         #expect(device.bench.core.session == SessionID(high: 1, low: 2))
         #expect(device.bench.core.ticket == [0xAA])
@@ -87,7 +81,7 @@ struct RestartTests {
 
     @Test func `after ten minutes and a moment it is a new session, and another stream's is never used`() throws {
         var device = try self.device()
-        try device.killAndStart(after: 600.001, session: 3)
+        device.killAndStart(after: 600.001, session: 3)
         #expect(device.bench.core.session == SessionID(high: 1, low: 3))
         var other = try self.device()
         other.save()
@@ -100,17 +94,17 @@ struct RestartTests {
     @Test func `a session that was stopped is not used again`() throws {
         var device = try self.device()
         device.bench.step { $0.stop(now: $1) }
-        try device.killAndStart(after: 1, session: 3)
+        device.killAndStart(after: 1, session: 3)
         #expect(device.bench.core.session == SessionID(high: 1, low: 3))
     }
 
     @Test func `what was handed out is not handed out again, and the rest of the break goes on`() throws {
         var device = try self.device()
-        self.publish(&device, in: 2)
+        try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
         device.bench.expectNext("a", at: local(2))
         device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
-        try device.killAndStart(after: 10)
+        device.killAndStart(after: 10)
         device.bench.listen()
         device.bench.advance(to: 12.5)
         let told = self.outcomes(device.bench)
@@ -120,30 +114,30 @@ struct RestartTests {
 
     @Test func `what was handed out and never reported is said to be unknown, once`() throws {
         var device = try self.device()
-        self.publish(&device, in: 2)
+        try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
         device.bench.expectNext("a", at: local(2))
-        try device.killAndStart(after: 3)
+        device.killAndStart(after: 3)
         device.bench.listen()
         device.bench.advance(to: 6)
         let interrupted = device.bench.events.compactMap { if case .interrupted(let ads) = $0 { ads } else { nil } }
         #expect(interrupted.flatMap { $0 }.map(\.adID) == ["a"])
         #expect(self.outcomes(device.bench)["a"] == nil)
-        try device.killAndStart(after: 1)
+        device.killAndStart(after: 1)
         device.bench.listen()
         #expect(device.bench.count { if case .event(.interrupted) = $0 { true } else { false } } == 0)
     }
 
     @Test func `reports count across the restart: quartiles, mute and what was heard`() throws {
         var device = try self.device()
-        self.publish(&device, in: 2)
+        try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
         device.bench.expectNext("a", at: local(2))
         device.bench.now = local(9)
         for report in [AdvertisementReport.quartile(2), .muted] {
             device.bench.step { core, now in core.report(report, advertisement("a"), now: now) }
         }
-        try device.killAndStart(after: 60)
+        device.killAndStart(after: 60)
         device.bench.listen()
         let told = try #require(self.outcomes(device.bench)["a"])
         #expect(told.quartiles == 2 && told.muted && told.heard == .seconds(7))
@@ -154,11 +148,11 @@ struct RestartTests {
         clockSet: Int
     ) throws {
         var device = try self.device()
-        self.publish(&device, in: 2)
+        try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
         device.bench.expectNext("a", at: local(2))
         device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
-        try device.killAndStart(after: 60, session: 3, clockSet: .seconds(clockSet))
+        device.killAndStart(after: 60, session: 3, clockSet: .seconds(clockSet))
         device.bench.listen()
         let told = device.bench.sent.flatMap { request -> [Outcome] in
             guard case .acknowledge(let acknowledge) = request.kind else { return [] }
@@ -173,13 +167,13 @@ struct RestartTests {
     @Test(arguments: [true, false])
     func `a click counts across the restart, and shows that the advertisement was on`(started: Bool) throws {
         var device = try self.device()
-        self.publish(&device, in: 2)
+        try self.publish(&device, in: 2)
         device.bench.advance(to: 2)
         device.bench.expectNext("a", at: local(2))
         device.bench.now = local(6)
         if started { device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) } }
         device.bench.step { core, now in core.bannerClicked(advertisement("a"), now: now) }
-        try device.killAndStart(after: 60)
+        device.killAndStart(after: 60)
         device.bench.listen()
         let told = try #require(self.outcomes(device.bench)["a"])
         #expect(told.clicked && told.result == .played && told.evidence == .inferred && told.heard == .seconds(4))
@@ -196,16 +190,17 @@ struct RestartTests {
         self.outcomes(bench).values.filter { $0.result == .ignored(.expired) }.map(\.advertisement.adID).sorted()
     }
 
+    private func move(to start: Timestamp) -> BroadcastRequest.Kind {
+        .update(.init(key: BreakKey(stream: stream(), id: breakID("b1")), start: .at(start)))
+    }
+
     @Test func `a break that was moved while the app was gone is heard where it is now`() throws {
         var device = try self.device()
-        self.publish(&device, in: 60)
+        try self.publish(&device, in: 60)
         device.bench.advance(to: 55)
         device.save()
-        _ = device.bench.gateway.change("b1", .updated) {
-            $0.start = gateway(100)
-            $0.expires = gateway(130)
-        }
-        try device.killAndStart(after: 40)
+        _ = try device.bench.ask(self.move(to: gateway(100)), at: gateway(55))
+        device.killAndStart(after: 40)
         device.bench.listen()
         device.bench.advance(to: 99.9)
         device.bench.expectNext(nil, at: local(99.9))
@@ -218,17 +213,14 @@ struct RestartTests {
 
     @Test func `nothing of a stored break is over before the gateway has said where it is now`() throws {
         var device = try self.device()
-        self.publish(&device, in: 60)
+        try self.publish(&device, in: 60)
         device.bench.advance(to: 55)
-        _ = device.bench.gateway.change("b1", .updated) {
-            $0.start = gateway(100)
-            $0.expires = gateway(130)
-        }
-        try device.killAndStart(after: 40)
+        _ = try device.bench.ask(self.move(to: gateway(100)), at: gateway(55))
+        device.killAndStart(after: 40)
         // The reply tells the gateway's time, and nothing of the break.
-        device.bench.gateway.refuse = { _ in Refusal(.rateLimited, "Slowly.", retryAfter: .seconds(1)) }
+        device.bench.refuse = { _ in Refusal(.rateLimited, "Slowly.", retryAfter: .seconds(1)) }
         device.bench.listen()
-        device.bench.gateway.refuse = { _ in nil }
+        device.bench.refuse = { _ in nil }
         device.bench.advance(to: 100.1)
         #expect(device.bench.core.connectionState == .listening)
         #expect(self.expired(device.bench) == [])
@@ -236,15 +228,14 @@ struct RestartTests {
     }
 
     /// A break of three is announced when "a" and half of "b" are over.
-    private static func joinLate(_ device: inout Device) {
+    private static func joinLate(_ device: inout Device) throws {
         device.bench.advance(to: 20)
         let ads = [content("a"), content("b"), content("c")]
-        device.bench.receive(
-            device.bench.gateway.publish(
+        try device.bench.receive(
+            device.bench.publish(
                 "b1",
                 ads,
                 start: gateway(5),
-                expires: gateway(50),
                 duration: .seconds(40),
                 at: gateway(20)
             )
@@ -253,9 +244,9 @@ struct RestartTests {
 
     @Test func `who joined late and was gone for a moment keeps the rest`() throws {
         var device = try self.device()
-        Self.joinLate(&device)
+        try Self.joinLate(&device)
         #expect(device.bench.core.queue.batches.map(\.contentStart) == [gateway(20)])
-        try device.killAndStart(after: 2)
+        device.killAndStart(after: 2)
         device.bench.listen()
         #expect(self.expired(device.bench) == [])
         #expect(device.bench.core.queue.batches.map(\.contentStart) == [gateway(20)])
@@ -265,8 +256,8 @@ struct RestartTests {
 
     @Test func `who joined late and was gone for longer loses what was over by then only`() throws {
         var device = try self.device()
-        Self.joinLate(&device)
-        try device.killAndStart(after: 11)
+        try Self.joinLate(&device)
+        device.killAndStart(after: 11)
         device.bench.listen()
         #expect(self.expired(device.bench) == ["b"])
         device.bench.expectNext("c", at: local(31))
@@ -275,16 +266,19 @@ struct RestartTests {
     @Test func `a break that was cued and then started goes on where it was`() throws {
         var device = try self.device()
         let ads = [content("a"), content("b"), content("c")]
-        device.bench.receive(
-            device.bench.gateway.publish("b1", ads, start: nil, expires: gateway(300), at: gateway(0))
+        try device.bench.receive(
+            device.bench.publish("b1", ads, holdUntil: gateway(300), at: gateway(0))
         )
         device.bench.advance(to: 30)
-        let punched = device.bench.gateway.change("b1", .updated) { $0.start = gateway(30) }
-        device.bench.receive(try #require(punched))
+        let punch = BroadcastRequest.Punch(
+            key: BreakKey(stream: stream(), id: breakID("b1")),
+            start: .at(gateway(30))
+        )
+        try device.bench.receive(device.bench.ask(.punch(punch), at: gateway(30)))
         device.bench.expectNext("a", at: local(30))
         device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
         device.bench.advance(to: 39)
-        try device.killAndStart(after: 4)
+        device.killAndStart(after: 4)
         device.bench.listen()
         #expect(self.outcomes(device.bench)["a"]?.result == .played)
         #expect(self.expired(device.bench) == [])
@@ -305,7 +299,7 @@ struct RestartTests {
 
     @Test func `a journal of an earlier version is read, and its rest begins where the listener is`() throws {
         var device = try self.device()
-        Self.joinLate(&device)
+        try Self.joinLate(&device)
         for each in Self.earlierJournal {
             let digits = Array(each.utf8)
             let bytes = stride(from: 0, to: digits.count, by: 2)
@@ -314,7 +308,7 @@ struct RestartTests {
         }
         // What this version keeps is not looked at.
         _ = device.bench.core.takeJournal()
-        try device.killAndStart(after: 15)
+        device.killAndStart(after: 15)
         device.bench.listen()
         #expect(device.bench.core.isResumed)
         #expect(self.expired(device.bench) == [])
@@ -323,9 +317,9 @@ struct RestartTests {
 
     @Test func `what was fetched and is over by the next start is told as expired`() throws {
         var device = try self.device()
-        self.publish(&device, in: 5)
+        try self.publish(&device, in: 5)
         device.bench.advance(to: 1)
-        try device.killAndStart(after: 300)
+        device.killAndStart(after: 300)
         device.bench.listen()
         device.bench.advance(to: 302)
         let told = self.outcomes(device.bench)
@@ -335,11 +329,11 @@ struct RestartTests {
 
     @Test func `in a new session the old one's advertisements are settled in its own name`() throws {
         var device = try self.device()
-        self.publish(&device, in: 5)
+        try self.publish(&device, in: 5)
         device.bench.advance(to: 6)
         device.bench.expectNext("a", at: local(6))
         device.bench.step { core, now in core.report(.started, advertisement("a"), now: now) }
-        try device.killAndStart(after: 3_600, session: 3)
+        device.killAndStart(after: 3_600, session: 3)
         device.bench.listen()
         device.bench.advance(to: 3_610)
         let acknowledged = device.bench.sent.filter { if case .acknowledge = $0.kind { true } else { false } }
@@ -357,15 +351,15 @@ struct RestartTests {
 
     @Test func `an outcome that was not confirmed is told again, with its own session and time`() throws {
         var device = try self.device()
-        self.publish(&device, in: 1)
+        try self.publish(&device, in: 1)
         device.bench.advance(to: 1)
         device.bench.answers = false
         device.bench.step { $0.ignoreAll(now: $1) }
-        try device.killAndStart(after: 86_400, session: 3)
+        device.killAndStart(after: 86_400, session: 3)
         device.bench.listen()
         device.bench.advance(to: 86_402)
-        #expect(device.bench.gateway.outcomes.count == 3)
-        #expect(device.bench.gateway.outcomes.values.allSatisfy { $0.map(\.reason) == [.user] })
+        #expect(device.bench.outcomes.count == 3)
+        #expect(device.bench.outcomes.values.allSatisfy { $0.map(\.reason) == [.user] })
         let told = device.bench.sent.filter { if case .acknowledge = $0.kind { true } else { false } }
         #expect(told.map(\.session) == [SessionID(high: 1, low: 2)])
     }
@@ -373,36 +367,35 @@ struct RestartTests {
     @Test func `an outcome is kept for seven days and given up a moment later, visibly`() throws {
         for (days, isTold) in [(6.999, true), (7.001, false)] {
             var device = try self.device()
-            self.publish(&device, in: 1)
+            try self.publish(&device, in: 1)
             device.bench.advance(to: 1)
             device.bench.answers = false
             device.bench.step { $0.ignoreAll(now: $1) }
-            let before = device.bench.gateway.outcomes.count
-            try device.killAndStart(after: days * 86_400, session: 3)
+            let before = device.bench.outcomes.count
+            device.killAndStart(after: days * 86_400, session: 3)
             device.bench.listen()
             device.bench.advance(to: device.bench.now.sinceStart.inSeconds + 1)
             let givenUp = device.bench.events.compactMap { event -> String? in
                 if case .acknowledgementGivenUp(_, _, let reason) = event { reason } else { nil }
             }
             #expect(givenUp.isEmpty == isTold, "\(days) days: \(givenUp)")
-            #expect((device.bench.gateway.outcomes.count > before) == isTold)
+            #expect((device.bench.outcomes.count > before) == isTold)
         }
     }
 
     @Test func `what plays before the stream is not repeated when the session goes on`() throws {
         var bench = try CoreBench()
-        _ = bench.gateway.publish(
+        _ = try bench.publish(
             "pre",
             [content("roll")],
-            start: nil,
-            expires: gateway(3_600),
+            holdUntil: gateway(3_600),
             preStream: true,
             at: gateway(0)
         )
         bench.listen()
         var device = Device(bench)
         device.bench.expectNext("roll", at: local(1))
-        try device.killAndStart(after: 5)
+        device.killAndStart(after: 5)
         device.bench.listen()
         device.bench.expectNext(nil, at: local(7))
         #expect(device.bench.core.connectionState == .listening)

@@ -11,15 +11,13 @@ import Testing
 struct TimeShiftTests {
     /// A listener 30 s behind; three advertisements of 10 s from second 5 of the programme.
     private func bench(delay: Double = 30) throws -> CoreBench {
-        var bench = try CoreBench {
+        var bench = try CoreBench(headInterval: .seconds(6_000)) {
             $0.delay = .seconds(delay)
             $0.delayMax = .seconds(120)
         }
-        bench.gateway.delayMax = .seconds(120)
-        bench.gateway.headInterval = .seconds(6_000)
         bench.listen()
         let ads = [content("a"), content("b"), content("c")]
-        bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
+        try bench.receive(bench.publish("b1", ads, start: gateway(5), at: gateway(0)))
         return bench
     }
 
@@ -27,9 +25,10 @@ struct TimeShiftTests {
         bench.step { core, now in core.hear(now: now) { $0.set(delay: .seconds(delay), now: now) } }
     }
 
-    private func change(_ bench: inout CoreBench, _ kind: Notice.Kind, _ change: (inout Notice) -> Void = { _ in }) {
-        guard let notice = bench.gateway.change("b1", kind, change) else { return }
-        bench.receive(notice)
+    /// The gateway ends the break as its clock shows so much; the listener is told now.
+    private func end(_ bench: inout CoreBench, at seconds: Double) throws {
+        let key = BreakKey(stream: stream(), id: breakID("b1"))
+        try bench.receive(bench.ask(.end(.init(key: key, at: gateway(seconds))), at: gateway(seconds)))
     }
 
     private func outcomes(_ bench: CoreBench) -> [String: AdvertisementOutcome.Result] {
@@ -60,10 +59,12 @@ struct TimeShiftTests {
         var bench = try self.bench()
         bench.advance(to: 20)
         self.move(&bench, to: 60)
-        self.change(&bench, .updated) {
-            $0.start = gateway(8)
-            $0.expires = gateway(38)
-        }
+        // Moved before it started, as only what has not started is; the notice comes late.
+        let moved = BroadcastRequest.Update(
+            key: BreakKey(stream: stream(), id: breakID("b1")),
+            start: .at(gateway(8))
+        )
+        try bench.receive(bench.ask(.update(moved), at: gateway(3)))
         bench.advance(to: 67.9)
         #expect(self.timesTold(bench) == 0)
         bench.advance(to: 68)
@@ -110,11 +111,8 @@ struct TimeShiftTests {
         bench.advance(to: 35)
         bench.expectNext("a", at: local(35))
         bench.advance(to: 38)
-        // Live, the break ended at second 12; this listener is at second 8.
-        self.change(&bench, .ended) {
-            $0.duration = .seconds(7)
-            $0.expires = gateway(12)
-        }
+        // Live, the break ended at second 12; this listener is at second 8, and the notice comes late.
+        try self.end(&bench, at: 12)
         #expect(self.outcomes(bench) == ["b": .ignored(.endedEarly), "c": .ignored(.endedEarly)])
         let withdrawals = bench.events.compactMap { if case .withdrawn(let it) = $0 { it } else { nil } }
         #expect(withdrawals.map { $0.current?.adID } == ["a"])
@@ -128,10 +126,7 @@ struct TimeShiftTests {
     @Test func `an early end of a break that is not heard yet drops what cannot fit before it`() throws {
         var bench = try self.bench()
         bench.advance(to: 20)
-        self.change(&bench, .ended) {
-            $0.duration = .seconds(15)
-            $0.expires = gateway(20)
-        }
+        try self.end(&bench, at: 20)
         #expect(self.outcomes(bench) == ["b": .ignored(.endedEarly), "c": .ignored(.endedEarly)])
         bench.advance(to: 35)
         #expect(self.queued(bench) == ["a"])
@@ -140,10 +135,7 @@ struct TimeShiftTests {
     @Test func `a delay that changes after an early end moves the end with it`() throws {
         var bench = try self.bench()
         bench.advance(to: 20)
-        self.change(&bench, .ended) {
-            $0.duration = .seconds(15)
-            $0.expires = gateway(20)
-        }
+        try self.end(&bench, at: 20)
         self.move(&bench, to: 80)
         bench.advance(to: 84.9)
         #expect(self.queued(bench) == [])
@@ -155,7 +147,8 @@ struct TimeShiftTests {
         var bench = try self.bench()
         bench.advance(to: 20)
         self.move(&bench, to: 60)
-        self.change(&bench, .cancelled)
+        let key = BreakKey(stream: stream(), id: breakID("b1"))
+        try bench.receive(bench.ask(.cancel(key), at: gateway(20)))
         #expect(self.outcomes(bench).values.allSatisfy { $0 == .ignored(.cancelled) })
         #expect(self.outcomes(bench).count == 3)
         self.move(&bench, to: 0)
@@ -164,13 +157,11 @@ struct TimeShiftTests {
     }
 
     @Test func `a listener who joins late and behind gets a break that is over for others`() throws {
-        var bench = try CoreBench {
+        var bench = try CoreBench(headInterval: .seconds(6_000)) {
             $0.delay = .seconds(60)
             $0.delayMax = .seconds(60)
         }
-        bench.gateway.delayMax = .seconds(60)
-        bench.gateway.headInterval = .seconds(6_000)
-        _ = bench.gateway.publish("b1", [content("a")], start: gateway(5), expires: gateway(15), at: gateway(0))
+        _ = try bench.publish("b1", [content("a")], start: gateway(5), at: gateway(0))
         bench.now = local(40)
         bench.listen()
         bench.advance(to: 65)

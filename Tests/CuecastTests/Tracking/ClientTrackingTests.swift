@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+import CuecastTesting
 import Foundation
 import Synchronization
 import Testing
@@ -15,21 +15,21 @@ struct ClientTrackingTests {
         "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     )
 
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
     let folder: TemporaryFolder
 
     init() throws {
         self.folder = try TemporaryFolder()
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+        self.gateway = try ScriptedGateway(headInterval: .seconds(600))
     }
 
-    private func tracked(_ id: String, by server: LocalHTTPServer) -> AdvertisementContent {
-        var content = content(id, seconds: 3_000)
-        content.trackers = [
+    private func tracked(_ id: String, by server: LocalHTTPServer) -> ScriptedAdvertisement {
+        var spot = spot(id, seconds: 3_000)
+        spot.trackers = [
             "impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "complete", "clickTracking", "mute",
         ]
         .map { .init(event: $0, url: server.url("/\($0)?ad=\(id)&p=[PODSEQUENCE]")) }
-        return content
+        return spot
     }
 
     private func paths(_ server: LocalHTTPServer) -> [String] {
@@ -37,7 +37,7 @@ struct ClientTrackingTests {
     }
 
     private func makeTrackingClient(on: Bool = true) throws -> CuecastClient {
-        try makeClient(self.transport) {
+        try makeClient(self.gateway) {
             $0.storage = .file(path: self.folder.path("session"))
             if on { $0.tracking = TrackingConfiguration() }
         }
@@ -49,7 +49,7 @@ struct ClientTrackingTests {
         let client = try self.makeTrackingClient()
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client.advertisements.getAdvertisement())
         for report in [AdvertisementReport.started, .quartile(1), .quartile(2), .muted, .completed] {
@@ -74,7 +74,7 @@ struct ClientTrackingTests {
         let client = try self.makeTrackingClient(on: false)
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: ad)
@@ -91,9 +91,9 @@ struct ClientTrackingTests {
         var client: CuecastClient? = try self.makeTrackingClient()
         let events = try #require(client).events
         try await client?.start()
-        var content = self.tracked("a", by: server)
-        content.trackers = Array(content.trackers.prefix(1))
-        self.transport.publish("b1", [content], in: 0)
+        var spot = self.tracked("a", by: server)
+        spot.trackers = Array(spot.trackers.prefix(1))
+        try self.gateway.publish("b1", [spot], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client?.advertisements.getAdvertisement())
         client?.advertisements.report(.started, for: ad)
@@ -117,7 +117,7 @@ struct ClientTrackingTests {
         let client = try self.makeTrackingClient()
         let events = client.events
         try await client.start()
-        self.transport.publish("b1", [self.tracked("a", by: server)], in: 0)
+        try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: ad)

@@ -2,11 +2,22 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Cuecast
+import CuecastTesting
 
-/// Shows that the library is really there, without any transport.
+/// Shows that the libraries are really there: a client is told of a break by a gateway in memory, and answers.
 @main
 struct Player {
-    static func main() {
-        print("a player of \(LiveStream(id: "radio1").id), without ZeroMQ")
+    static func main() async throws {
+        let gateway = try ScriptedGateway()
+        let client = try CuecastClient(configuration: gateway.configuration, transport: gateway)
+        let events = client.events
+        try await client.start()
+        try gateway.publish(ScriptedBreak("b1", [ScriptedAdvertisement("spot", duration: .seconds(3_000))]))
+        for await case .available in events { break }
+        client.advertisements.ignoreReceivedAdvertisements()
+        let outcome = try await gateway.outcome(of: "spot", in: "b1")
+        client.stop()
+        await client.stopped()
+        print("a player of \(gateway.stream.id), without ZeroMQ: \(outcome.adID) is \(outcome.result)")
     }
 }

@@ -44,4 +44,15 @@ final class ChangeSignal: Sendable {
             self.state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
         }
     }
+
+    /// Returns after a change that `version` does not count, at `deadline`, or when the task is cancelled.
+    func changed(since version: Int, orUntil deadline: ContinuousClock.Instant) async {
+        await withTaskGroup { group in
+            group.addTask { await self.changed(since: version) }
+            // Cancelled is what it is when the change comes first.
+            group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
 }

@@ -102,12 +102,8 @@ final class ScriptConnection: ListenerConnection {
                 connection.tell(notice: connection.gateway.tick())
             }
         }
-        self.later("scripted heads") { connection in
-            while true {
-                do { try await Task.sleep(for: connection.gateway.headInterval) } catch { return }
-                connection.tell(notice: connection.gateway.headFrame())
-            }
-        }
+        // Every connection does it, so that it is done as long as there is one.
+        self.later("scripted timers") { connection in await connection.gateway.keepTime() }
     }
 
     func unsubscribe(from topic: [UInt8]) {
