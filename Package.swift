@@ -137,16 +137,25 @@ let package = Package(
             path: "Benchmarks/Clock",
             swiftSettings: strict
         ),
+        // What several test targets need that is of no module.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("ZeroMQTests", ["ZeroMQ"]),
-        tests("ZMTPTests", ["ZMTP", "ZeroMQ"]),
+        tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
         tests(
             "LoadEngineTests",
-            ["LoadEngine", "ZMTP", "CuecastWire", "ZeroMQ", "Gateway", "GatewayCore", "GatewayTestKit", histogram]
+            [
+                "LoadEngine", "ZMTP", "CuecastWire", "ZeroMQ", "Gateway", "GatewayCore", "GatewayTestKit",
+                "TestSupport",
+                histogram,
+            ]
         ),
-        tests("CuecastWireTests", ["CuecastWire"]),
-        tests("AdFormatsTests", ["AdFormats"]),
-        tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", logging]),
-        tests("AdPresentationTests", ["AdPresentation", "Cuecast", "CuecastTesting", logging, memoryLogging]),
+        tests("CuecastWireTests", ["CuecastWire", "TestSupport"]),
+        tests("AdFormatsTests", ["AdFormats", "TestSupport"]),
+        tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]),
+        tests(
+            "AdPresentationTests",
+            ["AdPresentation", "Cuecast", "CuecastTesting", "TestSupport", logging, memoryLogging]
+        ),
         tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire"]),
         tests("RadioPlayerTests", ["RadioPlayer"]),
         tests("ListenerSimulationTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore"]),
@@ -156,17 +165,26 @@ let package = Package(
         ),
         // A disk that fails when a test says so.
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
-        tests("SQLiteStoreTests", ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", "FaultyDisk", grdb]),
+        tests(
+            "SQLiteStoreTests",
+            ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", "FaultyDisk", "TestSupport", grdb]
+        ),
         tests(
             "GatewayHTTPTests",
-            ["GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SQLiteStore", lifecycle, logging]
+            [
+                "GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SQLiteStore", "TestSupport",
+                lifecycle, logging,
+            ]
         ),
         tests(
             "GatewayTests",
-            ["Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", hashTrees, lifecycle, logging]
+            [
+                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", "TestSupport",
+                hashTrees, lifecycle, logging,
+            ]
         ),
-        tests("CommandSupportTests", ["CommandSupport", "CuecastWire"]),
-        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", hashTrees]),
+        tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "TestSupport"]),
+        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
         tests(
             "CuecastZeroMQTests",
             ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]

@@ -3,6 +3,7 @@
 
 import CommandSupport
 import CuecastWire
+import TestSupport
 import Testing
 
 /// What is an address, and which address a command asks.
@@ -49,7 +50,7 @@ struct AddressTests {
     /// Whatever comes, the parser ends, and what it takes it writes so that it takes it again.
     @Test(arguments: 0..<20)
     func `any text is refused or read as what it says`(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let pieces = [
             "tcp://", "http://", "[", "]", ":", "::", "127.0.0.1", "1", "0", "7400", "65535", "65536", "a", "é", " ",
             "*",

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
+import TestSupport
 import Testing
 
 /// Which variables are named at the start, and with which suggestion.
@@ -52,7 +53,7 @@ struct EnvironmentCheckTests {
     /// Whatever the environment holds, nothing is named that is read, and everything else of ours is at most once.
     @Test(arguments: 0..<20)
     func `any environment is looked at without harm`(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let alphabet = Array("CUECAST_GATEWAYHTPNORIQSD_=ü\u{0}xyz")
         for _ in 0..<300 {
             let length = Int.random(in: 0...40, using: &random)
@@ -67,18 +68,5 @@ struct EnvironmentCheckTests {
                 #expect((letters == 0) == (name == known))
             }
         }
-    }
-}
-
-/// A random generator that a seed repeats.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

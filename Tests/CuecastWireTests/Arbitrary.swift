@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 
 // Random values of everything that crosses a socket, within the rules of the wire.
 

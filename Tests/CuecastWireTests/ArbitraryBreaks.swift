@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 
 // Random values of what broadcasters and gateways say to each other, and of what the event log holds.
 

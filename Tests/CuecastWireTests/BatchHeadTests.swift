@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 import Testing
 
 /// A head made for each listener and a tail made once are one reply.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 import Testing
 
 /// Older and newer versions can talk to each other.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 import Testing
 
 /// Whatever the bytes are, reading them ends in a value or in an error with a sentence.

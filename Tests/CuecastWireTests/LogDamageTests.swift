@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 import Testing
 
 /// Records of the log that can be read as protobuf and are wrong all the same are refused before anything is built on

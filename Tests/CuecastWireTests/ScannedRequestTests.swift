@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import TestSupport
 import Testing
 
 /// What is read in place is what the generated code reads, or it is left to that.

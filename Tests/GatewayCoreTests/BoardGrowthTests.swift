@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// What is kept is bounded, and let go of by the log's own time.

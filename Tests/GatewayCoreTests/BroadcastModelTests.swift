@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// Random broadcasters ask the gateway and a plain model of it the same things.

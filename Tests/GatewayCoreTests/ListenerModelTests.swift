@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// A listener behind a network that loses, repeats and reorders ends with what the board has.

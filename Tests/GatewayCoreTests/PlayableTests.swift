@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// What a late listener still gets: no dead air, and nothing cut where the break says so.

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 
 /// Broadcasters that ask for all sorts of things, sensible and not, and often once more.
 struct RandomBroadcasters {

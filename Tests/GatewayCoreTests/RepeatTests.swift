@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// What reaches the log: every fact once, contradictions within bounds, and nothing that is not understood.

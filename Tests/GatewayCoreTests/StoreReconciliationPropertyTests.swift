@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// Random operators: they copy files, put older ones back, take the ends of them away, and start the gateway in between.

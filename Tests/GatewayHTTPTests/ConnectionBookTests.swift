@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import TestSupport
 import Testing
 
 @testable import GatewayHTTP
@@ -81,7 +82,7 @@ struct ConnectionBookTests {
     /// Random lives of connections against what must hold after each step.
     @Test(arguments: 0..<50)
     func `whatever happens, the bounds hold and nobody goes whose answer is being made`(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         var book = ConnectionBook<Int>(connectionsMax: 8, answerBytesMax: 500)
         var working: [Int: Int] = [:]  // open connections: bytes of their answers, or -1 while idle, 0 while it is made
         var next = 0
@@ -122,18 +123,5 @@ struct ConnectionBookTests {
             #expect(book.bytesWaiting == working.values.filter { $0 > 0 }.reduce(0, +))
             #expect(book.bytesWaiting <= 500)
         }
-    }
-}
-
-/// A random generator that a seed repeats.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

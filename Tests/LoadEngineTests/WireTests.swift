@@ -3,6 +3,7 @@
 
 import CuecastWire
 import LoadEngine
+import TestSupport
 import Testing
 
 /// What is read and written by hand, against the codec that reads and writes everything.

@@ -4,6 +4,7 @@
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What every event log keeps.
@@ -402,7 +403,7 @@ struct EventLogContractTests {
     func `changes of a snapshot come to what a plain dictionary comes to`(_ kind: StoreKind) async throws {
         var harness = try LogHarness(kind)
         var log = try await harness.open()
-        var generator = SeededGenerator.announced("snapshot changes, \(kind)")
+        var generator = SeededGenerator(for: "snapshot changes, \(kind)")
         var model: [String: [UInt8]] = [:]
         for round in 1...60 {
             let offset = try await log.append([1], to: .breaks)

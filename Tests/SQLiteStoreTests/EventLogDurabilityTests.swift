@@ -6,6 +6,7 @@ import GRDB
 import GatewayCore
 import SQLiteStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// What is confirmed survives.
@@ -73,7 +74,7 @@ struct EventLogDurabilityTests {
     }
 
     @Test func `what was confirmed is there after a kill between two steps of the writer`() async throws {
-        var random = SeededGenerator.announced("kill between steps")
+        var random = SeededGenerator(for: "kill between steps")
         let path = self.directory.fresh("live")
         var limits = SQLiteEventLog.Limits()
         limits.checkpointBytes = 100_000  // so that copies fall before, after and between checkpoints

@@ -5,6 +5,7 @@ import CuecastWire
 import GatewayCore
 import GatewayTestKit
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// The ledger on SQLite says what the reference says, whatever happens in whatever order.
@@ -46,7 +47,7 @@ struct LedgerPropertyTests {
     }
 
     @Test func `crashes and repeats, in any order and grouping, come to the same books`() async throws {
-        var books = RandomBooks(SeededGenerator.announced("books with crashes"))
+        var books = RandomBooks(SeededGenerator(for: "books with crashes"))
         for _ in 0..<5 {
             let postings = [
                 try books.postings(lane: 0, count: 60), try books.postings(lane: 1, count: 40),
@@ -110,7 +111,7 @@ struct LedgerPropertyTests {
     }
 
     @Test func `forgetting at any moment leaves the same books`() async throws {
-        var books = RandomBooks(SeededGenerator.announced("books with forgetting"))
+        var books = RandomBooks(SeededGenerator(for: "books with forgetting"))
         for _ in 0..<5 {
             let postings = try books.postings(lane: 0, count: 60)
             let reference = InMemoryLedger()

@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import GatewayCore
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A ledger that is lost or damaged is made again, and nothing is missing.
@@ -21,7 +22,7 @@ struct LedgerRecoveryTests {
         seed: String,
         settings: KeptLedger.Settings = KeptLedger.Settings()
     ) async throws -> KeptBooks {
-        var random = RandomBooks(SeededGenerator.announced(seed))
+        var random = RandomBooks(SeededGenerator(for: seed))
         let postings = try random.postings(lane: 0, count: groups)
         let books = try await KeptBooks(self.directory.fresh(), settings: settings)
         try await books.ledger.record(try random.summaries(at: 1), through: 0)
@@ -36,7 +37,7 @@ struct LedgerRecoveryTests {
 
     /// Tells the ledger of its breaks again, as a gateway does at each start.
     private func tellBreaks(_ books: KeptBooks) async throws {
-        let random = RandomBooks(SeededGenerator.announced("summaries"))
+        let random = RandomBooks(SeededGenerator(for: "summaries"))
         try await books.ledger.record(try random.summaries(at: 1), through: 0)
     }
 
@@ -156,7 +157,7 @@ struct LedgerRecoveryTests {
             await books.close()
             origin = books.path
         }
-        var random = SeededGenerator.announced("where bytes change")
+        var random = SeededGenerator(for: "where bytes change")
         var replaced = 0
         for round in 0..<60 {
             let folder = self.directory.fresh()
@@ -215,7 +216,7 @@ struct LedgerRecoveryTests {
 
     @Test func `where history is gone counting goes on, and the books say what is missing`() async throws {
         let books = try await self.books(copies: 0, seed: "gap")
-        var random = RandomBooks(SeededGenerator.announced("after the gap"))
+        var random = RandomBooks(SeededGenerator(for: "after the gap"))
         // Nothing holds it back here: as a version without copies did.
         try await books.log.prune(KeptBooks.lane, through: 30)
         await books.close()

@@ -5,6 +5,7 @@ import CuecastWire
 import Foundation
 import GatewayCore
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A recount finds every difference, and writes nothing.
@@ -19,7 +20,7 @@ struct VerificationTests {
     }
 
     private func books(_ seed: String) async throws -> KeptBooks {
-        var random = RandomBooks(SeededGenerator.announced(seed))
+        var random = RandomBooks(SeededGenerator(for: seed))
         let books = try await KeptBooks(self.directory.fresh())
         try await books.ledger.record(try random.summaries(at: 1), through: 0)
         for portion in 0..<3 {
@@ -114,7 +115,7 @@ struct VerificationTests {
 
     @Test func `without the first record and without copies nothing can be counted anew`() async throws {
         let books = try await KeptBooks(self.directory.fresh())
-        var random = RandomBooks(SeededGenerator.announced("nothing to begin with"))
+        var random = RandomBooks(SeededGenerator(for: "nothing to begin with"))
         try await books.record(try random.postings(lane: 0, count: 5))
         try await books.log.prune(KeptBooks.lane, through: 2)
         let error = await #expect(throws: VerificationError.self) { _ = try await self.verify(books.path) }

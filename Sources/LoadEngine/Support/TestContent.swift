@@ -72,12 +72,7 @@ enum TestContent {
     }
 
     /// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators").
-    private static func mix(_ value: UInt64) -> UInt64 {
-        var mixed = value &+ 0x9E37_79B9_7F4A_7C15
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
+    private static func mix(_ value: UInt64) -> UInt64 { StableHash.mixed(value &+ 0x9E37_79B9_7F4A_7C15) }
 
     private static func hexadecimal(_ number: UInt32) -> String {
         let digits = String(number, radix: 16)

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import TestSupport
 
 /// Ways to spoil a document.
 enum Mutation: CaseIterable {
@@ -24,7 +25,7 @@ enum Mutation: CaseIterable {
     static func spoiled(
         _ document: [UInt8],
         with others: [[UInt8]],
-        using random: inout SeededRandom
+        using random: inout SeededGenerator
     ) -> [UInt8] {
         var bytes = document
         for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -34,7 +35,7 @@ enum Mutation: CaseIterable {
         return bytes
     }
 
-    private func apply(to bytes: inout [UInt8], others: [[UInt8]], using random: inout SeededRandom) {
+    private func apply(to bytes: inout [UInt8], others: [[UInt8]], using random: inout SeededGenerator) {
         let start = Int.random(in: 0..<bytes.count, using: &random)
         let end = min(bytes.count, start + Int.random(in: 1...200, using: &random))
         switch self {

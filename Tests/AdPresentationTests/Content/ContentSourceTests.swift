@@ -3,6 +3,7 @@
 
 import Cuecast
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AdPresentation

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AdPresentation
@@ -87,7 +88,7 @@ struct ImageSizeTests {
     }
 
     @Test func `random bytes after every signature give an answer`() {
-        var random = Seeded(state: 0x5EED)
+        var random = SeededGenerator(seed: 0x5EED)
         let heads: [[UInt8]] = [
             [], [0xFF, 0xD8], [0xFF, 0xD8, 0xFF], Array("GIF89a".utf8), Array(Images.png(1, 1).prefix(16)),
             Array("RIFFxxxxWEBPVP8 ".utf8), Array("RIFFxxxxWEBPVP8L".utf8), Array("RIFFxxxxWEBPVP8X".utf8),
@@ -116,18 +117,5 @@ struct ImageSizeTests {
         #expect(size?.height(forWidth: 320) == 100)
         #expect(size?.height(forWidth: 1_280) == 400)
         for width in [0, -1, .nan, .infinity] as [CGFloat] { #expect(size?.height(forWidth: width) == 200) }
-    }
-}
-
-/// The same numbers every time (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -8,6 +8,7 @@ import CuecastTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @testable import AdPresentation
 

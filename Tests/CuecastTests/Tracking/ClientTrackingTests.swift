@@ -4,6 +4,7 @@
 import CuecastTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast
@@ -11,7 +12,7 @@ import Testing
 /// Tracking URLs from the app's report to a real HTTP server.
 @Suite(.suiteLimit)
 struct ClientTrackingTests {
-    private static let ok = LocalHTTPServer.Reply.bytes(
+    private static let ok = LoopbackServer.Reply.bytes(
         "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     )
 
@@ -23,7 +24,7 @@ struct ClientTrackingTests {
         self.gateway = try ScriptedGateway(headInterval: .seconds(600))
     }
 
-    private func tracked(_ id: String, by server: LocalHTTPServer) -> ScriptedAdvertisement {
+    private func tracked(_ id: String, by server: LoopbackServer) -> ScriptedAdvertisement {
         var spot = spot(id, seconds: 3_000)
         spot.trackers = [
             "impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "complete", "clickTracking", "mute",
@@ -32,7 +33,7 @@ struct ClientTrackingTests {
         return spot
     }
 
-    private func paths(_ server: LocalHTTPServer) -> [String] {
+    private func paths(_ server: LoopbackServer) -> [String] {
         server.heads.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }.sorted()
     }
 
@@ -44,7 +45,7 @@ struct ClientTrackingTests {
     }
 
     @Test func `each event is called once, with its macros replaced, and the app sees it`() async throws {
-        let server = try LocalHTTPServer { _ in Self.ok }
+        let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
         let client = try self.makeTrackingClient()
         let events = client.events
@@ -69,7 +70,7 @@ struct ClientTrackingTests {
     }
 
     @Test func `nothing is called unless the app turns it on`() async throws {
-        let server = try LocalHTTPServer { _ in Self.ok }
+        let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
         let client = try self.makeTrackingClient(on: false)
         let events = client.events
@@ -86,7 +87,7 @@ struct ClientTrackingTests {
     }
 
     @Test func `a call that was under way when the app was ended is uncertain and not made again`() async throws {
-        let server = try LocalHTTPServer { _ in .silence }
+        let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         var client: CuecastClient? = try self.makeTrackingClient()
         let events = try #require(client).events
@@ -112,7 +113,7 @@ struct ClientTrackingTests {
 
     @Test func `stopping does not wait for a tracking server that is silent, and says what is uncertain`() async throws
     {
-        let server = try LocalHTTPServer { _ in .silence }
+        let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         let client = try self.makeTrackingClient()
         let events = client.events

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast
@@ -11,9 +12,9 @@ import Testing
 @Suite(.suiteLimit)
 struct TrackingLoopTests {
     /// Answers 204, but 503 to the first call of `/start`, 404 to `/skip`, and nothing to `/mute`.
-    private func server() throws -> LocalHTTPServer {
+    private func server() throws -> LoopbackServer {
         let isSecond = Mutex(false)
-        return try LocalHTTPServer { path in
+        return try LoopbackServer { path in
             switch path {
             case "/start"
             where !isSecond.withLock({ before in
@@ -28,7 +29,7 @@ struct TrackingLoopTests {
         }
     }
 
-    private func advertisement(_ server: LocalHTTPServer) -> Advertisement {
+    private func advertisement(_ server: LoopbackServer) -> Advertisement {
         let events = ["impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "skip", "mute"]
         return tracked(trackers: events.map { .init(event: $0, url: server.url("/\($0)")) })
     }

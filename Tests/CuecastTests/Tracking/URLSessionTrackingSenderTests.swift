@@ -3,6 +3,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast
@@ -11,7 +12,7 @@ private func request(_ url: String) -> TrackingRequest {
     TrackingRequest(id: 1, url: url, userAgent: "Player/1.0", event: "start", breakID: "b", adID: "a", attempt: 1)
 }
 
-private func response(_ status: String, _ headers: String..., body: String = "") -> LocalHTTPServer.Reply {
+private func response(_ status: String, _ headers: String..., body: String = "") -> LoopbackServer.Reply {
     let lines = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)", "Connection: close"] + headers
     return .bytes(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
 }
@@ -25,14 +26,14 @@ struct URLSessionTrackingSenderTests {
         ("304 Not Modified", 304),
     ])
     func `a status is given as it is`(line: String, status: Int) async throws {
-        let server = try LocalHTTPServer { _ in response(line) }
+        let server = try LoopbackServer { _ in response(line) }
         defer { server.stop() }
         #expect(await self.sender.send(request(server.url("/t?a=1"))) == .answered(status: status))
         #expect(server.heads.count == 1)
     }
 
     @Test func `the request is a plain GET with the user agent and no cookies`() async throws {
-        let server = try LocalHTTPServer { _ in response("200 OK", "Set-Cookie: a=b") }
+        let server = try LoopbackServer { _ in response("200 OK", "Set-Cookie: a=b") }
         defer { server.stop() }
         #expect(await self.sender.send(request(server.url("/t?a=%20b&c=[FOO]#x"))) == .answered(status: 200))
         #expect(await self.sender.send(request(server.url("/again"))) == .answered(status: 200))
@@ -53,7 +54,7 @@ struct URLSessionTrackingSenderTests {
     }
 
     @Test func `a redirect is followed, and its answer counts`() async throws {
-        let server = try LocalHTTPServer { path in
+        let server = try LoopbackServer { path in
             path == "/one" ? response("302 Found", "Location: /two?b=2") : response("204 No Content")
         }
         defer { server.stop() }
@@ -62,7 +63,7 @@ struct URLSessionTrackingSenderTests {
     }
 
     @Test func `redirects are followed so far and no further`() async throws {
-        let server = try LocalHTTPServer { path in
+        let server = try LoopbackServer { path in
             let number = Int(path.dropFirst()) ?? 0
             return number > 0 ? response("302 Found", "Location: /\(number - 1)") : response("200 OK")
         }
@@ -76,14 +77,14 @@ struct URLSessionTrackingSenderTests {
 
     @Test(arguments: ["ftp://127.0.0.1/x", "file:///etc/hostname", "mailto:a@b.example"])
     func `a redirect to something else than http is the answer`(location: String) async throws {
-        let server = try LocalHTTPServer { _ in response("302 Found", "Location: \(location)") }
+        let server = try LoopbackServer { _ in response("302 Found", "Location: \(location)") }
         defer { server.stop() }
         #expect(await self.sender.send(request(server.url("/"))) == .answered(status: 302))
     }
 
     @Test func `what fails after a redirect is uncertain, because the first server took it`() async throws {
         let closed = try HeldPort()
-        let server = try LocalHTTPServer { path in
+        let server = try LoopbackServer { path in
             switch path {
             case "/closed": response("302 Found", "Location: http://127.0.0.1:\(closed.number)/")
             case "/busy": response("302 Found", "Location: /503")
@@ -104,7 +105,7 @@ struct URLSessionTrackingSenderTests {
         ("99999999999999999999999999", nil), ("-5", nil), ("soon", nil),
     ])
     func `a server can ask to wait`(value: String, wait: Duration?) async throws {
-        let server = try LocalHTTPServer { _ in response("429 Slow down", "Retry-After: \(value)") }
+        let server = try LoopbackServer { _ in response("429 Slow down", "Retry-After: \(value)") }
         defer { server.stop() }
         #expect(await self.sender.send(request(server.url("/"))) == .answered(status: 429, retryAfter: wait))
     }
@@ -136,7 +137,7 @@ struct URLSessionTrackingSenderTests {
 
     @Test func `a server that never answers leaves it uncertain, in time`() async throws {
         let impatient = URLSessionTrackingSender(timeout: .seconds(5))
-        let server = try LocalHTTPServer { _ in .silence }
+        let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         let began = ContinuousClock.now
         let result = await impatient.send(request(server.url("/")))
@@ -149,7 +150,7 @@ struct URLSessionTrackingSenderTests {
     func `a connection closed without an answer leaves it uncertain`(host: String, readsOnlyTheFirstLine: Bool)
         async throws
     {
-        let server = try LocalHTTPServer(readsOnlyTheFirstLine: readsOnlyTheFirstLine) { _ in .close }
+        let server = try LoopbackServer(readsOnlyTheFirstLine: readsOnlyTheFirstLine) { _ in .close }
         defer { server.stop() }
         let result = await self.sender.send(request(server.url("/", host: host)))
         guard case .uncertain = result else {
@@ -161,7 +162,7 @@ struct URLSessionTrackingSenderTests {
 
     @Test func `a cancelled task ends the attempt, and it is uncertain`() async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let server = try LocalHTTPServer { _ in
+        let server = try LoopbackServer { _ in
             continuation.yield()
             return .silence
         }
@@ -179,7 +180,7 @@ struct URLSessionTrackingSenderTests {
 
     @Test func `an endless body is not read to its end`() async throws {
         let body = String(repeating: "x", count: 20 * URLSessionTrackingSender.bodyBytesMax)
-        let server = try LocalHTTPServer { _ in response("200 OK", body: body) }
+        let server = try LoopbackServer { _ in response("200 OK", body: body) }
         defer { server.stop() }
         #expect(await self.sender.send(request(server.url("/"))) == .answered(status: 200))
     }
@@ -195,7 +196,7 @@ struct URLSessionTrackingSenderTests {
     }
 
     @Test func `an attempt that is cancelled at any moment ends, also before it begins`() async throws {
-        let server = try LocalHTTPServer { path in
+        let server = try LoopbackServer { path in
             path == "/one" ? response("302 Found", "Location: /two") : .silence
         }
         defer { server.stop() }
@@ -212,7 +213,7 @@ struct URLSessionTrackingSenderTests {
     }
 
     @Test func `the dispatcher tells how each attempt ended, and nothing once it is stopped`() async throws {
-        let server = try LocalHTTPServer { $0 == "/silent" ? .silence : response("204 No Content") }
+        let server = try LoopbackServer { $0 == "/silent" ? .silence : response("204 No Content") }
         defer { server.stop() }
         let told = Mutex<[UInt64: TrackingResult]>([:])
         let dispatcher = TrackingDispatcher(sender: self.sender)

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 /// Lines of the log: whatever they hold, they are one line, bounded, and can be read back.

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 
 /// What may happen in a few breaks with a few listeners, at random: batches handed out twice and late, outcomes repeated and
 /// contradicted, before and after their batches.
