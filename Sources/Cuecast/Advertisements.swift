@@ -78,7 +78,8 @@ public protocol AdvertisementDelegate {
 
     /// Advertisements that were available will not be played (any further): the break was cancelled or ended.
     ///
-    /// Where `withdrawal.current` plays, stop it at `withdrawal.stopAt`. Does nothing by default.
+    /// Where `withdrawal.current` plays, stop it at `withdrawal.stopAt`. Called again where that moves: the latest counts.
+    /// Does nothing by default.
     func onAdvertisementsWithdrawn(_ withdrawal: AdvertisementWithdrawal)
 }
 

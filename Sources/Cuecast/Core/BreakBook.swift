@@ -116,10 +116,11 @@ struct BreakBook: Sendable {
             }
             return self.endHeld(id, batch, at: moment)
         case .queued:
-            let before = known.end
-            guard let end = entry.notice.end, end != before else { return [] }
-            let early = notice.kind == .ended || before.map { end < $0 } ?? true
-            return [.queuedEnds(id, at: end, early: early)]
+            guard known.start != nil, !known.preStream else { return [] }
+            // A break without an end lasts until it expires.
+            let before = known.end ?? known.expires
+            let end = entry.notice.end ?? entry.notice.expires
+            return end == before ? [] : [.queuedEnds(id, at: end, early: end < before)]
         }
     }
 

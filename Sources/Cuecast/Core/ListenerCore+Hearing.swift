@@ -23,6 +23,10 @@ extension ListenerCore {
             self.apply(effects, at: now)
         }
         self.settleTime(now: now)
+        // Another instant is heard where its break ends.
+        if self.isRunning, let moment = self.moment(at: now) {
+            self.apply(self.queue.tellMovedStops(at: moment), at: now)
+        }
     }
 
     /// The app goes to the background: nothing is received or handed out, and what plays counts as paused.

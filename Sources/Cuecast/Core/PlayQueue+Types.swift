@@ -33,14 +33,27 @@ extension PlayQueue {
         var wasMuted = false
         var wasClicked = false
         var quartiles = 0
-        /// When it must stop, because its break ends there.
-        var stopAt: LocalInstant?
+        /// Where in the programme it must stop, because its break ends there.
+        var stopAt: Timestamp?
+        /// When that is, as the app was told last.
+        var toldStop: LocalInstant?
         /// Whether it no longer keeps others waiting.
         var isReleased = false
 
         /// How long it has been playing.
         func elapsed(at now: LocalInstant) -> Duration {
             (self.pausedSince ?? now) - self.handedOut - self.pausedBefore
+        }
+
+        /// How much of it is left.
+        func rest(at now: LocalInstant) -> Duration {
+            max(self.advertisement.exactDuration - self.elapsed(at: now), .zero)
+        }
+
+        /// When it stops: where its break ends, or at its own end.
+        func stop(at moment: Moment) -> LocalInstant {
+            let ownEnd = moment.now + self.rest(at: moment.now)
+            return self.stopAt.map { min(moment.local(playhead: $0), ownEnd) } ?? ownEnd
         }
 
         func heard(at now: LocalInstant) -> Duration {

@@ -17,6 +17,8 @@ struct PlayQueue: Sendable {
     /// How much the advertisements of a break may pass its end together where none may be cut short: the app needs a
     /// moment between one and the next.
     static let exactTolerance = Duration.seconds(2)
+    /// By how much the instant of a stop may move without being told again: the clocks are no more exact.
+    static let stopTolerance = Duration.milliseconds(50)
 
     let mode: HandOutMode
     private let timings: ListenerTimings
@@ -101,13 +103,38 @@ struct PlayQueue: Sendable {
 
     /// The end of a queued break moved: to `end` in the programme, which is earlier than before where `early`.
     mutating func ends(_ id: BreakID, at end: Timestamp, early: Bool, moment: Moment) -> [Effect] {
-        guard early else {
-            for index in self.batches.indices where self.batches[index].breakID == id {
-                self.batches[index].limit = .playhead(end)
-            }
-            return []
+        guard !early else { return self.withdraw(id, .endedEarly, end: end, at: moment) }
+        for index in self.batches.indices where self.batches[index].breakID == id {
+            self.batches[index].limit = .playhead(end)
         }
-        return self.withdraw(id, .endedEarly, end: end, at: moment)
+        // What was to be stopped plays on to the new end, or to its own.
+        for index in self.open.indices
+        where self.open[index].advertisement.key.breakID == id && self.open[index].stopAt != nil {
+            let ownEnd = moment.playhead + self.open[index].rest(at: moment.now)
+            self.open[index].stopAt = ownEnd > end + Trimmed.tolerance ? end : nil
+        }
+        return self.tellMovedStops(at: moment)
+    }
+
+    /// Tells again when what plays is to be stopped, where that instant has moved: with the end, or with the listener.
+    mutating func tellMovedStops(at moment: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        for index in self.open.indices {
+            let open = self.open[index]
+            let stop = open.stop(at: moment)
+            guard let told = open.toldStop, max(stop - told, told - stop) > Self.stopTolerance else { continue }
+            self.open[index].toldStop = stop
+            effects.append(
+                .withdrawn(
+                    open.advertisement.key.breakID,
+                    .endedEarly,
+                    dropped: [],
+                    current: open.advertisement,
+                    stopAt: stop
+                )
+            )
+        }
+        return effects
     }
 
     /// A queued break was cancelled.
@@ -130,12 +157,13 @@ struct PlayQueue: Sendable {
         var stopped: Open?
         if let index = self.indexOfPlaying(id) {
             let playing = self.open[index]
-            let rest = max(playing.advertisement.exactDuration - playing.elapsed(at: moment.now), .zero)
+            let rest = playing.rest(at: moment.now)
             let ownEnd = moment.playhead + rest
             cursor = ownEnd
             let stop = end.map { max($0, moment.playhead) } ?? moment.playhead
             if playing.endMode == .cut, rest > .zero, ownEnd > stop + Trimmed.tolerance {
-                self.open[index].stopAt = earlier(playing.stopAt, moment.local(playhead: stop))
+                self.open[index].stopAt = playing.stopAt.map { min($0, stop) } ?? stop
+                self.open[index].toldStop = self.open[index].stop(at: moment)
                 stopped = self.open[index]
             }
         }
@@ -155,7 +183,7 @@ struct PlayQueue: Sendable {
             reason,
             dropped: dropped,
             current: stopped?.advertisement,
-            stopAt: stopped?.stopAt
+            stopAt: stopped?.toldStop
         )
         return dropped.map { self.ignored($0, reason.ignoreReason) } + [withdrawn] + self.due(at: moment)
     }
@@ -173,8 +201,8 @@ struct PlayQueue: Sendable {
     mutating func due(at moment: Moment) -> [Effect] {
         var effects = self.dropExpired(at: moment)
         for open in self.open {
-            if let stopAt = open.stopAt, stopAt <= moment.now, self.infers(open) {
-                let heard = min(open.heard(at: moment.now), max(stopAt - open.handedOut, .zero))
+            if let stopAt = open.stopAt, stopAt <= moment.playhead, self.infers(open) {
+                let heard = min(open.heard(at: moment.now), max(moment.local(playhead: stopAt) - open.handedOut, .zero))
                 effects.append(self.close(open, .played, .inferred, heard: heard))
                 effects += self.release()
             } else if let end = self.unknownAt(open), end <= moment.now {
@@ -195,7 +223,7 @@ struct PlayQueue: Sendable {
         var next: LocalInstant?
         for batch in self.batches { next = earlier(next, batch.limit.local(at: moment)) }
         for open in self.open {
-            if self.infers(open) { next = earlier(next, open.stopAt) }
+            if self.infers(open) { next = earlier(next, open.stopAt.map { moment.local(playhead: $0) }) }
             next = earlier(next, open.isReleased ? self.unknownAt(open) : self.releasedAt(open))
         }
         return next

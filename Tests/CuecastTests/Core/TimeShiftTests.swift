@@ -123,6 +123,87 @@ struct TimeShiftTests {
         #expect(self.outcomes(bench)["a"] == .played)
     }
 
+    private func withdrawals(_ bench: CoreBench) -> [AdvertisementWithdrawal] {
+        bench.events.compactMap { if case .withdrawn(let it) = $0 { it } else { nil } }
+    }
+
+    /// A listener at delay 30 who hears the first advertisement from second 35 to 45; at 38 its break ended at 42.
+    private func stoppedBench() throws -> CoreBench {
+        var bench = try self.bench()
+        bench.advance(to: 35)
+        bench.expectNext("a", at: local(35))
+        bench.advance(to: 38)
+        self.change(&bench, .ended) {
+            $0.duration = .seconds(7)
+            $0.expires = gateway(12)
+        }
+        #expect(self.withdrawals(bench).map(\.stopAt) == [bench.core.instant(local(42))])
+        return bench
+    }
+
+    @Test func `an end that is moved to later moves the stop, and the app is told`() throws {
+        var bench = try self.stoppedBench()
+        self.change(&bench, .ended) {
+            $0.duration = .seconds(9)
+            $0.expires = gateway(14)
+        }
+        #expect(self.withdrawals(bench).last?.current?.adID == "a")
+        #expect(self.withdrawals(bench).last?.stopAt == bench.core.instant(local(44)))
+        #expect(self.withdrawals(bench).last?.advertisements == [])
+        bench.advance(to: 43.9)
+        #expect(self.outcomes(bench)["a"] == nil)
+        bench.advance(to: 44)
+        #expect(self.outcomes(bench)["a"] == .played)
+    }
+
+    @Test func `an end that is revoked lets what plays finish, and the app is told`() throws {
+        var bench = try self.stoppedBench()
+        self.change(&bench, .updated) {
+            $0.duration = .seconds(30)
+            $0.expires = gateway(35)
+        }
+        // Its own end.
+        #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(45)))
+        bench.advance(to: 44.5)
+        #expect(self.outcomes(bench)["a"] == nil)
+        bench.expectNext(nil, at: local(44.6))
+        bench.advance(to: 44.7)
+        #expect(self.outcomes(bench)["a"] == .played)
+    }
+
+    @Test func `a break without an end any more lets what plays finish`() throws {
+        var bench = try self.stoppedBench()
+        self.change(&bench, .updated) {
+            $0.duration = nil
+            $0.expires = gateway(300)
+        }
+        #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(45)))
+        bench.advance(to: 44.5)
+        #expect(self.outcomes(bench)["a"] == nil)
+    }
+
+    @Test func `a larger delay moves the stop to later, and a smaller one to sooner`() throws {
+        var bench = try self.stoppedBench()
+        self.move(&bench, to: 32)
+        #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(44)))
+        bench.advance(to: 43)
+        #expect(self.outcomes(bench)["a"] == nil)
+        self.move(&bench, to: 31.5)
+        #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(43.5)))
+        bench.advance(to: 43.5)
+        #expect(self.outcomes(bench)["a"] == .played)
+    }
+
+    @Test func `while the programme is paused nothing is stopped, and going on says when`() throws {
+        var bench = try self.stoppedBench()
+        bench.step { core, now in core.hear(now: now) { $0.pause(now: now) } }
+        bench.advance(to: 43)
+        #expect(self.outcomes(bench)["a"] == nil)
+        bench.step { core, now in core.hear(now: now) { $0.resume(now: now) } }
+        // The stop is 4 s after the pause; the advertisement itself is over before that.
+        #expect(self.withdrawals(bench).map(\.stopAt).last == bench.core.instant(local(45)))
+    }
+
     @Test func `an early end of a break that is not heard yet drops what cannot fit before it`() throws {
         var bench = try self.bench()
         bench.advance(to: 20)
