@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// Why the gateway did not do what it was asked.
 public struct BroadcastRefusal: Error, Hashable, Sendable {
     /// The kind of refusal, from the closed list of the protocol (`proto/cuecast/v1/status.proto`).
@@ -115,4 +121,14 @@ extension BroadcastError: CustomStringConvertible {
         case .closed: "The client is closed."
         }
     }
+}
+
+extension BroadcastRefusal: LocalizedError {
+    /// The same as ``description``.
+    public var errorDescription: String? { self.description }
+}
+
+extension BroadcastError: LocalizedError {
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }

@@ -3,6 +3,12 @@
 
 internal import CuecastWire
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// What is wrong with a file of ads, and where.
 public struct AdsFileError: Error, Hashable, Sendable {
     /// The line, counted from 1.
@@ -26,6 +32,11 @@ extension AdsFileError: CustomStringConvertible {
         let place = self.field.isEmpty ? "Line \(self.line)" : "Line \(self.line), \(self.field)"
         return "\(place): \(self.reason)."
     }
+}
+
+extension AdsFileError: LocalizedError {
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }
 
 /// Reads the ads of a break from a small JSON file, for broadcasters without an ad server.
