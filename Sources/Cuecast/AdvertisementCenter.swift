@@ -8,6 +8,10 @@ public final class AdvertisementCenter: Advertisements {
     private struct State {
         var observers: [Observer] = []
         weak var engine: ListenerEngine?
+
+        mutating func forgetDeadObservers() {
+            self.observers.removeAll { !$0.isAlive }
+        }
     }
 
     private let state = Mutex(State())
@@ -27,6 +31,7 @@ public final class AdvertisementCenter: Advertisements {
 
     private func add<D: AdvertisementDelegate>(_ observer: Observer, for delegate: D) {
         let isAdded = self.state.withLock { state in
+            state.forgetDeadObservers()
             if observer.objectID != nil, state.observers.contains(where: { $0.holds(delegate) }) { return false }
             state.observers.append(observer)
             return true
@@ -37,6 +42,7 @@ public final class AdvertisementCenter: Advertisements {
     /// Tells `advertisementDelegate` no more.
     public func removeObserver<D: AdvertisementDelegate>(advertisementDelegate: D) {
         let removed = self.state.withLock { state in
+            state.forgetDeadObservers()
             let removed = state.observers.filter { $0.holds(advertisementDelegate) }
             state.observers.removeAll { observer in removed.contains { $0 === observer } }
             return removed
@@ -97,8 +103,15 @@ public final class AdvertisementCenter: Advertisements {
     }
 
     func tell(_ call: DelegateCall) {
-        self.tell(call, to: self.state.withLock { $0.observers })
+        let observers = self.state.withLock { state in
+            state.forgetDeadObservers()
+            return state.observers
+        }
+        self.tell(call, to: observers)
     }
+
+    /// How many are told, with those whose object is gone since this was last changed or used.
+    var observerCount: Int { self.state.withLock { $0.observers.count } }
 
     private func tell(_ call: DelegateCall, to observers: [Observer]) {
         for observer in observers {

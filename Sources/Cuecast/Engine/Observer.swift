@@ -23,11 +23,14 @@ final class Observer: Sendable {
 
     /// The delegate as seen from nowhere in particular.
     // Safety: delegates need not be Sendable, as app code has them. `perform` is called on the delegate's actor only,
-    // which is the main actor unless the delegate is Sendable; `isHolding` compares identities and touches nothing else.
+    // which is the main actor unless the delegate is Sendable; `isHolding` and `isAlive` look at the reference and touch
+    // nothing else.
     private struct Delegate: @unchecked Sendable {
         /// Makes the call; `false` where the object is gone.
         let perform: (DelegateCall) -> Bool
         let isHolding: (AnyObject) -> Bool
+        /// `false` where the object is gone.
+        let isAlive: () -> Bool
     }
 
     private struct Call: Sendable {
@@ -62,6 +65,8 @@ final class Observer: Sendable {
                 return true
             } isHolding: {
                 object === $0
+            } isAlive: {
+                object != nil
             }
         } else {
             self.objectID = nil
@@ -70,9 +75,14 @@ final class Observer: Sendable {
                 return true
             } isHolding: { _ in
                 false
+            } isAlive: {
+                true
             }
         }
     }
+
+    /// Whether there is still somebody to tell.
+    var isAlive: Bool { self.delegate.isAlive() }
 
     func holds<D: AdvertisementDelegate>(_ delegate: D) -> Bool {
         guard D.self is AnyObject.Type, self.objectID == ObjectIdentifier(delegate as AnyObject) else { return false }
