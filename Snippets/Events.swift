@@ -14,7 +14,7 @@ configuration.alternativeGateways = [GatewayAddress(host: "ads2.example.org")]
 // snippet.end
 let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
 // snippet.events
-let events = client.events  // Before the start, to see everything.
+let events = client.makeEvents()  // Before the start, to see everything.
 try await client.start()
 for await event in events {
     switch event {

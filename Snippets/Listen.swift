@@ -12,7 +12,7 @@ let client = try CuecastClient(
     ),
     transport: ZeroMQListenerTransport()
 )
-let events = client.events
+let events = client.makeEvents()
 try await client.start()  // returns when pre-stream ads are queued, or there are none
 for await event in events {
     guard case .available = event else { continue }

@@ -24,7 +24,7 @@ configuration.fetchPolicy = { _ in await !isPremium() }
 
 let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
 // snippet.outbox
-let events = client.events
+let events = client.makeEvents()
 try await client.start()
 for await event in events {
     switch event {

@@ -31,7 +31,7 @@ func playQuarter(_ quarter: Int, of advertisement: Advertisement) async throws {
 var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
 configuration.handOut = .manual
 let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
-let events = client.events
+let events = client.makeEvents()
 try await client.start()
 for await case .available in events {
     var playlist: [Advertisement] = []

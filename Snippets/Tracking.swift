@@ -25,7 +25,7 @@ configuration.tracking?.sender = PrintingSender()
 
 let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
 // snippet.follow
-let events = client.events
+let events = client.makeEvents()
 try await client.start()
 for await case .trackingChanged(let call) in events {
     switch call.state {

@@ -58,7 +58,7 @@ struct ClockSpread {
                     logger: Logger(label: "clock-spread") { _ in SwiftLogNoOpLogHandler() }
                 )
             }
-        let events = clients.map(\.events)
+        let events = clients.map { $0.makeEvents() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in clients { group.addTask { try await client.start() } }
             try await group.waitForAll()

@@ -83,7 +83,7 @@ struct RadioPlayer: AsyncParsableCommand {
         let sources = Self.sources(input)
         defer { for source in sources { source.cancel() } }
         let terminal = self.plain ? nil : Terminal()
-        let events = client.events
+        let events = client.makeEvents()
         await withTaskGroup { group in
             group.addTask {
                 for await event in events { input.yield(.event(event)) }

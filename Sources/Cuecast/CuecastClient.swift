@@ -35,11 +35,12 @@ public final class CuecastClient: Sendable {
     private struct State {
         var engine: ListenerEngine?
         var settings: ListenerSettings
+        var stream: LiveStream
     }
 
     /// The observers and the queue.
     public let advertisements: AdvertisementCenter
-    /// What the client was made with.
+    /// What the client was made with; ``stream`` and ``setConsent(_:)`` may have changed since.
     public let configuration: ListenerConfiguration
 
     private let transport: any ListenerTransport
@@ -56,23 +57,57 @@ public final class CuecastClient: Sendable {
     ///   - advertisements: the observers, where they are to outlive this client.
     ///   - logger: where a few lines go about losing and finding the gateway.
     /// - Throws: ``CuecastError/invalidConfiguration(_:)`` with the rule that was broken.
-    public init(
+    public convenience init(
         configuration: ListenerConfiguration,
         transport: any ListenerTransport,
         advertisements: AdvertisementCenter = AdvertisementCenter(),
         logger: Logger = Logger(label: "cuecast.client")
     ) throws(CuecastError) {
-        self.state = Mutex(State(settings: try ListenerSettings(configuration)))
+        try self.init(
+            configuration: configuration,
+            transport: transport,
+            advertisements: advertisements,
+            logger: logger,
+            files: DiskFileSystem()
+        )
+    }
+
+    /// A client with a file system of its own.
+    init(
+        configuration: ListenerConfiguration,
+        transport: any ListenerTransport,
+        advertisements: AdvertisementCenter,
+        logger: Logger = Logger(label: "cuecast.client"),
+        files: any JournalFileSystem
+    ) throws(CuecastError) {
+        self.state = Mutex(
+            State(settings: try ListenerSettings(configuration), stream: configuration.stream)
+        )
         self.configuration = configuration
         self.transport = transport
         self.advertisements = advertisements
         self.logger = logger
         self.hub = EventHub(bufferedMax: configuration.eventsBufferedMax)
-        self.journal = ListenerJournal(configuration.storage)
+        self.journal = ListenerJournal(configuration.storage, files: files)
     }
 
-    /// What happens from now on, in order; to read from the very first event, take it before ``start()``.
-    public var events: ListenerEvents { self.hub.makeEvents() }
+    deinit {
+        self.hub.finish()
+    }
+
+    /// Begins to keep what happens from now on, in order, for one reader; to read from the very first event, call it
+    /// before ``start()``.
+    ///
+    /// Each call makes a reader of its own, which is freed when nobody holds the sequence any more. It ends when the client
+    /// has stopped, and when the client is dropped.
+    public func makeEvents() -> ListenerEvents { self.hub.makeEvents() }
+
+    /// As ``makeEvents()``: each use makes a reader of its own.
+    @available(*, deprecated, renamed: "makeEvents()", message: "It makes a new reader each time that it is read.")
+    public var events: ListenerEvents { self.makeEvents() }
+
+    /// The stream that is heard, or will be at the next ``start()``.
+    public var stream: LiveStream { self.state.withLock { $0.stream } }
 
     /// Where the connection to the gateway stands.
     public var connectionState: ConnectionState {
@@ -100,51 +135,84 @@ public final class CuecastClient: Sendable {
     /// It returns also where the gateway cannot be reached: the client goes on trying. A session that is still stopping
     /// is waited for.
     ///
+    /// With ``ListenerStorage/file(path:)`` the file is read first, by a thread of its own; the caller's is never held by a
+    /// disk. Where that takes longer than ``ListenerTimings/storageWait``, this returns and the session begins by itself when
+    /// it is read. Before that no advertisement is handed out and none is current; what the app reports and sets waits and
+    /// comes first, in its order. A file that cannot be used costs no advertisement: the session goes on in memory, with
+    /// ``ListenerEvent/storageFailed(_:)``.
+    ///
     /// - Throws: ``CuecastError/alreadyStarted``; ``CuecastError/advertisementsInUse`` where another client listens with
-    ///   the same ``AdvertisementCenter``; ``CuecastError/storageInUse(path:)`` and
-    ///   ``CuecastError/storageUnavailable(path:reason:)`` where the file of the configuration cannot be used.
+    ///   the same ``AdvertisementCenter``; ``CuecastError/storageInUse(path:)`` where another client uses the file of the
+    ///   configuration.
     public func start() async throws(CuecastError) {
         if let last = self.state.withLock({ $0.engine }) {
             guard last.connectionState == .stopping || last.connectionState == .stopped else { throw .alreadyStarted }
             await last.stopped()
         }
         let engine = try self.makeEngine()
-        engine.start()
-        await engine.preStreamSettled()
+        do throws(CuecastError) {
+            // What plays before the stream is not waited for where even the file took too long.
+            if try await engine.start() { await engine.preStreamSettled() }
+        } catch {
+            self.state.withLock { state in
+                if state.engine === engine { state.engine = nil }
+            }
+            throw error
+        }
     }
 
     private func makeEngine() throws(CuecastError) -> ListenerEngine {
         let made: Result<ListenerEngine, CuecastError> = self.state.withLock { state in
             guard state.engine?.isStopped ?? true else { return .failure(.alreadyStarted) }
-            do throws(CuecastError) {
-                let damaged = try self.journal.open()
-                if damaged > 0 {
-                    self.logger.warning(
-                        "The session's file was damaged: what could not be read is lost",
-                        metadata: ["places": "\(damaged)"]
-                    )
-                    self.hub.send(.storageFailed("\(damaged) places of the file could not be read"))
-                }
-            } catch {
-                return .failure(error)
-            }
+            var configuration = self.configuration
+            configuration.stream = state.stream
             let engine = ListenerEngine(
                 settings: state.settings,
-                configuration: self.configuration,
+                configuration: configuration,
                 transport: self.transport,
                 center: self.advertisements,
                 hub: self.hub,
                 journal: self.journal,
                 logger: self.logger
             )
-            guard self.advertisements.attach(engine) else {
-                self.journal.close()
-                return .failure(.advertisementsInUse)
-            }
+            guard self.advertisements.attach(engine) else { return .failure(.advertisementsInUse) }
             state.engine = engine
             return .success(engine)
         }
         return try made.get()
+    }
+
+    /// Hears another stream from now on, with the same observers and readers of events.
+    ///
+    /// Where the client listens, its session ends as by ``stop()`` and another one begins as by ``start()``: what is open of
+    /// the old stream gets its outcome, which is told with the old session, also later where the gateway is away; what is
+    /// queued is gone. Where it does not listen, the stream is that of the next ``start()``. The stream that is heard already
+    /// changes nothing.
+    ///
+    /// - Throws: ``CuecastError/invalidConfiguration(_:)`` for a stream that cannot be one; else as ``start()``.
+    public func change(to stream: LiveStream) async throws(CuecastError) {
+        let id = try ListenerSettings.streamID(of: stream)
+        let engine: ListenerEngine? = self.state.withLock { state in
+            guard state.stream != stream else { return nil }
+            state.stream = stream
+            state.settings.stream = id
+            return state.engine
+        }
+        guard let engine, engine.connectionState != .stopping, engine.connectionState != .stopped else { return }
+        engine.stop(keepsEvents: true)
+        try await self.start()
+    }
+
+    /// What the listener agrees to, from the next call of a tracking URL on.
+    ///
+    /// A call that waits keeps the consent string of its event, and is not made where the new consent denies tracking. One
+    /// that is under way in this moment is not called back.
+    public func setConsent(_ consent: ListenerConsent?) {
+        let engine = self.state.withLock { state in
+            state.settings.consent = consent
+            return state.engine
+        }
+        engine?.set(consent: consent)
     }
 
     /// Ends the session, soon: what is known of open advertisements is told to the gateway first, for at most
@@ -157,7 +225,8 @@ public final class CuecastClient: Sendable {
 
     /// Returns when the session is over and everything that belonged to it is freed; at once where there is none.
     ///
-    /// Within a second of ``stop()``, with a transport that keeps its promises.
+    /// Within a second of ``stop()`` (``ListenerTimings/stopLimit``), also with a transport or a disk that hangs: then
+    /// ``ListenerEvent/stoppedWithout(_:)`` says so. Otherwise all that was to be written is on the disk by then.
     public func stopped() async {
         await self.state.withLock { $0.engine }?.stopped()
     }

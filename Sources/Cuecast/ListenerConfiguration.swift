@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// Where a gateway listens.
 public struct GatewayAddress: Hashable, Sendable, CustomStringConvertible {
     /// Where the notices come from, for instance `tcp://127.0.0.1:7400`.
@@ -35,9 +41,16 @@ public enum HandOutMode: Hashable, Sendable, CaseIterable {
 public enum ListenerStorage: Hashable, Sendable {
     /// In memory: they are lost when the app ends.
     case memory
-    /// In one file, which is made where there is none; a second one beside it, with `.lock` at the end of its name, keeps
-    /// others from using it at the same time. Its folder must exist. One file serves all streams of one gateway.
+    /// In one file, which is made where there is none, with its folder; a second one beside it, with `.lock` at the end of its
+    /// name, keeps others from using it at the same time. One file serves all streams of one gateway.
     case file(path: String)
+
+    /// As ``file(path:)``, for a file URL.
+    ///
+    /// A client with a URL of another kind refuses to be made.
+    public static func file(at url: URL) -> ListenerStorage {
+        .file(path: url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString)
+    }
 }
 
 /// What a client needs to know to listen to one stream.
@@ -76,6 +89,8 @@ public struct ListenerConfiguration: Sendable {
     /// Whether and how the tracking URLs of advertisements are called; `nil`: not at all.
     public var tracking: TrackingConfiguration?
     /// What the listener has agreed to, for the macros of tracking URLs; it can also deny tracking.
+    ///
+    /// ``CuecastClient/setConsent(_:)`` changes it later.
     public var consent: ListenerConsent?
     /// How long to wait for what.
     public var timings: ListenerTimings
@@ -144,6 +159,8 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Another client, perhaps of another process, uses the file.
     case storageInUse(path: String)
     /// The file cannot be opened or made, for the reason given.
+    ///
+    /// Not thrown any more: the session goes on in memory, with ``ListenerEvent/storageFailed(_:)``.
     case storageUnavailable(path: String, reason: String)
 
     /// One sentence for people.
@@ -156,4 +173,9 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
         case .storageUnavailable(let path, let reason): "The file \(path) cannot be used: \(reason)."
         }
     }
+}
+
+extension CuecastError: LocalizedError {
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Something that happened while listening; ``CuecastClient/events`` tells them in order.
+/// Something that happened while listening; ``CuecastClient/makeEvents()`` tells them in order.
 @nonexhaustive
 public enum ListenerEvent: Sendable {
     /// Listening began: as a new session, or as the one of an app that was ended in the middle of it.
     case sessionBegan(resumed: Bool)
     /// These were handed out before the app was ended, and nothing more is known: nothing is told to the gateway.
     case interrupted([Advertisement])
-    /// The file of the session cannot be written, for the reason given: if the app is ended, what has happened since is
-    /// lost. Listening goes on.
+    /// The file of the session could not be read or cannot be written, for the reason given: if the app is ended, what has
+    /// happened since is lost. Listening goes on.
     case storageFailed(String)
     /// The connection to the gateway changed.
     case connectionChanged(ConnectionState)
@@ -47,12 +47,31 @@ public enum ListenerEvent: Sendable {
     case acknowledged(breakID: String, adIDs: [String])
     /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given.
     case acknowledgementGivenUp(breakID: String, adIDs: [String], reason: String)
+    /// The client was stopped after ``ListenerTimings/stopLimit`` without waiting any longer.
+    case stoppedWithout(StopShortfall)
     /// This many notices could not be kept; they are asked for again.
     case noticesDropped(Int)
     /// Something from the gateway could not be understood; it was left out.
     case notUnderstood(String)
     /// This many events were dropped before this one, because they were not read fast enough.
     case eventsDropped(Int)
+}
+
+/// What a client that was stopped did not wait for any longer.
+@nonexhaustive
+public enum StopShortfall: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// The transport did not say that its connection is closed.
+    case transport
+    /// The disk did not take what was to be written; it is written as soon as the disk does, unless the app ends before.
+    case storage
+
+    /// A few words for people.
+    public var description: String {
+        switch self {
+        case .transport: "the transport did not close its connection"
+        case .storage: "the disk did not take what was to be written"
+        }
+    }
 }
 
 /// How the gateway answered a join.
@@ -98,6 +117,9 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
 }
 
 /// Advertisements that will not be played (any further), because their break was cancelled or ended.
+///
+/// It is told again where the stop of ``current`` moves: the break's end was moved, or the listener hears another instant of
+/// the programme. The latest ``stopAt`` counts; it is the advertisement's own end where nothing cuts it any more.
 public struct AdvertisementWithdrawal: Hashable, Sendable {
     /// Why advertisements are withdrawn.
     @nonexhaustive

@@ -21,6 +21,15 @@ public struct ListenerTimings: Hashable, Sendable {
     public var preStreamWait: Duration = .seconds(2)
     /// How long stopping may spend on telling the gateway what is still to be told; 700 ms, at most 900 ms.
     public var stopWait: Duration = .milliseconds(700)
+    /// After what time since `stop()` a client is stopped in any case; 950 ms.
+    ///
+    /// Also where the transport has not said that its connection is closed, or the disk has not taken what was to be
+    /// written: an event says so (``ListenerEvent/stoppedWithout(_:)``).
+    public var stopLimit: Duration = .milliseconds(950)
+    /// How long `start()` waits for the file of the session to be read; 1 s.
+    ///
+    /// Then it returns, and the session begins by itself once the file is read.
+    public var storageWait: Duration = .seconds(1)
     /// How much before its end an advertisement counts as played when the app asks for the next one; 1 s.
     public var playedToleranceBeforeEnd: Duration = .seconds(1)
     /// How long after its end an advertisement without a report still keeps others waiting; 10 s.

@@ -88,7 +88,7 @@ struct Listen: AsyncParsableCommand {
         }
         let printer = ListenPrinter(json: self.json, isTerminal: isatty(STDOUT_FILENO) == 1)
         let player = DemoPlayer(client: client, ignores: self.mode == .ignore, speed: self.speed, printer: printer)
-        let events = client.events
+        let events = client.makeEvents()
         let breaks = self.breaks
         let refusal = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -28,7 +28,7 @@ struct FaultTests {
         // Its head must come before 2.5 of these are over, else the connection counts as lost, and that finds it out, too.
         let gateway = try ScriptedGateway(headInterval: .seconds(20))
         try await withPlayer(gateway) { client, _ in
-            let events = client.events
+            let events = client.makeEvents()
             gateway.loseNotices()
             try gateway.publish(scripted("b1", [("a", 1_000)]))
             #expect(try await gateway.outcome(of: "a", in: "b1").result == .played)
@@ -39,7 +39,7 @@ struct FaultTests {
 
     @Test(arguments: [false, true]) func `a restart loses nothing that is open`(losesHistory: Bool) async throws {
         try await withPlayer(self.gateway) { client, _ in
-            let events = client.events
+            let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]), in: .seconds(1_000))
             _ = try await self.gateway.request(.batch)
             self.gateway.restart(losesHistory: losesHistory)
@@ -55,7 +55,7 @@ struct FaultTests {
         try await withPlayer(self.gateway) {
             $0.timings.requestTimeout = .milliseconds(50)
         } _: { client, _ in
-            let events = client.events
+            let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]), in: .seconds(1_000))
             _ = await events.first { if case .ready = $0 { () } else { nil } }
             self.gateway.answering = .never
@@ -109,7 +109,7 @@ struct FaultTests {
     func `every refusal reaches the player`(code: ScriptedRefusal.Code) async throws {
         self.gateway.refuse([.batch], ScriptedRefusal(code), times: 1)
         try await withPlayer(self.gateway) { client, _ in
-            let events = client.events
+            let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]))
             switch code {
             case .unavailable, .draining, .rateLimited, .limitReached:

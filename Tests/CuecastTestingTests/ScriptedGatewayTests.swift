@@ -52,7 +52,7 @@ struct ScriptedGatewayTests {
         spot.banner?.height = 321
         spot.trackers = [.init(event: "progress", url: "https://a.example/t", offset: .seconds(3))]
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish(ScriptedBreak("b1", [spot]))
         let got = await events.first { if case .available(_, let all) = $0 { all.first } else { nil } }
@@ -78,7 +78,7 @@ struct ScriptedGatewayTests {
 
     @Test func `what the app ignores is told as ignored by the user`() async throws {
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish(scripted("b1", [("a", 1_000)]))
         _ = await events.first { if case .available = $0 { () } else { nil } }
@@ -91,7 +91,7 @@ struct ScriptedGatewayTests {
 
     @Test func `a failure is told with its code`() async throws {
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish(scripted("b1", [("a", 1_000)]))
         _ = await events.first { if case .available = $0 { () } else { nil } }
@@ -135,7 +135,7 @@ struct ScriptedGatewayTests {
 
     @Test func `a cancelled break is withdrawn`() async throws {
         try await withPlayer(self.gateway) { client, _ in
-            let events = client.events
+            let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]), in: .seconds(3_000))
             _ = try await self.gateway.request(.batch)
             try self.gateway.cancel("b1")
@@ -147,7 +147,7 @@ struct ScriptedGatewayTests {
 
     @Test func `a break that ends early leaves out what no longer fits`() async throws {
         let client = try CuecastClient(configuration: patientConfiguration(self.gateway), transport: self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish(scripted("b1", [("a", 1_000), ("b", 1_000)], duration: 2_000))
         _ = await events.first { if case .available = $0 { () } else { nil } }

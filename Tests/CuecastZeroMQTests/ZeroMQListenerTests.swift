@@ -99,7 +99,7 @@ struct ZeroMQListenerTests {
         let gateway = try await RawGateway(ads: [try spot()])
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gateway, runtime)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         await gateway.publish(try breakNotice(1, in: .milliseconds(50)))
@@ -120,7 +120,7 @@ struct ZeroMQListenerTests {
         let first = try await RawGateway(notices: notices, requests: requests, ads: [try spot()])
         let runtime = ZeroMQRuntime()
         let client = try makeClient(first, runtime)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         await first.die()
@@ -143,7 +143,7 @@ struct ZeroMQListenerTests {
         let client = try makeClient(first, runtime) {
             $0.alternativeGateways = [GatewayAddress(notices: second.notices, requests: second.requests)]
         }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         await first.die()
@@ -164,7 +164,7 @@ struct ZeroMQListenerTests {
         await gone.die()
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gone, runtime) { $0.timings.preStreamWait = .zero }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         let reason = await events.untilWaiting()
         #expect(reason?.contains("127.0.0.1") == true)
@@ -212,7 +212,7 @@ struct ZeroMQListenerTests {
         let gateway = try await RawGateway(answers: false)
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gateway, runtime) { $0.timings.preStreamWait = .zero }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         _ = await events.first { if case .connectionChanged(.joining) = $0 { () } else { nil } }
         let begin = ContinuousClock.now
@@ -228,7 +228,7 @@ struct ZeroMQListenerTests {
         let gateway = try await RawGateway(ads: [try spot()])
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gateway, runtime)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         let topic = NoticeFrame.topic(of: testStream)
@@ -253,7 +253,7 @@ struct ZeroMQListenerTests {
         let gateway = try await RawGateway()
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gateway, runtime)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         let topic = NoticeFrame.topic(of: testStream)

@@ -52,7 +52,10 @@ struct AcknowledgementQueue: Sendable {
     }
 
     private var groups: [GroupKey: Group] = [:]
-    private var lastNumber: UInt64 = 0
+    /// The number of the record that was added last.
+    private(set) var lastNumber: UInt64 = 0
+    /// Up to which number records may be told: those after it are not on the disk yet.
+    var tellableThrough = UInt64.max
     private let recordsMax: Int
     private let bytesMax: Int
     private let retries: Backoff
@@ -129,11 +132,11 @@ struct AcknowledgementQueue: Sendable {
     mutating func due(now: LocalInstant, room: Int) -> [(id: GroupKey, records: [OutboxRecord])] {
         let free = min(room, Self.groupsInFlightMax - self.groups.values.count { $0.inFlight > 0 })
         guard free > 0 else { return [] }
-        let ready = self.groups.filter { $0.value.inFlight == 0 && ($0.value.notBefore ?? now) <= now }
+        let ready = self.groups.filter { self.isTellable($0.value) && ($0.value.notBefore ?? now) <= now }
             .sorted { ($0.value.records.first?.number ?? 0) < ($1.value.records.first?.number ?? 0) }
         return ready.prefix(free)
             .map { id, group in
-                let records = Array(group.records.prefix(group.atOnce))
+                let records = Array(group.records.prefix(group.atOnce).prefix { $0.number <= self.tellableThrough })
                 self.groups[id]?.inFlight = records.count
                 return (id, records)
             }
@@ -142,7 +145,12 @@ struct AcknowledgementQueue: Sendable {
     /// When `due` has something to do, given room for requests.
     func nextDeadline(now: LocalInstant) -> LocalInstant? {
         guard self.groups.values.count(where: { $0.inFlight > 0 }) < Self.groupsInFlightMax else { return nil }
-        return self.groups.values.lazy.filter { $0.inFlight == 0 }.map { $0.notBefore ?? now }.min()
+        return self.groups.values.lazy.filter { self.isTellable($0) }.map { $0.notBefore ?? now }.min()
+    }
+
+    /// Whether there is a record in it that may be told and is not told in this moment.
+    private func isTellable(_ group: Group) -> Bool {
+        group.inFlight == 0 && (group.records.first.map { $0.number <= self.tellableThrough } ?? false)
     }
 
     /// The gateway recorded `recorded` outcomes of the group durably.

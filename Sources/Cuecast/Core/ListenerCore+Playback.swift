@@ -161,7 +161,7 @@ extension ListenerCore {
             key: BreakKey(stream: session.stream, id: outcome.advertisement.key.breakID),
             delivery: outcome.advertisement.delivery
         )
-        self.keep(.outcome(record.request))
+        self.keepOutcome(record)
         for each in givenUp { self.giveUp(each) }
     }
 

@@ -21,10 +21,20 @@ extension ListenerCore {
     ///
     /// It needs the gateway's clock, and not its connection.
     mutating func track(now: LocalInstant) {
-        guard !self.isSuspended else { return }
+        guard !self.isSuspended else { return self.releaseCalls(now: now) }
         self.track(at: now) { tracking, moment, jitter in
             tracking.advance(now: now, wall: moment.wall, jitter: &jitter) + tracking.due(now: now, wall: moment.wall)
         }
+        self.releaseCalls(now: now)
+    }
+
+    /// The listener has agreed to something else.
+    mutating func set(consent: ListenerConsent?, now: LocalInstant) {
+        guard self.tracking?.consent != consent else { return }
+        // A call that still waits for the disk is not made before the new consent says that it may be.
+        if consent?.deniesTracking == true { self.takeBackCalls("the listener denies tracking", now: now) }
+        if let actions = self.tracking?.set(consent: consent) { self.perform(actions) }
+        self.settleTime(now: now)
     }
 
     /// An attempt ended.
@@ -36,6 +46,7 @@ extension ListenerCore {
 
     /// The client has stopped: whether what is under way arrives nobody will hear.
     mutating func endTracking(now: LocalInstant) {
+        self.takeBackCalls("the client was stopped before it was sent", now: now)
         for id in self.tracking?.sending ?? [] {
             self.track(at: now) {
                 $0.finished(id, .uncertain("the client was stopped meanwhile"), now: now, wall: $1.wall, jitter: &$2)
@@ -49,7 +60,7 @@ extension ListenerCore {
             case .journal(let entry): self.keep(.tracking(entry.encoded()))
             case .forget(let ids): self.keep(.trackingForgotten(ids))
             case .status(let status): self.emit(.trackingChanged(status))
-            case .send(let request): self.act(.track(request))
+            case .send(let request): self.callWhenKept(request)
             }
         }
     }

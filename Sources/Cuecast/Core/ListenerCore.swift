@@ -7,7 +7,9 @@ internal import CuecastWire
 ///
 /// It has no clock and does no I/O: events and instants go in, actions come out.
 ///
-/// Call one of its methods, then perform what `takeActions()` gives, in order, and call `wake(now:)` at `nextWake`.
+/// Call one of its methods, then append what `takeJournal()` gives to the journal and perform what `takeActions()` gives, in
+/// order, and call `wake(now:)` at `nextWake`. Say by `journal(_:now:)` what became of the entries: see
+/// `ListenerCore+Journal.swift`.
 struct ListenerCore: Sendable {
     enum Action: Sendable {
         /// Make connection number `attempt` to the gateway's address number `gateway`; what it says comes back with
@@ -97,13 +99,18 @@ struct ListenerCore: Sendable {
     private var noticesDropped = 0
     private var actions: [Action] = []
     private var journal: [JournalEntry.Kind] = []
+    /// How many entries were kept since the session began in this run.
+    private(set) var keptCount: UInt64 = 0
+    /// What waits for the disk.
+    var commits: JournalCommits
 
     /// - Parameters:
     ///   - settings: what the app configured.
     ///   - session: the id of the session, unless an earlier run's goes on.
     ///   - origin: the instant that local instants count from.
     ///   - state: what earlier runs of the app left.
-    ///   - wallTime: this device's clock now, for nothing but how long ago that was.
+    ///   - wallTime: this device's clock at local instant 0, for nothing but how long ago that was.
+    ///   - disk: where entries go.
     ///   - seed: of the jitter.
     init(
         settings: ListenerSettings,
@@ -111,6 +118,7 @@ struct ListenerCore: Sendable {
         origin: ContinuousClock.Instant,
         state: JournalState = JournalState(),
         wallTime: Timestamp = Timestamp(microseconds: 0),
+        disk: JournalCommits.Disk = .none,
         seed: UInt64
     ) {
         let retries = Backoff(settings.timings)
@@ -145,6 +153,9 @@ struct ListenerCore: Sendable {
         self.tracking = settings.tracking.map {
             TrackingQueue(configuration: $0, consent: settings.consent, restoring: state.trackingEntries)
         }
+        self.commits = JournalCommits(disk: disk)
+        // What earlier runs left is on the disk.
+        if case .committing = disk { self.acknowledgements.tellableThrough = self.acknowledgements.lastNumber }
         self.restore(state, resumed: resumed, wallTime: wallTime)
     }
 
@@ -154,7 +165,7 @@ struct ListenerCore: Sendable {
         return self.actions
     }
 
-    /// What is to be in the journal before anything that follows from it happens.
+    /// What is to be appended to the journal, in order.
     mutating func takeJournal() -> [JournalEntry.Kind] {
         defer { self.journal = [] }
         return self.journal
@@ -162,6 +173,7 @@ struct ListenerCore: Sendable {
 
     mutating func keep(_ entry: JournalEntry.Kind) {
         self.journal.append(entry)
+        self.keptCount += 1
     }
 
     mutating func act(_ action: Action) {

@@ -5,7 +5,7 @@ internal import CuecastWire
 
 /// What the decisions need of a configuration, checked.
 struct ListenerSettings: Sendable {
-    let stream: StreamID
+    var stream: StreamID
     let attributes: [String: String]
     let client: String
     /// The most addresses beside the first.
@@ -19,15 +19,11 @@ struct ListenerSettings: Sendable {
     let outcomesKeptMax: Int
     let outboxBytesMax: Int
     let tracking: TrackingConfiguration?
-    let consent: ListenerConsent?
+    var consent: ListenerConsent?
     var delay: ListenerDelay
 
     init(_ configuration: ListenerConfiguration) throws(CuecastError) {
-        do throws(WireError) {
-            self.stream = try StreamID(configuration.stream.id)
-        } catch {
-            throw .invalidConfiguration(error.description)
-        }
+        self.stream = try Self.streamID(of: configuration.stream)
         let delayMax = Duration.milliseconds(WireLimits.delayMillisecondsMax)
         for (name, delay) in [("delay", configuration.delay), ("delayMax", configuration.delayMax)] {
             guard delay >= .zero, delay <= delayMax else {
@@ -64,6 +60,9 @@ struct ListenerSettings: Sendable {
                     + "\(configuration.alternativeGateways.count)."
             )
         }
+        if case .file(let path) = configuration.storage, path.isEmpty || path.contains("://") {
+            throw .invalidConfiguration("the storage is a path or a file URL, and this is \"\(path)\".")
+        }
         try Self.check(configuration.timings)
         self.attributes = configuration.attributes
         self.client = configuration.client
@@ -77,6 +76,14 @@ struct ListenerSettings: Sendable {
         self.asksApp = configuration.fetchPolicy != nil
         self.gatewayCount = 1 + configuration.alternativeGateways.count
         self.delay = ListenerDelay(now: configuration.delay, max: configuration.delayMax)
+    }
+
+    static func streamID(of stream: LiveStream) throws(CuecastError) -> StreamID {
+        do throws(WireError) {
+            return try StreamID(stream.id)
+        } catch {
+            throw .invalidConfiguration(error.description)
+        }
     }
 
     /// Sets the delay, within what the gateway takes.
@@ -100,6 +107,8 @@ struct ListenerSettings: Sendable {
             ("retryDelayMax", timings.retryDelayMax, timings.retryDelayFirst, day),
             ("preStreamWait", timings.preStreamWait, .zero, day),
             ("stopWait", timings.stopWait, .zero, .milliseconds(900)),
+            ("stopLimit", timings.stopLimit, timings.stopWait, day),
+            ("storageWait", timings.storageWait, .zero, day),
             ("playedToleranceBeforeEnd", timings.playedToleranceBeforeEnd, .zero, day),
             ("handOutGrace", timings.handOutGrace, .zero, day),
             ("outcomeUnknownAfter", timings.outcomeUnknownAfter, .zero, day),

@@ -16,6 +16,9 @@ internal import Foundation
 /// The core sits behind a lock, because apps ask for advertisements synchronously and transports call from their own
 /// threads. Actions are performed outside the lock, in the order of the decisions, by whichever thread finds nobody else
 /// at it; none of them blocks.
+///
+/// There is no core before the journal was read, which its own thread does: nothing is decided until then. What the app
+/// does meanwhile waits and comes first, in its order; who asks for an advertisement gets none.
 final class ListenerEngine: Sendable {
     /// How long a delegate's call may wait for the main actor before the log says so.
     static let mainActorWaitMax = Duration.seconds(5)
@@ -25,9 +28,28 @@ final class ListenerEngine: Sendable {
     private static let sleepMin = Duration.seconds(1)
     /// The longest that the timer sleeps: the core is asked again at least this often.
     private static let sleepMax = Duration.seconds(3_600)
+    /// The most calls of the app that wait for the journal to be read; of more, the latest are dropped.
+    static let callsWaitingMax = 256
+
+    private typealias Call = @Sendable (inout ListenerCore, LocalInstant) -> Void
 
     private struct State {
-        var core: ListenerCore
+        /// `nil` before the journal was read.
+        var core: ListenerCore?
+        /// What the app did before that.
+        var calls: [Call] = []
+        /// Whoever waits for the session to begin.
+        var startWaiter: CheckedContinuation<Result<Bool, CuecastError>, Never>?
+        var startTimer: Task<Void, Never>?
+        /// Why the session could not begin.
+        var startError: CuecastError?
+        /// Whether it was asked to stop.
+        var isStopAsked = false
+        /// Whether readers of events get those of the next session too.
+        var keepsEvents = false
+        var stopTimer: Task<Void, Never>?
+        /// Whether the file is let go of.
+        var isJournalClosed = false
         var actions: [ListenerCore.Action] = []
         var isPerforming = false
         var connection: (any ListenerConnection)?
@@ -44,6 +66,7 @@ final class ListenerEngine: Sendable {
         var mainActorCheckAt: LocalInstant?
         var hasLoggedMainActor = false
         var isPreStreamSettled = false
+        /// Whether nothing more is decided.
         var isCoreStopped = false
         /// Whether what belonged to the session is being freed.
         var isFinishing = false
@@ -52,7 +75,8 @@ final class ListenerEngine: Sendable {
         var stopWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
+    private let settings: ListenerSettings
     private let configuration: ListenerConfiguration
     private let transport: any ListenerTransport
     private let center: AdvertisementCenter
@@ -72,27 +96,12 @@ final class ListenerEngine: Sendable {
         journal: ListenerJournal,
         logger: Logger
     ) {
-        var generator = SystemRandomNumberGenerator()
-        let session = SessionID.random()
         var logger = logger
         logger[metadataKey: "stream"] = "\(settings.stream)"
-        // Enough to find the session in the gateway's log, and not enough to speak in its name.
-        logger[metadataKey: "session"] = "\(session.description.prefix(8))"
         self.logger = logger
         self.origin = .now
         self.suspendingOrigin = .now
-        self.state = Mutex(
-            State(
-                core: ListenerCore(
-                    settings: settings,
-                    session: session,
-                    origin: self.origin,
-                    state: journal.contents,
-                    wallTime: ListenerJournal.wallTime,
-                    seed: generator.next()
-                )
-            )
-        )
+        self.settings = settings
         self.configuration = configuration
         self.transport = transport
         self.center = center
@@ -102,56 +111,178 @@ final class ListenerEngine: Sendable {
     }
 
     deinit {
-        // Not stopped, only dropped: free what would go on without us.
+        // Not stopped, only dropped: free what would go on without us. The file first: whoever sees that the connection is
+        // gone may use it again.
+        self.journal.close()
         self.state.withLock { state in
             state.timer?.cancel()
+            state.startTimer?.cancel()
+            state.stopTimer?.cancel()
             state.tokenTask?.cancel()
             for task in state.policyTasks.values { task.cancel() }
             state.connection?.close()
         }
         self.dispatcher?.stop()
-        self.journal.close()
+    }
+
+    // MARK: Beginning
+
+    /// Begins the session once the journal is read.
+    ///
+    /// - Returns: Whether it has begun: `false` where the file takes longer than ``ListenerTimings/storageWait``, and it
+    ///   begins later by itself.
+    /// - Throws: ``CuecastError/storageInUse(path:)``; the session is over then.
+    func start() async throws(CuecastError) -> Bool {
+        let result = await withCheckedContinuation { continuation in
+            self.state.withLock { state in
+                state.startWaiter = continuation
+                state.startTimer = Task(name: "Cuecast start") { [weak self, wait = self.settings.timings.storageWait] in
+                    guard (try? await Task.sleep(for: wait)) != nil else { return }
+                    self?.startEnded(.success(false))
+                }
+            }
+            self.journal.open { [weak self] report in
+                self?.step { $0.journal(report, now: $1) }
+            } opened: { [weak self] opened in
+                self?.opened(opened)
+            }
+        }
+        return try result.get()
+    }
+
+    private func startEnded(_ result: Result<Bool, CuecastError>) {
+        let waiter = self.state.withLock { state in
+            state.startTimer?.cancel()
+            return state.startWaiter.take()
+        }
+        waiter?.resume(returning: result)
+    }
+
+    /// The journal was read, or cannot be.
+    private func opened(_ opened: ListenerJournal.Opened) {
+        var problems: [String] = []
+        var disk = JournalCommits.Disk.none
+        switch opened {
+        case .memory: break
+        case .file(let found):
+            problems = found
+            disk = .committing(through: 0)
+        case .failing(let found):
+            problems = found
+            disk = .failing
+        case .unusable(let reason): problems = [reason]
+        case .inUse:
+            guard case .file(let path) = self.configuration.storage else { break }
+            let error = CuecastError.storageInUse(path: path)
+            problems = [error.description]
+            let isAwaited = self.state.withLock { state in
+                guard state.startWaiter != nil else { return false }
+                state.startError = error
+                state.isCoreStopped = true
+                state.isJournalClosed = true
+                return true
+            }
+            if isAwaited { return self.finishStopping() }
+        }
+        self.begin(on: disk, problems: problems)
+        self.startEnded(.success(true))
+    }
+
+    private func begin(on disk: JournalCommits.Disk, problems: [String]) {
+        let now = self.now
+        var generator = SystemRandomNumberGenerator()
+        // Outside the lock: there may be much to go through.
+        var core = ListenerCore(
+            settings: self.settings,
+            session: .random(),
+            origin: self.origin,
+            state: self.journal.contents,
+            wallTime: ListenerJournal.wallTime - now.sinceStart,
+            disk: disk,
+            seed: generator.next()
+        )
+        for problem in problems { core.storageFailed(problem) }
+        // Enough to find the session in the gateway's log, and not enough to speak in its name.
+        self.logger.debug("Session", metadata: ["session": "\(core.session.description.prefix(8))"])
+        let isOurs = self.state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.core = core
+            let calls = state.calls
+            state.calls = []
+            let isStopAsked = state.isStopAsked
+            return self.decide(&state) { core, now in
+                // Stopped before it began: what came before that is of no use.
+                guard !isStopAsked else { return core.stop(now: now) }
+                core.start(now: now)
+                for call in calls { call(&core, now) }
+            }.isOurs
+        }
+        if isOurs { self.performAll() }
     }
 
     // MARK: What the app does
 
-    func start() { self.step { $0.start(now: $1) } }
-
-    func stop() { self.step { $0.stop(now: $1) } }
+    /// Begins to stop, and sees to it that the session is over after ``ListenerTimings/stopLimit``, whatever others do.
+    ///
+    /// - Parameter keepsEvents: whether readers of events get those of the next session too.
+    func stop(keepsEvents: Bool = false) {
+        let isFirst = self.state.withLock { state in
+            guard !state.isStopAsked, !state.isStopped else { return false }
+            state.isStopAsked = true
+            state.keepsEvents = keepsEvents
+            state.stopTimer = Task(name: "Cuecast stop") { [weak self, limit = self.settings.timings.stopLimit] in
+                guard (try? await Task.sleep(for: limit)) != nil else { return }
+                self?.stopLimitReached()
+            }
+            return true
+        }
+        guard isFirst else { return }
+        self.step { $0.stop(now: $1) }
+    }
 
     func nextAdvertisement(isShown: Bool = false) -> Advertisement? {
-        self.step { $0.nextAdvertisement(now: $1, isShown: isShown) }
+        self.step { $0.nextAdvertisement(now: $1, isShown: isShown) } ?? nil
     }
 
-    var currentAdvertisement: Advertisement? { self.step { core, _ in core.isRunning ? core.queue.current : nil } }
-
-    func ignoreAll() { self.step { $0.ignoreAll(now: $1) } }
-
-    func hear(_ change: @Sendable (inout Hearing, LocalInstant) -> Void) {
-        self.step { core, now in core.hear(now: now) { change(&$0, now) } }
+    var currentAdvertisement: Advertisement? {
+        self.step { core, _ in core.isRunning ? core.queue.current : nil } ?? nil
     }
 
-    func suspend() { self.step { $0.suspend(now: $1) } }
+    func ignoreAll() { self.call { $0.ignoreAll(now: $1) } }
 
-    func resume() { self.step { $0.resume(now: $1) } }
+    func hear(_ change: @escaping @Sendable (inout Hearing, LocalInstant) -> Void) {
+        self.call { core, now in core.hear(now: now) { change(&$0, now) } }
+    }
+
+    func set(consent: ListenerConsent?) { self.call { $0.set(consent: consent, now: $1) } }
+
+    func suspend() { self.call { $0.suspend(now: $1) } }
+
+    func resume() { self.call { $0.resume(now: $1) } }
 
     func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
-        self.step { $0.report(report, advertisement, now: $1) }
+        self.call { $0.report(report, advertisement, now: $1) }
     }
 
     func bannerClicked(_ stream: LiveStream, _ advertisement: Advertisement) {
         guard stream == self.configuration.stream else { return }
-        self.step { $0.bannerClicked(advertisement, now: $1) }
+        self.call { $0.bannerClicked(advertisement, now: $1) }
     }
 
-    var isWaitingForApp: Bool { self.state.withLock { $0.core.isWaitingForApp } }
+    var isWaitingForApp: Bool { self.state.withLock { $0.core?.isWaitingForApp ?? false } }
 
-    var connectionState: ConnectionState { self.state.withLock { $0.core.connectionState } }
+    var connectionState: ConnectionState {
+        self.state.withLock { state in
+            if state.isStopped { return .stopped }
+            guard let core = state.core else { return state.isStopAsked ? .stopping : .idle }
+            return core.connectionState
+        }
+    }
 
     var gatewayClock: GatewayClockReading? {
         self.state.withLock { state in
             let now = self.now
-            guard let time = state.core.clock.gatewayTime(at: now), let error = state.core.clock.errorBound(at: now)
+            guard let time = state.core?.clock.gatewayTime(at: now), let error = state.core?.clock.errorBound(at: now)
             else {
                 return nil
             }
@@ -165,8 +296,9 @@ final class ListenerEngine: Sendable {
     func preStreamSettled() async {
         await withCheckedContinuation { continuation in
             let isSettled = self.state.withLock { state in
-                if !state.isPreStreamSettled { state.preStreamWaiters.append(continuation) }
-                return state.isPreStreamSettled
+                let isSettled = state.isPreStreamSettled || state.isStopped
+                if !isSettled { state.preStreamWaiters.append(continuation) }
+                return isSettled
             }
             if isSettled { continuation.resume() }
         }
@@ -184,34 +316,45 @@ final class ListenerEngine: Sendable {
         let timer = self.state.withLock { $0.timer }
         await timer?.value
         await self.dispatcher?.idle()
-        await self.journal.closed()
     }
 
     // MARK: Deciding
 
     private var now: LocalInstant { LocalInstant(sinceStart: self.origin.duration(to: .now)) }
 
-    /// Lets the core decide, then performs what it decided.
+    /// Lets the core decide, then performs what it decided; `nil` where there is none yet.
+    @discardableResult
     private func step<Result: Sendable>(
         _ decide: @Sendable (inout ListenerCore, LocalInstant) -> Result
-    ) -> Result {
-        let (result, isOurs) = self.state.withLock { state in
-            let result = decide(&state.core, self.now)
-            // Before anything that follows from it is seen: an advertisement that the app gets is known to be handed out.
-            let failure = self.journal.write(state.core.takeJournal())
-            state.actions += state.core.takeActions()
-            if let failure {
-                let line = "The session's file cannot be written: \(failure)"
-                state.actions += [
-                    .log(ListenerCore.LogLine(level: .error, message: line)), .event(.storageFailed(failure)),
-                ]
-            }
-            self.setTimer(&state)
-            defer { state.isPerforming = true }
-            return (result, !state.isPerforming)
-        }
+    ) -> Result? {
+        let (result, isOurs) = self.state.withLock { self.decide(&$0, decide) }
         if isOurs { self.performAll() }
         return result
+    }
+
+    /// As `step`, but before the journal was read it waits for that.
+    private func call(_ call: @escaping Call) {
+        let isDone = self.state.withLock { state in
+            guard state.core == nil, !state.isStopped else { return false }
+            if state.calls.count < Self.callsWaitingMax { state.calls.append(call) }
+            return true
+        }
+        if !isDone { self.step { call(&$0, $1) } }
+    }
+
+    /// - Returns: also whether the caller is to perform what was decided.
+    private func decide<Result: Sendable>(
+        _ state: inout State,
+        _ decide: @Sendable (inout ListenerCore, LocalInstant) -> Result
+    ) -> (result: Result?, isOurs: Bool) {
+        guard var core = state.core.take() else { return (nil, false) }
+        let result = decide(&core, self.now)
+        self.journal.append(core.takeJournal())
+        state.actions += core.takeActions()
+        state.core = core
+        self.setTimer(&state)
+        defer { state.isPerforming = true }
+        return (result, !state.isPerforming)
     }
 
     /// Performs what was decided, also by others meanwhile; after some rounds somebody else goes on with it, because the
@@ -254,16 +397,16 @@ final class ListenerEngine: Sendable {
         case .log(let line): self.log(line)
         case .stopped:
             self.state.withLock { $0.isCoreStopped = true }
+            self.journal.close { [weak self] in
+                guard let self else { return }
+                self.state.withLock { $0.isJournalClosed = true }
+                self.finishStopping()
+            }
             self.finishStopping()
         }
     }
 
     private func track(_ request: TrackingRequest) {
-        // That it was sent would not be known after the app's end, and it would be sent again.
-        guard !self.journal.isFailing else {
-            let reason = TrackingResult.couldNotConnect("the session's file cannot be written")
-            return self.step { $0.tracked(request.id, reason, now: $1) }
-        }
         self.dispatcher?
             .send(request) { [weak self] id, result in
                 self?.step { $0.tracked(id, result, now: $1) }
@@ -323,27 +466,63 @@ final class ListenerEngine: Sendable {
         self.state.withLock { $0.policyTasks[id] = task }
     }
 
-    /// The session is over when the core says so and every connection has said that it is closed.
+    /// The session has had all the time that stopping may take: whoever is not done by now is not waited for.
+    private func stopLimitReached() {
+        // Its own time is over before this.
+        self.step { $0.wake(now: $1) }
+        let (missing, isReading) = self.state.withLock { state in
+            guard !state.isFinishing else { return ([StopShortfall](), false) }
+            var missing: [StopShortfall] = []
+            if !state.openConnections.isEmpty { missing.append(.transport) }
+            if !state.isJournalClosed { missing.append(.storage) }
+            state.openConnections = []
+            state.isJournalClosed = true
+            let isReading = state.core == nil
+            state.isCoreStopped = true
+            return (missing, isReading)
+        }
+        for each in missing {
+            self.logger.warning("Stopped without waiting any longer", metadata: ["for": "\(each)"])
+            self.hub.send(.stoppedWithout(each))
+        }
+        // Comes after the reading, on the same thread.
+        if isReading { self.journal.close() }
+        self.finishStopping()
+    }
+
+    /// The session is over when the core says so, every connection has said that it is closed, and the file is let go of.
     private func finishStopping() {
         let isOurs = self.state.withLock { state in
-            guard state.isCoreStopped, state.openConnections.isEmpty, !state.isFinishing else { return false }
+            guard state.isCoreStopped, state.isJournalClosed, state.openConnections.isEmpty, !state.isFinishing else {
+                return false
+            }
             state.isFinishing = true
             state.timer?.cancel()
+            state.stopTimer?.cancel()
+            state.startTimer?.cancel()
             state.tokenTask?.cancel()
             for task in state.policyTasks.values { task.cancel() }
             return true
         }
         guard isOurs else { return }
         self.dispatcher?.stop()
-        self.journal.close()
         self.center.detach(self)
-        self.hub.finish()
         // Only now: whoever waited may use the file and the observers again at once.
-        let waiters = self.state.withLock { state in
+        let (waiters, error, keepsEvents) = self.state.withLock { state in
             state.isStopped = true
-            defer { state.stopWaiters = [] }
-            return state.stopWaiters
+            state.calls = []
+            defer {
+                state.stopWaiters = []
+                state.preStreamWaiters = []
+            }
+            // Readers go on where no session began.
+            return (
+                state.stopWaiters + state.preStreamWaiters, state.startError,
+                state.keepsEvents || state.startError != nil
+            )
         }
+        if !keepsEvents { self.hub.finish() }
+        self.startEnded(error.map { .failure($0) } ?? .success(false))
         for waiter in waiters { waiter.resume() }
     }
 
@@ -354,7 +533,7 @@ final class ListenerEngine: Sendable {
     /// One that fires too early does no harm.
     private func setTimer(_ state: inout State) {
         let now = self.now
-        guard let wanted = earlier(state.core.nextWake(now: now), state.mainActorCheckAt) else { return }
+        guard let wanted = earlier(state.core?.nextWake(now: now), state.mainActorCheckAt) else { return }
         let wake = min(wanted, now + Self.sleepMax)
         if let set = state.timerAt, set <= wake { return }
         state.timer?.cancel()

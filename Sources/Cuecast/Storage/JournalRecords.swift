@@ -9,7 +9,9 @@ internal import CuecastWire
 /// record is damaged, reading goes on at the next mark that begins a whole one: only what is damaged is lost.
 enum JournalRecords {
     /// The first bytes of every file, with the version of the format.
-    static let header = Array("cuecast journal 1\n".utf8)
+    static let header = Self.headerOfAnyVersion + Array("1\n".utf8)
+    /// How the files of all versions begin.
+    static let headerOfAnyVersion = Array("cuecast journal ".utf8)
     private static let mark: [UInt8] = [0xC5, 0x63, 0x75, 0x65]
     private static let headBytes = 16
 

@@ -31,7 +31,7 @@ struct TrackingQueue: Sendable {
 
     let configuration: TrackingConfiguration
     let limits: TrackingLimits
-    let consent: ListenerConsent?
+    private(set) var consent: ListenerConsent?
     /// What plays, as far as was reported: see `TrackingQueue+Playback.swift`.
     var watches: [Watch] = []
     var begun: [BegunBreak] = []
@@ -57,6 +57,14 @@ struct TrackingQueue: Sendable {
         self.limits = configuration.limits.checked
         self.consent = consent
         self.restore(entries)
+    }
+
+    /// The listener has agreed to something else: calls that wait are given up where that denies them.
+    mutating func set(consent: ListenerConsent?) -> [Action] {
+        self.consent = consent
+        guard self.isDenied else { return [] }
+        return self.pending.values.filter { !$0.isInFlight }.map(\.intent.id).sorted()
+            .flatMap { self.end($0, .failed(.denied)) }
     }
 
     var isDenied: Bool { self.consent?.deniesTracking == true }
@@ -198,6 +206,8 @@ struct TrackingQueue: Sendable {
         case .uncertain(let reason): return self.end(id, .uncertain(reason))
         case .notSendable(let reason): return self.end(id, .failed(.notSendable(reason)))
         }
+        // It was denied while the attempt was under way.
+        guard !self.isDenied else { return self.end(id, .failed(.denied)) }
         guard call.attempts < self.limits.attemptsMax else { return self.end(id, .failed(.attemptsExhausted(last))) }
         // Waiting is bounded by the age: who asks for more than that asks for nothing.
         guard wall - call.intent.wall + wait <= self.limits.ageMax else { return self.end(id, .failed(.tooOld)) }

@@ -51,7 +51,7 @@ struct CuecastAdPluginTests {
         configuration.timings.requestTimeout = .seconds(3_600)
         configuration.timings.handOutGrace = .seconds(3_600)
         self.client = try CuecastClient(configuration: configuration, transport: self.gateway)
-        self.events = self.client.events
+        self.events = self.client.makeEvents()
         self.window.addSubview(self.parent.view)
         self.parent.view.frame = self.window.bounds
         let plugin = self.plugin()

@@ -34,7 +34,7 @@ struct ClientLifeTests {
     @Test func `outcomes survive the client, and the app sees what is pending and what was confirmed`() async throws {
         do {
             let client = try self.makeStoringClient()
-            let events = client.events
+            let events = client.makeEvents()
             try await client.start()
             try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
             _ = await events.first(\.available)
@@ -47,7 +47,7 @@ struct ClientLifeTests {
         }
         self.gateway.answering = .atOnce
         let next = try self.makeStoringClient()
-        let events = next.events
+        let events = next.makeEvents()
         try await next.start()
         _ = await events.first(\.acknowledged)
         #expect(next.acknowledgements.map(\.state) == [.confirmed, .confirmed])
@@ -64,7 +64,7 @@ struct ClientLifeTests {
             ScriptedRefusal(.breakTooOld, "The break is older than the gateway keeps.")
         )
         let client = try self.makeStoringClient()
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
@@ -84,7 +84,7 @@ struct ClientLifeTests {
         client = nil
         try await until { self.gateway.openConnections == 0 }
         let next = try self.makeStoringClient()
-        let events = next.events
+        let events = next.makeEvents()
         try await next.start()
         let resumed = await events.first { if case .sessionBegan(let resumed) = $0 { resumed } else { nil } }
         #expect(resumed == true)
@@ -124,7 +124,7 @@ struct ClientLifeTests {
         let path = self.folder.path("session")
         try Data(JournalRecords.header + [1, 2, 3]).write(to: URL(fileURLWithPath: path))
         let client = try self.makeStoringClient()
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         let reason = await events.first { if case .storageFailed(let reason) = $0 { reason } else { nil } }
         #expect(reason == "1 places of the file could not be read")
@@ -137,7 +137,7 @@ struct ClientLifeTests {
 
     @Test func `a suspended client has no connection, hands out nothing and catches up when it is back`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         client.suspend()
         #expect(client.connectionState == .suspended)
@@ -153,7 +153,7 @@ struct ClientLifeTests {
 
     @Test func `what plays while the app is suspended counts as paused`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 600)], in: 0)
         _ = await events.first(\.available)
@@ -191,7 +191,7 @@ struct ClientLifeTests {
 
     @Test func `a break starts when the programme that is heard reaches it`() async throws {
         let client = try makeClient(self.gateway) { $0.delayMax = .seconds(60) }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         let now = self.gateway.time
         client.setProgrammeTime(Date(timeIntervalSince1970: Double(now.microseconds) / 1e6 - 30))
@@ -207,7 +207,7 @@ struct ClientLifeTests {
 
     @Test func `while the programme is paused no break starts`() async throws {
         let client = try makeClient(self.gateway) { $0.delayMax = .seconds(60) }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         client.pauseProgramme()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0.1)
@@ -230,7 +230,7 @@ struct ClientLifeTests {
                 return each.id != "b1"
             }
         }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let missed = await events.first {
@@ -274,7 +274,7 @@ struct ClientLifeTests {
             $0.gateway = unreachable
             $0.alternativeGateways = [GatewayAddress(host: "b.example")]
         }
-        let events = client.events
+        let events = client.makeEvents()
         let waiting = Task { await events.first(\.isListening) }
         try await client.start()
         await waiting.value

@@ -45,8 +45,9 @@ extension ScriptedGateway {
 
 /// A client that gives up only where a test tells it to, however slow the machine is.
 func makeClient(
-    _ transport: some ListenerTransport,
+    _ transport: any ListenerTransport,
     advertisements: AdvertisementCenter = AdvertisementCenter(),
+    files: any JournalFileSystem = DiskFileSystem(),
     _ configure: (inout ListenerConfiguration) -> Void = { _ in }
 ) throws -> CuecastClient {
     var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
@@ -54,10 +55,17 @@ func makeClient(
     configuration.timings.subscriptionTimeout = .seconds(3_600)
     configuration.timings.requestTimeout = .seconds(3_600)
     configuration.timings.preStreamWait = .seconds(3_600)
+    configuration.timings.stopLimit = .seconds(3_600)
+    configuration.timings.storageWait = .seconds(3_600)
     configuration.timings.handOutGrace = .seconds(3_600)
     configuration.timings.retryDelayFirst = .milliseconds(10)
     configure(&configuration)
-    return try CuecastClient(configuration: configuration, transport: transport, advertisements: advertisements)
+    return try CuecastClient(
+        configuration: configuration,
+        transport: transport,
+        advertisements: advertisements,
+        files: files
+    )
 }
 
 @Suite(.suiteLimit)
@@ -68,7 +76,7 @@ struct ClientTests {
 
     @Test func `a client starts, listens, stops and leaves nothing behind`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         #expect(client.connectionState == .idle)
         try await client.start()
         #expect(client.connectionState == .listening)
@@ -98,7 +106,7 @@ struct ClientTests {
 
     @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0.1)
         let pushed = await events.first(\.available)
@@ -116,7 +124,7 @@ struct ClientTests {
 
     @Test func `what is ignored is told as ignored by the user`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
@@ -149,7 +157,7 @@ struct ClientTests {
 
     @Test func `a lost connection is made again, and what was missed is made up for`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         _ = await events.first(\.isListening)
         self.gateway.isReachable = false
@@ -191,7 +199,7 @@ struct ClientTests {
 
     @Test func `outcomes that are not confirmed are told in the next session`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
@@ -202,7 +210,7 @@ struct ClientTests {
         await client.stopped()
         #expect(client.unconfirmedOutcomes == 1)
         self.gateway.answering = .atOnce
-        let later = client.events
+        let later = client.makeEvents()
         try await client.start()
         let acknowledged = await later.first(\.acknowledged)
         #expect(acknowledged == ["a"])
@@ -225,7 +233,7 @@ struct ClientTests {
 
     @Test func `events that nobody reads are dropped and counted`() async throws {
         let client = try makeClient(self.gateway) { $0.eventsBufferedMax = 3 }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         client.stop()
         await client.stopped()
@@ -274,7 +282,7 @@ struct ClientTests {
                 return "token"
             }
         }
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         _ = await events.first(\.isListening)
         client.stop()
@@ -284,7 +292,7 @@ struct ClientTests {
 
     @Test func `the banner's click is told for the stream that is heard only`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let pushed = try #require(await events.first(\.available)?.first)

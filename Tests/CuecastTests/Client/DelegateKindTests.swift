@@ -152,7 +152,7 @@ struct DelegateKindTests {
 
     @Test func `a push never starts playback: nothing is handed out until the app asks`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)

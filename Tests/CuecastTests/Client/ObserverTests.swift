@@ -117,7 +117,7 @@ struct ObserverTests {
 
     @Test func `a delegate that was removed is not called any more`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         let removed = OldPlayer(client.advertisements)
         let staying = OldPlayer(client.advertisements)
         client.advertisements.addObserver(advertisementDelegate: removed)
@@ -156,7 +156,7 @@ struct ObserverTests {
 
     @Test func `a delegate given as an existential is found again`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         let player = OldPlayer(client.advertisements)
         let delegate: any AdvertisementDelegate = player
         client.advertisements.addObserver(advertisementDelegate: delegate)
@@ -174,7 +174,7 @@ struct ObserverTests {
 
     @Test func `an observer that is added while the queue is not empty is told`() async throws {
         let client = try makeClient(self.gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)

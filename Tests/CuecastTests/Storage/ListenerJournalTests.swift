@@ -3,22 +3,40 @@
 
 import CuecastWire
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Cuecast
 
-/// A folder that is gone after the test.
-final class TemporaryFolder {
-    let url: URL
+/// A journal that is open, and all that it says.
+private final class OpenJournal: Sendable {
+    let journal: ListenerJournal
+    private let said = Mutex<[ListenerJournal.Report]>([])
 
-    init() throws {
-        self.url = FileManager.default.temporaryDirectory.appending(path: "cuecast-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true)
+    init(_ path: String, _ files: any JournalFileSystem = DiskFileSystem()) {
+        self.journal = ListenerJournal(.file(path: path), files: files)
     }
 
-    deinit { try? FileManager.default.removeItem(at: self.url) }
+    func open() async -> ListenerJournal.Opened {
+        await withCheckedContinuation { continuation in
+            self.journal.open { [weak self] report in
+                self?.said.withLock { $0.append(report) }
+            } opened: {
+                continuation.resume(returning: $0)
+            }
+        }
+    }
 
-    func path(_ name: String) -> String { self.url.appending(path: name).path }
+    func close() async {
+        await withCheckedContinuation { continuation in self.journal.close { continuation.resume() } }
+    }
+
+    var reports: [ListenerJournal.Report] { self.said.withLock { $0 } }
+
+    /// Returns when so many entries are on the disk.
+    func committed(_ count: UInt64) async throws {
+        try await until { self.reports.last == .committed(count) }
+    }
 }
 
 @Suite(.suiteLimit)
@@ -45,9 +63,9 @@ struct ListenerJournalTests {
         return .outcome(record.request)
     }
 
-    private func opened() throws -> ListenerJournal {
-        let journal = ListenerJournal(.file(path: self.path))
-        #expect(try journal.open() == 0)
+    private func opened(_ files: any JournalFileSystem = DiskFileSystem()) async -> OpenJournal {
+        let journal = OpenJournal(self.path, files)
+        #expect(await journal.open() == .file(problems: []))
         return journal
     }
 
@@ -55,29 +73,134 @@ struct ListenerJournalTests {
         (try? FileManager.default.attributesOfItem(atPath: self.path)[.size] as? Int) ?? 0
     }
 
-    @Test func `what was written is there for the next run, also where nothing was closed`() async throws {
-        let journal = try self.opened()
-        #expect(
-            journal.write([.session(.init(id: SessionID(high: 1, low: 1), stream: stream())), self.outcome(1)]) == nil
-        )
-        // The file as another process would find it now: in the bytes on disk, not in this object.
-        let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: self.path)))
-        #expect(JournalRecords.read(bytes)?.entries.count == 2)
-        journal.close()
-        await journal.closed()
-        let next = try self.opened()
-        #expect(next.contents.outbox.keys.sorted() == [1])
-        #expect(next.contents.sessions.count == 1)
-        next.close()
+    /// The entries as another process would find them now: in the bytes on disk, not in an object here.
+    private var entries: [JournalEntry] {
+        get throws {
+            let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: self.path)))
+            return try #require(JournalRecords.read(bytes)).entries
+        }
     }
 
+    // MARK: Commits
+
+    @Test func `what is committed is there for the next run, also where nothing was closed`() async throws {
+        let journal = await self.opened()
+        journal.journal.append([.session(.init(id: SessionID(high: 1, low: 1), stream: stream())), self.outcome(1)])
+        try await journal.committed(2)
+        #expect(try self.entries.count == 2)
+        await journal.close()
+        let next = await self.opened()
+        #expect(next.journal.contents.outbox.keys.sorted() == [1])
+        #expect(next.journal.contents.sessions.count == 1)
+        await next.close()
+    }
+
+    @Test func `a caller never waits for the disk, and sees its own entries at once`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        files.hold(.append, .synchronize)
+        journal.journal.append([self.outcome(1)])
+        try await until { files.isHolding }
+        // The disk is in the middle of the first entry's write.
+        journal.journal.append([self.outcome(2)])
+        journal.journal.append([self.outcome(3)])
+        #expect(journal.journal.contents.outbox.keys.sorted() == [1, 2, 3])
+        #expect(journal.reports == [])
+        #expect(try self.entries.isEmpty)
+        files.letGo()
+        try await journal.committed(3)
+        #expect(try self.entries.count == 3)
+        await journal.close()
+    }
+
+    @Test func `all that wait are one write and one sync, and nothing is said to be safe before`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        let (writes, syncs) = (files.count(.append), files.count(.synchronize))
+        files.hold(.synchronize)
+        journal.journal.append([self.outcome(1)])
+        try await until { files.isHolding && files.count(.append) == writes + 1 }
+        for number in 2...500 { journal.journal.append([self.outcome(UInt64(number))]) }
+        #expect(journal.reports == [])
+        files.letGo()
+        try await journal.committed(500)
+        #expect(journal.reports == [.committed(1), .committed(500)])
+        #expect(files.count(.append) == writes + 2 && files.count(.synchronize) == syncs + 2)
+        await journal.close()
+    }
+
+    @Test func `closing brings to the disk what waits, and lets go of the file then`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        files.hold(.synchronize)
+        for number in 1...20 { journal.journal.append([self.outcome(UInt64(number))]) }
+        let isClosed = Mutex(false)
+        journal.journal.close { isClosed.withLock { $0 = true } }
+        try await until { files.isHolding }
+        #expect(!isClosed.withLock { $0 })
+        files.letGo()
+        try await until { isClosed.withLock { $0 } }
+        #expect(try self.entries.count == 20)
+    }
+
+    @Test func `a file that is written anew is on the disk before it takes the other's place`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        #expect(
+            files.log == [
+                "folder", "lock", "open session", "open session.new", "append session.new", "synchronize session.new",
+                "rename session.new",
+            ]
+        )
+        await journal.close()
+    }
+
+    @Test func `the file stays small however much happens`() async throws {
+        let journal = await self.opened()
+        for number in 1...20_000 {
+            journal.journal.append([self.outcome(UInt64(number)), .settled([UInt64(number)], givenUp: nil)])
+        }
+        try await journal.committed(40_000)
+        #expect(self.size <= 2 * ListenerJournal.compactAboveBytes)
+        #expect(journal.journal.contents.settled.count == JournalState.settledMax)
+        await journal.close()
+    }
+
+    @Test func `what waits is bounded: one past the limit the file is written anew instead`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        files.hold(.append)
+        journal.journal.append([.alive])
+        try await until { files.isHolding }
+        let most = ListenerJournal.waitingBytesMax
+        var appended: UInt64 = 1
+        while journal.journal.waitingBytes < most {
+            let room = min(most - journal.journal.waitingBytes, 16_384)
+            journal.journal.append([.tracking(Array(repeating: 0, count: room - 128))])
+            appended += 1
+        }
+        #expect(journal.journal.waitingBytes == most)
+        journal.journal.append([self.outcome(1)])
+        #expect(journal.journal.waitingBytes == 0)
+        journal.journal.append([self.outcome(2)])
+        #expect(journal.journal.waitingBytes == 0)
+        files.letGo()
+        try await journal.committed(appended + 2)
+        // From the memory: what is of use, and not all that waited.
+        #expect(try self.entries.count == 2)
+        await journal.close()
+    }
+
+    // MARK: One client at a time
+
     @Test func `a second client on the same file is refused, and taken when the first is done`() async throws {
-        let first = try self.opened()
-        let second = ListenerJournal(.file(path: self.path))
-        #expect(throws: CuecastError.storageInUse(path: self.path)) { try second.open() }
-        first.close()
-        #expect(try second.open() == 0)
-        second.close()
+        let first = await self.opened()
+        let second = OpenJournal(self.path)
+        #expect(await second.open() == .inUse)
+        // Not awaited: whoever opens next in this process comes after it.
+        first.journal.close()
+        #expect(await second.open() == .file(problems: []))
+        await second.close()
     }
 
     @Test func `a second process on the same file is refused`() async throws {
@@ -92,89 +215,160 @@ struct ListenerJournalTests {
         other.standardOutput = output
         try other.run()
         #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "held\n")
-        let journal = ListenerJournal(.file(path: self.path))
-        #expect(throws: CuecastError.storageInUse(path: self.path)) { try journal.open() }
+        let journal = OpenJournal(self.path)
+        #expect(await journal.open() == .inUse)
         try input.fileHandleForWriting.close()
         other.waitUntilExit()
-        #expect(try journal.open() == 0)
-        journal.close()
+        #expect(await journal.open() == .file(problems: []))
+        await journal.close()
     }
 
-    @Test func `a file that is none of ours is left as it is`() throws {
-        try Data("my holiday pictures".utf8).write(to: URL(fileURLWithPath: self.path))
-        let journal = ListenerJournal(.file(path: self.path))
-        #expect {
-            try journal.open()
-        } throws: { error in
-            guard case CuecastError.storageUnavailable(let path, let reason) = error else { return false }
-            return path == self.path && reason.contains("left as it is")
-        }
-        #expect(try String(contentsOfFile: self.path, encoding: .utf8) == "my holiday pictures")
+    // MARK: Files that cannot be used
+
+    @Test(arguments: [("my holiday pictures", "not-a-journal"), ("cuecast journal 2\nmore", "later-version")])
+    func `a file that cannot be read is kept aside under a name that says why`(content: String, name: String) async throws {
+        try Data(content.utf8).write(to: URL(fileURLWithPath: self.path))
+        let journal = OpenJournal(self.path)
+        guard case .file(let problems) = await journal.open() else { return #expect(Bool(false)) }
+        let aside = self.path + "." + name + "-1"
+        #expect(problems.count == 1 && problems.first?.contains(aside) == true)
+        #expect(try String(contentsOfFile: aside, encoding: .utf8) == content)
+        journal.journal.append([self.outcome(1)])
+        try await journal.committed(1)
+        #expect(try self.entries.count == 1)
+        await journal.close()
     }
 
-    @Test func `a folder that is not there is said to be so`() throws {
-        let journal = ListenerJournal(.file(path: self.folder.path("none/session")))
-        #expect {
-            try journal.open()
-        } throws: { error in
-            "\(error)".hasSuffix("cannot be used: open: No such file or directory.")
+    @Test func `of files that are kept aside the oldest makes room`() async throws {
+        for number in 1...ListenerJournal.filesAsideMax + 1 {
+            try Data("not ours \(number)".utf8).write(to: URL(fileURLWithPath: self.path))
+            let journal = OpenJournal(self.path)
+            _ = await journal.open()
+            await journal.close()
         }
+        let aside = self.folder.names.filter { $0.contains("not-a-journal") }
+        #expect(aside == (1...ListenerJournal.filesAsideMax).map { "session.not-a-journal-\($0)" })
+        let contents = try aside.map { try String(contentsOfFile: self.folder.path($0), encoding: .utf8) }
+        #expect(contents == ["not ours 4", "not ours 3", "not ours 2"])
+    }
+
+    @Test func `a folder that is missing is made, with those above it`() async throws {
+        let path = self.folder.path("one/two/session")
+        let journal = OpenJournal(path)
+        #expect(await journal.open() == .file(problems: []))
+        #expect(FileManager.default.fileExists(atPath: path))
+        await journal.close()
+    }
+
+    @Test func `where no folder can be made, entries are kept in memory`() async throws {
+        try Data("a file".utf8).write(to: URL(fileURLWithPath: self.path))
+        let journal = OpenJournal(self.path + "/session")
+        #expect(await journal.open() == .unusable("open: Not a directory"))
+        journal.journal.append([self.outcome(1)])
+        #expect(journal.journal.contents.outbox.count == 1)
+        await journal.close()
+    }
+
+    @Test(arguments: [TroubledFileSystem.Operation.lock, .open])
+    func `a file that cannot be opened is left alone, and entries are kept in memory`(
+        operation: TroubledFileSystem.Operation
+    ) async throws {
+        let first = await self.opened()
+        first.journal.append([self.outcome(1)])
+        await first.close()
+        let before = try self.entries
+        let files = TroubledFileSystem()
+        files.fail(operation, EIO)
+        let journal = OpenJournal(self.path, files)
+        #expect(await journal.open() == .unusable("\(operation): Input/output error"))
+        journal.journal.append([self.outcome(2)])
+        #expect(journal.journal.contents.outbox.count == 1 && journal.reports.isEmpty)
+        await journal.close()
+        #expect(try self.entries == before)
     }
 
     @Test func `a damaged file is opened, what can be read is there, and the next file is whole`() async throws {
-        let journal = try self.opened()
-        for number in 1...4 { #expect(journal.write([self.outcome(UInt64(number))]) == nil) }
-        journal.close()
-        await journal.closed()
+        let journal = await self.opened()
+        for number in 1...4 { journal.journal.append([self.outcome(UInt64(number))]) }
+        await journal.close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: self.path))
         // In the middle of the second of four records, and a torn one at the end.
         bytes[JournalRecords.header.count + (bytes.count - JournalRecords.header.count) * 3 / 8] ^= 0xFF
         bytes.removeLast(5)
         try bytes.write(to: URL(fileURLWithPath: self.path))
-        let damaged = ListenerJournal(.file(path: self.path))
-        #expect(try damaged.open() == 2)
-        #expect(damaged.contents.outbox.keys.sorted() == [1, 3])
-        damaged.close()
-        await damaged.closed()
-        #expect(try self.opened().contents.outbox.keys.sorted() == [1, 3])
+        let damaged = OpenJournal(self.path)
+        #expect(await damaged.open() == .file(problems: ["2 places of the file could not be read"]))
+        #expect(damaged.journal.contents.outbox.keys.sorted() == [1, 3])
+        await damaged.close()
+        #expect(await self.opened().journal.contents.outbox.keys.sorted() == [1, 3])
     }
 
-    @Test func `the file stays small however much happens`() async throws {
-        let journal = try self.opened()
-        for number in 1...20_000 {
-            #expect(journal.write([self.outcome(UInt64(number)), .settled([UInt64(number)], givenUp: nil)]) == nil)
-        }
-        #expect(self.size <= 2 * ListenerJournal.compactAboveBytes)
-        #expect(journal.contents.settled.count == JournalState.settledMax)
-        journal.close()
-        await journal.closed()
-    }
+    // MARK: Disks that fail
 
-    @Test func `a disk that refuses is told once, and what it missed is written when it takes again`() async throws {
-        let journal = try self.opened()
-        // A file's place taken by a folder: the next time that it is written anew fails.
-        try FileManager.default.createDirectory(atPath: self.path + ".new", withIntermediateDirectories: true)
-        var failure: String?
-        var number: UInt64 = 0
-        while failure == nil, number < 50_000 {
-            number += 1
-            failure = journal.write([self.outcome(number, ticket: Array(repeating: 1, count: 64))])
-        }
-        #expect(failure == "open: Is a directory")
-        #expect(journal.write([self.outcome(number + 1)]) == nil, "once")
-        #expect(journal.contents.outbox.count == Int(number) + 1, "it is still known")
-        try FileManager.default.removeItem(atPath: self.path + ".new")
+    @Test(arguments: [TroubledFileSystem.Operation.append, .synchronize])
+    func `a disk that is full is told once, and what it missed is written when it takes again`(
+        operation: TroubledFileSystem.Operation
+    ) async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        journal.journal.append([self.outcome(1)])
+        try await journal.committed(1)
+        files.fail(operation, ENOSPC)
+        journal.journal.append([self.outcome(2)])
+        try await until { journal.reports.count == 2 }
+        #expect(journal.reports.last == .failed("\(operation): No space left on device"))
+        journal.journal.append([self.outcome(3)])
+        #expect(journal.journal.contents.outbox.count == 3, "it is still known")
+        files.fail(operation, nil)
         // Retried by itself once the interval is over: the wait here is the feature's own.
-        var written = 0
-        while written < Int(number) + 1 {
+        var appended: UInt64 = 3
+        while journal.reports.count == 2 {
             try await Task.sleep(for: .milliseconds(200))
-            _ = journal.write([.alive])
-            let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: self.path)))
-            written =
-                JournalRecords.read(bytes)?.entries.count { if case .outcome = $0.kind { true } else { false } } ?? 0
+            journal.journal.append([.alive])
+            appended += 1
         }
-        #expect(written == Int(number) + 1)
+        #expect(journal.reports.last != .failed("\(operation): No space left on device"), "once")
+        #expect(try self.entries.count { if case .outcome = $0.kind { true } else { false } } == 3)
+        await journal.close()
+    }
+
+    @Test func `a disk that fails from the first write on is said to, and what is known is known`() async throws {
+        let first = await self.opened()
+        first.journal.append([self.outcome(1)])
+        await first.close()
+        let files = TroubledFileSystem()
+        files.fail(.append, ENOSPC)
+        let journal = OpenJournal(self.path, files)
+        #expect(await journal.open() == .failing(problems: ["append: No space left on device"]))
+        journal.journal.append([self.outcome(2)])
+        #expect(journal.journal.contents.outbox.keys.sorted() == [1, 2])
+        files.fail(.append, nil)
+        // Closing tries once more, however short the time.
+        await journal.close()
+        #expect(try self.entries.count { if case .outcome = $0.kind { true } else { false } } == 2)
+    }
+
+    @Test func `what a disk did not take is known in the next session of the same client`() async throws {
+        let files = TroubledFileSystem()
+        let journal = await self.opened(files)
+        files.fail(.append, ENOSPC)
+        journal.journal.append([self.outcome(1)])
+        await journal.close()
+        files.fail(.append, nil)
+        #expect(await journal.open() == .file(problems: []))
+        #expect(journal.journal.contents.outbox.keys.sorted() == [1])
+        await journal.close()
+        #expect(try self.entries.contains { if case .outcome = $0.kind { true } else { false } })
+    }
+
+    @Test func `in memory nothing is read or written, and nothing is reported`() async {
+        let journal = ListenerJournal(.memory)
+        let opened = await withCheckedContinuation { continuation in
+            journal.open { _ in Issue.record("nothing to say") } opened: { continuation.resume(returning: $0) }
+        }
+        #expect(opened == .memory)
+        journal.append([self.outcome(1)])
+        #expect(journal.contents.outbox.count == 1)
         journal.close()
-        await journal.closed()
     }
 }

@@ -48,7 +48,7 @@ struct ClientTrackingTests {
         let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
         let client = try self.makeTrackingClient()
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
@@ -73,7 +73,7 @@ struct ClientTrackingTests {
         let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
         let client = try self.makeTrackingClient(on: false)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
@@ -90,7 +90,7 @@ struct ClientTrackingTests {
         let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         var client: CuecastClient? = try self.makeTrackingClient()
-        let events = try #require(client).events
+        let events = try #require(client).makeEvents()
         try await client?.start()
         var spot = self.tracked("a", by: server)
         spot.trackers = Array(spot.trackers.prefix(1))
@@ -101,7 +101,7 @@ struct ClientTrackingTests {
         try await until { server.heads.count == 1 }
         client = nil
         let next = try self.makeTrackingClient()
-        let later = next.events
+        let later = next.makeEvents()
         try await next.start()
         let status = await later.first { $0.trackingStatus }
         #expect(status?.state == .uncertain("the app ended while it was sent"))
@@ -116,7 +116,7 @@ struct ClientTrackingTests {
         let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         let client = try self.makeTrackingClient()
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [self.tracked("a", by: server)], in: 0)
         _ = await events.first(\.available)
