@@ -16,15 +16,32 @@ struct Witness {
     }
 
     private(set) var broken: [String] = []
+    /// What one run of the app has decided, also where it is not on the disk: a kill loses what is not.
+    private struct Run {
+        var received: Set<Hearing> = []
+        var handedOut: Set<Hearing> = []
+        /// Those with an outcome, or of which it was said that they have none.
+        var settled: Set<Hearing> = []
+        /// Clicked while they were neither.
+        var clicked: Set<Hearing> = []
+    }
+
+    private var current = Run()
     /// Given to the app.
     private(set) var handedOut: Set<Hearing> = []
-    /// Received from the gateway, by the journal.
+    /// Given to the app in an earlier run and again in a later one.
+    private(set) var handedOutAgain = 0
+    /// Of these the disk knows that they were handed out.
+    private var handedOutOnDisk: Set<Hearing> = []
+    /// Of these the disk knows that they were clicked.
+    private var clickedOnDisk: Set<Hearing> = []
+    /// Received from the gateway, by the disk.
     private(set) var received: Set<Hearing> = []
-    /// By the journal.
+    /// By the disk.
     private(set) var outcomes: [Hearing: Outcome] = [:]
-    /// By the journal: said to be unknown.
+    /// By the disk: said to be unknown.
     private(set) var unknown: Set<Hearing> = []
-    /// Clicked by the listener while neither an outcome was known nor that there is none.
+    /// Clicked by the listener while neither an outcome was known nor that there is none, in a run that kept it.
     private(set) var clicked: Set<Hearing> = []
     private(set) var confirmed: Set<UInt64> = []
     private(set) var givenUp: [String] = []
@@ -50,6 +67,40 @@ struct Witness {
 
     // MARK: The disk
 
+    /// An entry was decided; it may still be lost.
+    mutating func decided(_ kind: JournalEntry.Kind, session: SessionID) {
+        switch kind {
+        case .session(let header): self.sessions.insert(header.id)
+        case .batch(let notice, let batch, _):
+            guard let id = notice.breakID else { return }
+            for each in batch.advertisements {
+                let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: each.id))
+                let isNew = self.current.received.insert(hearing).inserted
+                if !isNew || self.received.contains(hearing) { self.broken.append("\(hearing.key) was fetched twice") }
+            }
+        case .outcome(let request):
+            guard let record = OutboxRecord(request) else { return }
+            let key = AdvertisementKey(breakID: record.key.id, id: record.outcome.advertisementID)
+            self.current.settled.insert(Hearing(session: record.session, key: key))
+        case .forgotten(let session, let id, let ad):
+            self.current.settled.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+        default: break
+        }
+    }
+
+    /// A request leaves the app: what it tells must be on the disk, word for word.
+    mutating func sent(_ frame: [UInt8]) {
+        guard let request = try? ListenerRequest(decoding: frame), case .acknowledge(let acknowledge) = request.kind
+        else { return }
+        for outcome in acknowledge.outcomes {
+            let key = AdvertisementKey(breakID: acknowledge.key.id, id: outcome.advertisementID)
+            if self.outcomes[Hearing(session: request.session, key: key)] != outcome {
+                self.broken.append("the outcome of \(key) was told before it was on the disk")
+            }
+        }
+    }
+
+    /// An entry is on the disk.
     mutating func kept(_ kind: JournalEntry.Kind, session: SessionID) {
         switch kind {
         case .session(let header): self.sessions.insert(header.id)
@@ -60,7 +111,9 @@ struct Witness {
                 if !self.received.insert(hearing).inserted { self.broken.append("\(hearing.key) was fetched twice") }
             }
         case .outcome(let request):
-            guard let record = OutboxRecord(request) else { return self.broken.append("an outcome without one") }
+            // As it is on the disk, with durations in milliseconds.
+            guard let stored = try? ListenerRequest(decoding: request.encoded()), let record = OutboxRecord(stored)
+            else { return self.broken.append("an outcome without one") }
             let key = AdvertisementKey(breakID: record.key.id, id: record.outcome.advertisementID)
             let hearing = Hearing(session: record.session, key: key)
             if self.outcomes.updateValue(record.outcome, forKey: hearing) != nil {
@@ -74,7 +127,12 @@ struct Witness {
         case .forgotten(let session, let id, let ad):
             let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad))
             if !self.unknown.insert(hearing).inserted { self.broken.append("\(hearing.key) is unknown twice") }
-        case .handedOut, .progress, .breakClosed, .sessionOver, .alive, .tracking, .trackingForgotten: break
+        case .handedOut(let id, let ad):
+            self.handedOutOnDisk.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+        case .progress(let id, let ad, let progress):
+            guard progress.clicked else { return }
+            self.clickedOnDisk.insert(Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad)))
+        case .breakClosed, .sessionOver, .alive, .tracking, .trackingForgotten: break
         }
     }
 
@@ -98,11 +156,13 @@ struct Witness {
 
     /// An outcome that is to be told, against the gateway's plan: what has its place still ahead is not expired.
     ///
-    /// Only where the listener knows all that the gateway knows. A break that must not cut drops what no longer fits.
+    /// Only where the listener knows all that the gateway knows. A break that must not cut drops what no longer fits, and one
+    /// that was cancelled while nobody listened has no place any more.
     mutating func told(_ kind: JournalEntry.Kind, core: ListenerCore, now: LocalInstant, gateway: CoreGateway) {
         guard case .outcome(let request) = kind, let record = OutboxRecord(request), record.session == core.session,
             record.outcome.reason == .expired, core.follower.last == gateway.head,
-            let each = gateway[record.key.id], !each.exact, !each.preStream, let start = each.record.start,
+            let each = gateway[record.key.id], !each.exact, !each.preStream, each.record.phase != .cancelled,
+            let start = each.record.start,
             let index = each.record.advertisements.firstIndex(where: { $0.id == record.outcome.advertisementID }),
             let playhead = core.moment(at: now)?.playhead
         else { return }
@@ -122,6 +182,12 @@ struct Witness {
     mutating func killed(_ core: ListenerCore) {
         self.kills += 1
         self.eventsWereLost = true
+        // A click is lost where neither it nor the outcome that says so is on the disk.
+        for hearing in self.current.clicked
+        where !self.clickedOnDisk.contains(hearing) && self.outcomes[hearing] == nil {
+            self.clicked.remove(hearing)
+        }
+        self.current = Run()
     }
 
     mutating func started(_ core: ListenerCore) {
@@ -135,8 +201,11 @@ struct Witness {
     // MARK: Tracking URLs
 
     /// One attempt at a call begins: never after one that may have arrived.
-    mutating func tracked(_ request: TrackingRequest) {
+    mutating func tracked(_ request: TrackingRequest, disk: JournalState) {
         self.trackingAttempts += 1
+        if disk.tracking[request.id]?.last != .sending(id: request.id, attempt: request.attempt) {
+            self.broken.append("\(request.url) was called before the disk knew")
+        }
         if self.arrived.contains(request.url) { self.broken.append("\(request.url) was called again") }
     }
 
@@ -165,7 +234,7 @@ struct Witness {
         case .announced(let each): self.announced.insert(each.id)
         case .available(let each, let advertisements):
             self.resolved.insert(each.id)
-            for each in advertisements where self.handedOut.contains(Hearing(session: session, key: each.key)) {
+            for each in advertisements where self.isKnownToBeHandedOut(Hearing(session: session, key: each.key)) {
                 self.broken.append("\(each) was queued after it was handed out")
             }
         case .missed(let each, _): self.resolved.insert(each.id)
@@ -191,11 +260,14 @@ struct Witness {
         gatewayTime: Timestamp
     ) {
         let hearing = Hearing(session: core.session, key: advertisement.key)
-        if !self.handedOut.insert(hearing).inserted { self.broken.append("\(advertisement) was handed out twice") }
-        if !self.received.contains(hearing) { self.broken.append("\(advertisement) came from nowhere") }
-        if self.outcomes[hearing] != nil {
-            self.broken.append("\(advertisement) was handed out after its outcome")
+        // Twice only where the first time was in an earlier run, whose record did not reach the disk.
+        if self.isKnownToBeHandedOut(hearing) { self.broken.append("\(advertisement) was handed out twice") }
+        if !self.handedOut.insert(hearing).inserted { self.handedOutAgain += 1 }
+        self.current.handedOut.insert(hearing)
+        if !self.received.contains(hearing), !self.current.received.contains(hearing) {
+            self.broken.append("\(advertisement) came from nowhere")
         }
+        if self.isSettled(hearing) { self.broken.append("\(advertisement) was handed out after its outcome") }
         // What the listener knows of the break; the gateway may know more, which takes time to arrive.
         guard let notice = core.book.entries[advertisement.key.breakID]?.notice, !notice.preStream,
             let end = notice.end, let bound = core.clock.errorBound(at: now)
@@ -209,8 +281,19 @@ struct Witness {
     /// The listener acts on an advertisement that was handed out.
     mutating func clicked(_ advertisement: Advertisement, session: SessionID) {
         let hearing = Hearing(session: session, key: advertisement.key)
-        guard self.outcomes[hearing] == nil, !self.unknown.contains(hearing) else { return }
+        guard !self.isSettled(hearing) else { return }
         self.clicked.insert(hearing)
+        self.current.clicked.insert(hearing)
+    }
+
+    /// Whether the listener must know that the advertisement was handed out.
+    private func isKnownToBeHandedOut(_ hearing: Hearing) -> Bool {
+        self.current.handedOut.contains(hearing) || self.handedOutOnDisk.contains(hearing)
+    }
+
+    /// Whether the listener must know what became of the advertisement, or that nobody does.
+    private func isSettled(_ hearing: Hearing) -> Bool {
+        self.outcomes[hearing] != nil || self.unknown.contains(hearing) || self.current.settled.contains(hearing)
     }
 
     /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.

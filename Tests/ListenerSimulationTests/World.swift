@@ -42,6 +42,8 @@ struct World {
         case appResumes(run: Int)
         case tracked(TrackingRequest, TrackingResult, run: Int)
         case appStarts
+        /// The disk has taken what it was writing.
+        case committed(run: Int)
     }
 
     private struct Entry {
@@ -74,8 +76,12 @@ struct World {
     var subscribed: Set<[UInt8]> = []
     var isConnected = false
 
-    // The app. What it keeps on its disk outlives its runs.
+    // The app. What is on its disk outlives its runs; entries that wait for it do not.
     var disk = JournalState()
+    private var waiting: [JournalEntry] = []
+    /// What the disk is writing now: one commit.
+    private var writing: [JournalEntry] = []
+    private var committedCount: UInt64 = 0
     var run = 0
     var isAppAlive = true
     var playing: Advertisement?
@@ -126,6 +132,7 @@ struct World {
             origin: .now,
             state: disk,
             wallTime: wallTime,
+            disk: .committing(through: 0),
             seed: seed &+ 1 &+ UInt64(run)
         )
     }
@@ -195,8 +202,15 @@ struct World {
     // MARK: The app's life
 
     /// The operating system ends the app: nothing of it is left but what is on the disk.
+    ///
+    /// Of what was being written any part may be there, from its beginning.
     mutating func kill() {
         guard self.isAppAlive else { return }
+        let written = self.writing.prefix(Int(self.some(0...Double(self.writing.count)).rounded()))
+        for entry in written { self.reachesDisk(entry) }
+        self.writing = []
+        self.waiting = []
+        self.committedCount = 0
         self.isAppAlive = false
         self.isConnected = false
         self.playing = nil
@@ -229,6 +243,7 @@ struct World {
         case .broadcaster: self.broadcast()
         case .trouble: self.makeTrouble()
         case .appStarts: self.startAgain()
+        case .committed(let run): if self.lives(run) { self.commit() }
         case .appAsks(let run): if self.lives(run) { self.appAsks() }
         case .appFinishes(let advertisement, let run): if self.lives(run) { self.appFinishes(advertisement) }
         case .appDecides(let id, let isWanted, let run):
@@ -283,15 +298,39 @@ struct World {
         self.performActions()
     }
 
+    // MARK: The disk
+
+    /// All that waits is one commit, where none is under way; mostly it is quick, and sometimes it takes seconds.
+    private mutating func writeWhatWaits() {
+        guard self.writing.isEmpty, !self.waiting.isEmpty else { return }
+        self.writing = self.waiting
+        self.waiting = []
+        self.schedule(.committed(run: self.run), in: self.trouble(0.05) ? self.some(0.5...8) : self.some(0.000_1...0.05))
+    }
+
+    private mutating func commit() {
+        for entry in self.writing { self.reachesDisk(entry) }
+        self.committedCount += UInt64(self.writing.count)
+        self.writing = []
+        self.core.journal(.committed(self.committedCount), now: self.appNow)
+        self.writeWhatWaits()
+    }
+
+    private mutating func reachesDisk(_ entry: JournalEntry) {
+        self.disk.apply(entry)
+        self.witness.kept(entry.kind, session: self.core.session)
+    }
+
     // MARK: What the core wants
 
     mutating func performActions() {
         guard self.isAppAlive else { return }
         for kind in self.core.takeJournal() {
-            self.disk.apply(JournalEntry(written: self.wallTime, kind: kind))
-            self.witness.kept(kind, session: self.core.session)
+            self.waiting.append(JournalEntry(written: self.wallTime, kind: kind))
+            self.witness.decided(kind, session: self.core.session)
             self.witness.told(kind, core: self.core, now: self.appNow, gateway: self.gateway)
         }
+        self.writeWhatWaits()
         let actions = self.core.takeActions()
         // What is on the disk counts, also where the app ends before anything follows from it.
         if !actions.isEmpty, self.trouble(0.000_2) { return self.kill() }
@@ -318,7 +357,7 @@ struct World {
     ///
     /// It arrives, or it certainly does not, or nobody knows, also because the app is killed.
     private mutating func call(_ request: TrackingRequest) {
-        self.witness.tracked(request)
+        self.witness.tracked(request, disk: self.disk)
         var result = TrackingResult.answered(status: 204)
         switch self.some(0...1) {
         case ..<0.2: result = .couldNotConnect("refused")
@@ -347,6 +386,8 @@ struct World {
         guard let advertisement, self.isAppAlive else { return }
         self.witness.handedOut(advertisement, core: core, now: self.appNow, gatewayTime: self.gatewayTime)
         self.playing = advertisement
+        // The worst moment: it is heard, and the disk may not know yet.
+        if self.trouble(0.03) { return self.kill() }
         if self.chance(0.3) { self.report(.started, advertisement) }
         if self.chance(0.1) { self.report(.quartile(1), advertisement) }
         if self.chance(0.15) { self.click(advertisement) }
