@@ -27,6 +27,7 @@ struct CoreBench {
 
     init(
         headInterval: Duration = .seconds(5),
+        disk: JournalCommits.Disk = .none,
         _ configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
@@ -41,6 +42,7 @@ struct CoreBench {
             settings: try ListenerSettings(configuration),
             session: SessionID(high: 1, low: 2),
             origin: .now,
+            disk: disk,
             seed: 1
         )
     }

@@ -134,6 +134,63 @@ struct ClientTrackingTests {
         }
         #expect(uncertain == ["impression", "start"])
     }
+
+    @Test func `consent that changes while listening counts from the next call on`() async throws {
+        let server = try LocalHTTPServer { _ in Self.ok }
+        defer { server.stop() }
+        let client = try makeClient(self.transport) {
+            $0.tracking = TrackingConfiguration()
+            $0.consent = ListenerConsent(gdprConsent: "first")
+        }
+        let events = client.makeEvents()
+        try await client.start()
+        var content = content("a", seconds: 3_000)
+        content.trackers = ["start", "mute", "unmute", "complete"]
+            .map { .init(event: $0, url: server.url("/\($0)?c=[GDPRCONSENT]")) }
+        self.transport.publish("b1", [content], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        client.advertisements.report(.started, for: ad)
+        client.setConsent(ListenerConsent(gdprConsent: "second"))
+        client.advertisements.report(.muted, for: ad)
+        var sent: Set<String> = []
+        while sent.count < 2, let status = await events.first({ $0.trackingStatus }) {
+            if case .sent = status.state { sent.insert(status.event) }
+        }
+        client.setConsent(ListenerConsent(deniesTracking: true))
+        client.advertisements.report(.unmuted, for: ad)
+        client.setConsent(nil)
+        client.advertisements.report(.completed, for: ad)
+        while sent.count < 3, let status = await events.first({ $0.trackingStatus }) {
+            if case .sent = status.state { sent.insert(status.event) }
+        }
+        client.stop()
+        await client.stopped()
+        #expect(self.paths(server).prefix(3).map(\.self).count == 3)
+        #expect(self.paths(server).contains("/start?c=first") && self.paths(server).contains("/mute?c=second"))
+        #expect(!self.paths(server).contains { $0.hasPrefix("/unmute") })
+    }
+
+    @Test func `consent that is set before starting is that of the session`() async throws {
+        let server = try LocalHTTPServer { _ in Self.ok }
+        defer { server.stop() }
+        let client = try makeClient(self.transport) { $0.tracking = TrackingConfiguration() }
+        client.setConsent(ListenerConsent(gdprConsent: "early"))
+        let events = client.makeEvents()
+        try await client.start()
+        var content = content("a", seconds: 3_000)
+        content.trackers = [.init(event: "start", url: server.url("/start?c=[GDPRCONSENT]"))]
+        self.transport.publish("b1", [content], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        client.advertisements.report(.started, for: ad)
+        while let status = await events.first({ $0.trackingStatus }) {
+            if case .sent = status.state { break }
+        }
+        client.stop()
+        await client.stopped()
+        #expect(self.paths(server) == ["/start?c=early"])
+    }
 }
 
 extension ListenerEvent {

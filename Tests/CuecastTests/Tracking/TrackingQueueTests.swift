@@ -70,6 +70,18 @@ struct TrackingQueueTests {
         #expect(bench.due(1_000).isEmpty)
     }
 
+    @Test func `consent that is withdrawn gives up what waits, and what is under way is not tried again`() throws {
+        var (bench, id) = try self.sending { $0.inFlightMax = 1 }
+        _ = bench.report(.started, tracked("b"), at: .at(0))
+        let waiting = bench.queue.count - 1
+        #expect(waiting > 0)
+        let actions = bench.queue.set(consent: ListenerConsent(deniesTracking: true))
+        #expect(actions.statuses.count == waiting && actions.statuses.allSatisfy { $0.state == .failed(.denied) })
+        #expect(bench.finished(id, .answered(status: 503), 1).statuses.map(\.state) == [.failed(.denied)])
+        #expect(bench.queue.set(consent: nil).isEmpty)
+        #expect(bench.due(1_000).isEmpty)
+    }
+
     @Test(arguments: [100, 199, 400, 401, 404, 407, 410, 428, 499, 600])
     func `a refusal is final and visible`(status: Int) throws {
         var (bench, id) = try self.sending()
