@@ -43,7 +43,8 @@ public final class Advertisement: Sendable, Identifiable {
 
     /// A URL that is called when something happens, where the app has turned tracking on.
     public struct Tracker: Hashable, Sendable {
-        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`.
+        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
+        /// `bannerView` and `bannerClick`.
         public let event: String
         /// What to call; it may hold VAST macros.
         public let url: String

@@ -73,6 +73,16 @@ public final class AdvertisementCenter: Advertisements {
         self.engine?.bannerClicked(stream, advertisement)
     }
 
+    /// The listener acted on `advertisement` itself while hearing `stream`.
+    public func onAdvertisementClicked(_ stream: LiveStream, advertisement: Advertisement) {
+        self.engine?.advertisementClicked(stream, advertisement)
+    }
+
+    /// The listener saw the banner of `advertisement` while hearing `stream`.
+    public func onAdBannerShown(_ stream: LiveStream, advertisement: Advertisement) {
+        self.engine?.bannerShown(stream, advertisement)
+    }
+
     /// Tells what happens to an advertisement that was handed out.
     public func report(_ report: AdvertisementReport, for advertisement: Advertisement) {
         self.engine?.report(report, advertisement)

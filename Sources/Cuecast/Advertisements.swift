@@ -51,12 +51,28 @@ public protocol Advertisements: Sendable {
     /// The advertisement that plays is not affected, nor what is not queued yet.
     func ignoreReceivedAdvertisements()
 
-    /// The listener opened the banner of `advertisement`, or acted on it in another way, while hearing `stream`.
+    /// The listener opened the banner of `advertisement` while hearing `stream`.
+    ///
+    /// The trackers `bannerClick` are called; where the advertisement has no banner it is the same as
+    /// ``onAdvertisementClicked(_:advertisement:)``.
     ///
     /// Call it before the advertisement's outcome is concluded, and the outcome says ``AdvertisementOutcome/clicked``: that is
     /// how the gateway counts it, once however often it is called. A click that comes later, or of an advertisement whose
     /// outcome stays unknown, is an event and a call of the tracking URL all the same, but not in the gateway's counts.
     func onAdBannerClicked(_ stream: LiveStream, advertisement: Advertisement)
+
+    /// The listener acted on `advertisement` itself, for instance on a button that opens
+    /// ``Advertisement/clickThroughURL``, while hearing `stream`.
+    ///
+    /// The trackers `clickTracking` are called. It counts like a click on the banner: once, and where it comes before the
+    /// outcome is concluded. A type that does not implement it takes it for a click on the banner.
+    func onAdvertisementClicked(_ stream: LiveStream, advertisement: Advertisement)
+
+    /// The listener saw the banner of `advertisement` while hearing `stream`: at least half of it was visible.
+    ///
+    /// The trackers `bannerView` are called, once for the advertisement however often its banner is shown. Views that
+    /// `AdPresentation` shows tell it by themselves. A type that does not implement it drops it.
+    func onAdBannerShown(_ stream: LiveStream, advertisement: Advertisement)
 
     /// Tells what happens to an advertisement that was handed out.
     ///
@@ -69,6 +85,14 @@ public protocol Advertisements: Sendable {
 extension Advertisements {
     /// None.
     public var currentAdvertisement: Advertisement? { nil }
+
+    /// Takes it for a click on the banner.
+    public func onAdvertisementClicked(_ stream: LiveStream, advertisement: Advertisement) {
+        self.onAdBannerClicked(stream, advertisement: advertisement)
+    }
+
+    /// Does nothing.
+    public func onAdBannerShown(_ stream: LiveStream, advertisement: Advertisement) {}
 }
 
 /// Is told of advertisements.

@@ -41,6 +41,10 @@ public enum ListenerEvent: Sendable {
     case withdrawn(AdvertisementWithdrawal)
     /// The listener opened the banner.
     case bannerClicked(Advertisement)
+    /// The listener acted on the advertisement itself.
+    case advertisementClicked(Advertisement)
+    /// The listener saw the banner.
+    case bannerShown(Advertisement)
     /// The call of a tracking URL stands somewhere else than before.
     case trackingChanged(TrackingStatus)
     /// The gateway recorded the outcomes of these advertisements (their `adID`) of one break durably.

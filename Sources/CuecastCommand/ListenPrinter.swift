@@ -200,7 +200,7 @@ private struct ListenLine: Encodable {
         case .eventsDropped(let count):
             self.init("eventsDropped", "\(count) events were dropped")
             self.count = count
-        case .handOutRefused, .reported, .reportRefused, .bannerClicked: return nil
+        case .handOutRefused, .reported, .reportRefused, .bannerClicked, .advertisementClicked, .bannerShown: return nil
         }
     }
 }

@@ -50,7 +50,8 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
 
     /// A URL that the app calls when something happens, where it has turned tracking on.
     public struct Tracker: Hashable, Sendable {
-        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`.
+        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
+        /// `bannerView` and `bannerClick`.
         public var event: String
         /// What to call.
         public var url: String

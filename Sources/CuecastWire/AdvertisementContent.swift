@@ -63,7 +63,8 @@ package struct AdvertisementContent: Hashable, Sendable {
     }
 
     package struct Tracker: Hashable, Sendable {
-        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`.
+        /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
+        /// `bannerView` and `bannerClick`.
         package var event: String
         package var url: String
         /// For `progress`: how far into the advertisement.

@@ -42,6 +42,19 @@ extension ListenerCore {
         self.settleTime(now: now)
     }
 
+    mutating func advertisementClicked(_ advertisement: Advertisement, now: LocalInstant) {
+        if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
+        self.emit(.advertisementClicked(advertisement))
+        self.track(at: now) { $0.advertisementClicked(advertisement, at: $1, jitter: &$2) }
+        self.settleTime(now: now)
+    }
+
+    mutating func bannerShown(_ advertisement: Advertisement, now: LocalInstant) {
+        self.emit(.bannerShown(advertisement))
+        self.track(at: now) { $0.bannerShown(advertisement, at: $1, jitter: &$2) }
+        self.settleTime(now: now)
+    }
+
     // MARK: Effects
 
     mutating func apply(_ effects: [BreakBook.Effect], at now: LocalInstant) {

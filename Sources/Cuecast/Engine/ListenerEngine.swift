@@ -269,6 +269,16 @@ final class ListenerEngine: Sendable {
         self.call { $0.bannerClicked(advertisement, now: $1) }
     }
 
+    func advertisementClicked(_ stream: LiveStream, _ advertisement: Advertisement) {
+        guard stream == self.configuration.stream else { return }
+        self.call { $0.advertisementClicked(advertisement, now: $1) }
+    }
+
+    func bannerShown(_ stream: LiveStream, _ advertisement: Advertisement) {
+        guard stream == self.configuration.stream else { return }
+        self.call { $0.bannerShown(advertisement, now: $1) }
+    }
+
     var isWaitingForApp: Bool { self.state.withLock { $0.core?.isWaitingForApp ?? false } }
 
     var connectionState: ConnectionState {

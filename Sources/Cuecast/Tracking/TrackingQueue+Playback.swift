@@ -118,15 +118,47 @@ extension TrackingQueue {
         self.forget(advertisement)
     }
 
-    /// The listener acted on the advertisement or its banner.
+    /// The listener acted on the banner; on the advertisement where it has none.
+    ///
+    /// A companion has click trackers of its own (VAST 4.3 section 3.13, `CompanionClickTracking`): a click on it is not one
+    /// on the linear advertisement.
     mutating func clicked(
+        _ advertisement: Advertisement,
+        at moment: TrackingMoment,
+        jitter: inout JitterSource
+    ) -> [Action] {
+        let event = advertisement.banner == nil ? "clickTracking" : "bannerClick"
+        return self.used(event, advertisement, at: moment, jitter: &jitter)
+    }
+
+    /// The listener acted on the advertisement itself.
+    mutating func advertisementClicked(
+        _ advertisement: Advertisement,
+        at moment: TrackingMoment,
+        jitter: inout JitterSource
+    ) -> [Action] {
+        self.used("clickTracking", advertisement, at: moment, jitter: &jitter)
+    }
+
+    /// The listener saw the banner.
+    mutating func bannerShown(
+        _ advertisement: Advertisement,
+        at moment: TrackingMoment,
+        jitter: inout JitterSource
+    ) -> [Action] {
+        self.used("bannerView", advertisement, at: moment, jitter: &jitter)
+    }
+
+    /// The listener saw or did something that is no part of hearing the advertisement.
+    private mutating func used(
+        _ event: String,
         _ advertisement: Advertisement,
         at moment: TrackingMoment,
         jitter: inout JitterSource
     ) -> [Action] {
         guard !self.isDenied else { return [] }
         let watch = self.watches.first { $0.advertisement == advertisement && $0.session == moment.session }
-        return self.fire("clickTracking", watch ?? self.watch(advertisement, at: moment), at: moment, jitter: &jitter)
+        return self.fire(event, watch ?? self.watch(advertisement, at: moment), at: moment, jitter: &jitter)
     }
 
     /// Calls the trackers for progress whose time has come; call it where `due` is called, before it.

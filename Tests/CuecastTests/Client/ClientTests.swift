@@ -305,6 +305,34 @@ struct ClientTests {
         #expect(clicks == 1)
     }
 
+    @Test func `what is seen of a banner and done with its advertisement is told for the stream that is heard only`()
+        async throws
+    {
+        let client = try makeClient(self.transport)
+        let events = client.events
+        try await client.start()
+        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        _ = try #require(await events.first(\.available)?.first)
+        let playing = try #require(client.advertisements.getAdvertisement())
+        for stream in ["other", "radio1"] {
+            client.advertisements.onAdBannerShown(LiveStream(id: stream), advertisement: playing)
+            client.advertisements.onAdvertisementClicked(LiveStream(id: stream), advertisement: playing)
+        }
+        client.advertisements.report(.completed, for: playing)
+        client.stop()
+        await client.stopped()
+        var told: [String] = []
+        for await event in events {
+            switch event {
+            case .bannerShown: told.append("shown")
+            case .advertisementClicked: told.append("clicked")
+            case .outcome(let outcome): #expect(outcome.clicked, "it counts like a click on the banner")
+            default: break
+            }
+        }
+        #expect(told == ["shown", "clicked"])
+    }
+
     @Test func `a client without a session has no advertisements`() throws {
         let client = try makeClient(self.gateway)
         #expect(client.advertisements.getAdvertisement() == nil)

@@ -26,8 +26,10 @@ struct ClientTrackingTests {
 
     private func tracked(_ id: String, by server: LoopbackServer) -> ScriptedAdvertisement {
         var spot = spot(id, seconds: 3_000)
+        spot.banner = .init(imageURL: server.url("/banner.png"))
         spot.trackers = [
             "impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "complete", "clickTracking", "mute",
+            "bannerView", "bannerClick",
         ]
         .map { .init(event: $0, url: server.url("/\($0)?ad=\(id)&p=[PODSEQUENCE]")) }
         return spot
@@ -56,16 +58,19 @@ struct ClientTrackingTests {
         for report in [AdvertisementReport.started, .quartile(1), .quartile(2), .muted, .completed] {
             client.advertisements.report(report, for: ad)
         }
-        client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: ad)
-        client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: ad)
+        for _ in 1...2 {
+            client.advertisements.onAdBannerShown(LiveStream(id: "radio1"), advertisement: ad)
+            client.advertisements.onAdBannerClicked(LiveStream(id: "radio1"), advertisement: ad)
+            client.advertisements.onAdvertisementClicked(LiveStream(id: "radio1"), advertisement: ad)
+        }
         var sent: Set<String> = []
-        while sent.count < 8, let status = await events.first({ $0.trackingStatus }) {
+        while sent.count < 10, let status = await events.first({ $0.trackingStatus }) {
             if case .sent(status: 204) = status.state { sent.insert(status.event) }
         }
         client.stop()
         await client.stopped()
         let expected = sent.map { "/\($0)?ad=a&p=1" }.sorted()
-        #expect(sent.count == 8)
+        #expect(sent.count == 10)
         #expect(self.paths(server) == expected)
     }
 

@@ -18,18 +18,20 @@ extension TrackingConfiguration {
     }
 }
 
-/// An advertisement of 40 s with one tracker for each event, `https://t.example/<event>`, and progress at 5 and 15 s.
+/// An advertisement of 40 s, with a banner where wanted, and with one tracker for each event, `https://t.example/<event>`, and progress at 5 and 15 s.
 func tracked(
     _ id: String = "a",
     break name: String = "b1",
     seconds: Double = 40,
     trackers: [AdvertisementContent.Tracker]? = nil,
-    index: Int = 1
+    index: Int = 1,
+    hasBanner: Bool = false
 ) -> Advertisement {
     var content = content(id, seconds: seconds)
+    if hasBanner { content.banner = .init(imageURL: "https://media.example/\(id).png") }
     let events = [
         "impression", "start", "firstQuartile", "midpoint", "thirdQuartile", "complete", "mute", "unmute", "pause",
-        "resume", "skip", "clickTracking", "error",
+        "resume", "skip", "clickTracking", "error", "bannerView", "bannerClick",
     ]
     content.trackers =
         trackers

@@ -58,6 +58,27 @@ struct TrackingPlaybackTests {
         #expect(self.bench.queue.clicked(self.ad, at: .at(42), jitter: &self.bench.jitter).isEmpty)
     }
 
+    @Test mutating func `a click on a banner is the banner's own, and not one on the advertisement`() {
+        let ad = tracked(hasBanner: true)
+        let first = self.bench.queue.clicked(ad, at: .at(1), jitter: &self.bench.jitter)
+        #expect(first.intended.map(\.path) == ["bannerClick"])
+        #expect(self.bench.queue.clicked(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+    }
+
+    @Test mutating func `what is done with the advertisement itself is no click on its banner`() {
+        let ad = tracked(hasBanner: true)
+        let first = self.bench.queue.advertisementClicked(ad, at: .at(1), jitter: &self.bench.jitter)
+        #expect(first.intended.map(\.path) == ["clickTracking"])
+        #expect(self.bench.queue.advertisementClicked(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+    }
+
+    @Test mutating func `a banner that is seen is told once, also where it is not heard`() {
+        let ad = tracked(hasBanner: true)
+        let first = self.bench.queue.bannerShown(ad, at: .at(1), jitter: &self.bench.jitter)
+        #expect(first.intended.map(\.path) == ["bannerView"])
+        #expect(self.bench.queue.bannerShown(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+    }
+
     @Test mutating func `progress is called when its time has come, without a report`() {
         _ = self.bench.report(.started, self.ad, at: .at(100))
         for id in self.bench.due(100).sends.map(\.id) { _ = self.bench.finished(id, .answered(status: 200), 100) }
