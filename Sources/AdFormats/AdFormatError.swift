@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// Why a document gives no batch.
 ///
 /// New cases may appear in a minor release.
@@ -10,7 +16,7 @@ public enum AdFormatError: Error, Hashable, Sendable {
     case malformed(fault: String, line: Int, column: Int)
     /// The document is in an encoding that is not read.
     case unsupportedEncoding(String)
-    /// The document passes a limit of ``AdFormatLimits``.
+    /// The document passes a limit of ``AdFormatLimits``; ``limit`` says which as a value to switch on.
     case tooLarge(limit: String, maximum: Int)
     /// The document is something else; its outermost element has this name.
     case notVAST(root: String)
@@ -22,7 +28,7 @@ public enum AdFormatError: Error, Hashable, Sendable {
     case nothingPlayable([SkippedAd])
 }
 
-extension AdFormatError: CustomStringConvertible {
+extension AdFormatError: LocalizedError, CustomStringConvertible {
     /// A sentence for people, or one for each ad.
     public var description: String {
         switch self {
@@ -46,6 +52,32 @@ extension AdFormatError: CustomStringConvertible {
             let reasons = skipped.map { $0.description }.joined(separator: "\n")
             return "The document has no ad that can be played.\n\(reasons)"
         }
+    }
+
+    /// The same.
+    public var errorDescription: String? { self.description }
+
+    /// Which limit the document passes; `nil`: it is another error, or a limit that this version does not know.
+    public var limit: AdFormatLimits.Name? {
+        guard case .tooLarge(let limit, _) = self else { return nil }
+        return AdFormatLimits.Name(rawValue: limit)
+    }
+
+    /// A format that is known, and not read.
+    ///
+    /// New cases may appear in a minor release.
+    @nonexhaustive
+    public enum OtherFormat: String, Hashable, Sendable, CaseIterable {
+        /// A timetable of breaks, which refers to VAST documents.
+        case vmap = "VMAP"
+        /// What audio ads were written in before VAST 4.1.
+        case daast = "DAAST"
+    }
+
+    /// Which other format the document is in; `nil`: it is another error, or a format that is not known.
+    public var otherFormat: OtherFormat? {
+        guard case .notVAST(let root) = self else { return nil }
+        return OtherFormat(rawValue: root)
     }
 
     /// The VAST error code that tells the ad server (VAST 4.3 section 2.3.6.3).

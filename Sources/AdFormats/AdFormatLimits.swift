@@ -30,4 +30,31 @@ public struct AdFormatLimits: Hashable, Sendable {
 
     /// The default limits.
     public init() {}
+
+    /// The names of the limits, for whoever has to tell them apart.
+    ///
+    /// New cases may appear in a minor release.
+    @nonexhaustive
+    public enum Name: String, Hashable, Sendable, CaseIterable {
+        /// See ``AdFormatLimits/documentBytesMax``.
+        case documentBytesMax
+        /// See ``AdFormatLimits/depthMax``.
+        case depthMax
+        /// See ``AdFormatLimits/elementsMax``.
+        case elementsMax
+        /// See ``AdFormatLimits/attributesPerElementMax``.
+        case attributesPerElementMax
+        /// See ``AdFormatLimits/adsMax``.
+        case adsMax
+        /// See ``AdFormatLimits/mediaFilesPerAdMax``.
+        case mediaFilesPerAdMax
+        /// See ``AdFormatLimits/trackersPerAdMax``.
+        case trackersPerAdMax
+        /// See ``AdFormatLimits/textBytesMax``.
+        case textBytesMax
+        /// See ``AdFormatLimits/urlBytesMax``.
+        case urlBytesMax
+        /// See ``AdFormatLimits/identifierBytesMax``.
+        case identifierBytesMax
+    }
 }

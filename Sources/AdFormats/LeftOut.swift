@@ -24,7 +24,7 @@ public struct LeftOut: Hashable, Sendable {
         case unusableValue(String)
         /// Its text was longer than ``AdFormatLimits/textBytesMax``; the beginning was taken.
         case shortened(maximum: Int)
-        /// There were more than the named limit allows.
+        /// There were more than the named limit allows; ``limit`` says which as a value to switch on.
         case pastLimit(name: String, maximum: Int)
         /// Only one is taken, and another one came first.
         case anotherCameFirst
@@ -51,6 +51,18 @@ extension LeftOut: CustomStringConvertible {
 
     /// The sentence as a part of a larger one.
     var clause: String { "\(self.part) on line \(self.line) \(self.reason)" }
+}
+
+extension LeftOut.Reason {
+    /// Which limit of ``AdFormatLimits`` was passed; `nil`: none, or one that this version does not know.
+    public var limit: AdFormatLimits.Name? {
+        switch self {
+        case .pastLimit(let name, _): AdFormatLimits.Name(rawValue: name)
+        case .urlTooLong: .urlBytesMax
+        case .shortened: .textBytesMax
+        default: nil
+        }
+    }
 }
 
 extension LeftOut.Reason: CustomStringConvertible {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// An ad of a document that is not in the batch, and why.
 public struct SkippedAd: Hashable, Sendable {
     /// The `id` of the ad in the document, where it has one.
@@ -75,6 +81,11 @@ extension SkipReason {
         case .notNeeded: nil
         }
     }
+}
+
+extension SkipReason: LocalizedError {
+    /// One sentence for people.
+    public var errorDescription: String? { "The ad \(self)." }
 }
 
 extension SkipReason: CustomStringConvertible {

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import AdFormats
+import Foundation
 import Testing
 
 /// Documents that give no batch at all.
@@ -70,5 +71,39 @@ struct VASTErrorTests {
         ]
         #expect(errors.map(\.vastErrorCode) == [100, 100, 900, 101, 101, 101, 102, 303, nil])
         #expect(Set(errors.map(\.description)).count == errors.count)
+        #expect(
+            errors.map(\.localizedDescription) == errors.map(\.description),
+            "also where it is only known as an error"
+        )
+    }
+
+    @Test func `every reason for skipping has a sentence`() {
+        let reasons: [SkipReason] = [
+            .wrapper(adTagURI: "https://a.example"), .wrapper(adTagURI: nil), .notOneAd(inLines: 0, wrappers: 0),
+            .notOneAd(inLines: 2, wrappers: 1), .conditional, .noLinear, .noMediaFile, .needsFramework("VPAID"),
+            .noUsableMediaFile([]), .noDuration, .unusableDuration("x"), .tooLong(milliseconds: 2, maximum: 1),
+            .tooManyTrackers(found: 2, maximum: 1), .notNeeded,
+        ]
+        let sentences = reasons.map(\.localizedDescription)
+        #expect(Set(sentences).count == reasons.count)
+        for sentence in sentences { #expect(sentence.hasPrefix("The ad ") && sentence.hasSuffix("."), "\(sentence)") }
+    }
+
+    @Test func `which limit was passed is a value to switch on`() {
+        #expect(AdFormatError.tooLarge(limit: "adsMax", maximum: 64).limit == .adsMax)
+        #expect(AdFormatError.tooLarge(limit: "l", maximum: 1).limit == nil)
+        #expect(AdFormatError.notVAST(root: "adsMax").limit == nil)
+        #expect(LeftOut.Reason.pastLimit(name: "mediaFilesPerAdMax", maximum: 32).limit == .mediaFilesPerAdMax)
+        #expect(LeftOut.Reason.urlTooLong(maximum: 1).limit == .urlBytesMax)
+        #expect(LeftOut.Reason.shortened(maximum: 1).limit == .textBytesMax)
+        #expect(LeftOut.Reason.noURL.limit == nil)
+        let names = Mirror(reflecting: AdFormatLimits()).children.compactMap(\.label)
+        #expect(AdFormatLimits.Name.allCases.map(\.rawValue) == names)
+    }
+
+    @Test func `which other format it is is a value to switch on`() {
+        let roots = ["VMAP", "DAAST", "rss"]
+        #expect(roots.map { AdFormatError.notVAST(root: $0).otherFormat } == [.vmap, .daast, nil])
+        #expect(AdFormatError.noAds(errorURLs: []).otherFormat == nil)
     }
 }

@@ -31,12 +31,14 @@ public enum VAST {
     ) throws(AdFormatError) -> AdBatch {
         let bytesMax = min(max(options.limits.documentBytesMax, 0), .max - 1)
         let bytes = Array(document.prefix(bytesMax + 1))
-        guard bytes.count <= bytesMax else { throw .tooLarge(limit: "documentBytesMax", maximum: bytesMax) }
+        guard bytes.count <= bytesMax else {
+            throw .tooLarge(limit: AdFormatLimits.Name.documentBytesMax.rawValue, maximum: bytesMax)
+        }
         let root = try MarkupReader.read(bytes, limits: options.limits)
         let version = try Self.version(of: root)
         let ads = root.children(named: "Ad")
         guard ads.count <= options.limits.adsMax else {
-            throw .tooLarge(limit: "adsMax", maximum: options.limits.adsMax)
+            throw .tooLarge(limit: AdFormatLimits.Name.adsMax.rawValue, maximum: options.limits.adsMax)
         }
         var gleaner = VASTGleaner(limits: options.limits)
         let errorURLs = gleaner.urls(of: root.children(named: "Error"))

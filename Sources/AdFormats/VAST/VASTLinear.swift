@@ -47,7 +47,10 @@ struct VASTLinear {
             guard let file = self.mediaFile(element, creative: creative, gleaner: &gleaner) else { continue }
             guard files.count < gleaner.limits.mediaFilesPerAdMax else {
                 let maximum = gleaner.limits.mediaFilesPerAdMax
-                gleaner.leave(element, because: .pastLimit(name: "mediaFilesPerAdMax", maximum: maximum))
+                gleaner.leave(
+                    element,
+                    because: .pastLimit(name: AdFormatLimits.Name.mediaFilesPerAdMax.rawValue, maximum: maximum)
+                )
                 continue
             }
             files.append(file)

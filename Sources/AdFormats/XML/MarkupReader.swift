@@ -128,10 +128,10 @@ struct MarkupReader {
         let line = self.currentLine()
         self.elements += 1
         guard self.elements <= self.limits.elementsMax else {
-            throw .tooLarge(limit: "elementsMax", maximum: self.limits.elementsMax)
+            throw .tooLarge(limit: AdFormatLimits.Name.elementsMax.rawValue, maximum: self.limits.elementsMax)
         }
         guard self.open.count < self.limits.depthMax else {
-            throw .tooLarge(limit: "depthMax", maximum: self.limits.depthMax)
+            throw .tooLarge(limit: AdFormatLimits.Name.depthMax.rawValue, maximum: self.limits.depthMax)
         }
         self.position += 1
         let tag = try self.readName()
@@ -180,7 +180,10 @@ struct MarkupReader {
             if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") { return attributes }
             guard hadSpace else { throw self.fault("no white space before an attribute") }
             guard attributes.count < self.limits.attributesPerElementMax else {
-                throw .tooLarge(limit: "attributesPerElementMax", maximum: self.limits.attributesPerElementMax)
+                throw .tooLarge(
+                    limit: AdFormatLimits.Name.attributesPerElementMax.rawValue,
+                    maximum: self.limits.attributesPerElementMax
+                )
             }
             let start = self.position
             let name = String(decoding: try self.readName(), as: UTF8.self)

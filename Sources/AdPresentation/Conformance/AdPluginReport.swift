@@ -22,8 +22,33 @@ public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
     public internal(set) var findings: [AdPluginFinding] = []
     /// The flows that were run.
     public internal(set) var flows: [String] = []
-    /// What could not be checked, and why.
-    public internal(set) var skipped: [String] = []
+    /// What could not be checked.
+    public internal(set) var unchecked: [Unchecked] = []
+
+    /// What could not be checked, and why, a sentence's end each.
+    public var skipped: [String] { self.unchecked.map(\.description) }
+
+    /// Something that could not be checked.
+    ///
+    /// New cases may appear in a minor release.
+    @nonexhaustive
+    public enum Unchecked: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// Loads that fail: ``AdPluginConformance/Options/failingAdUnitId`` is not given.
+        case failing
+        /// Clicks: ``AdPluginConformance/Options/open`` is not given.
+        case clicks
+        /// Closing: ``AdPluginConformance/Options/close`` is not given, and the presenter cannot be closed.
+        case closing
+
+        /// What, and why.
+        public var description: String {
+            switch self {
+            case .failing: "failing, because no ad unit is known that has no advertisement"
+            case .clicks: "clicks, because nothing is known that opens an advertisement"
+            case .closing: "closing, because nothing is known that closes an advertisement"
+            }
+        }
+    }
 
     /// Whether no rule was broken.
     public var isConformant: Bool { self.findings.isEmpty }

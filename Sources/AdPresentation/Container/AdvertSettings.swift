@@ -3,7 +3,7 @@
 
 public import Logging
 
-/// What all ``AdvertView``s share: a change counts for what is loaded afterwards.
+/// What all advertisements of this module share: a change counts for what is loaded afterwards.
 ///
 /// ```swift
 /// AdvertSettings.shared.consent = consentString
@@ -33,6 +33,11 @@ public struct AdvertSettings: Sendable {
     public var userId: String?
     /// The device's advertising identifier; `nil`: none, or not permitted.
     public var advertisingID: String?
+
+    /// What is done when a user acts on an advertisement.
+    ///
+    /// A change counts at once, also for what is loaded.
+    public var clickThroughs = ClickThroughHandling()
 
     /// The defaults.
     public init() {}

@@ -18,6 +18,8 @@ struct AdvertStateMachine: Sendable {
         case arrived(load: Int)
         /// The content of this load is shown in full, this high.
         case shown(load: Int, height: CGFloat)
+        /// The content of this load, which is shown in full, has another height.
+        case resized(load: Int, height: CGFloat)
         /// This load failed.
         case failed(load: Int, AdvertError)
         /// Loading is not wanted any more.
@@ -32,7 +34,7 @@ struct AdvertStateMachine: Sendable {
 
     /// Takes what happened, where that is legal.
     ///
-    /// - Returns: whether the status changed, or began anew.
+    /// - Returns: whether the status changed, or began anew; for another height, whether that is new.
     mutating func take(_ event: Event) -> Bool {
         switch event {
         case .load: self.begin(.loading)
@@ -47,6 +49,9 @@ struct AdvertStateMachine: Sendable {
             guard load == self.load, self.status.kind == .loaded else { return false }
             self.contentHeight = height
             self.status = .rendered
+        case .resized(let load, let height):
+            guard load == self.load, self.status.kind == .rendered, height != self.contentHeight else { return false }
+            self.contentHeight = height
         case .failed(let load, let error):
             guard load == self.load, self.status.kind == .loading || self.status.kind == .loaded else { return false }
             self.status = .failed(error)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+public import Foundation
+
 /// Is told what becomes of the advertisement of an ``AdvertView``.
 @MainActor
 public protocol AdvertDelegate: AnyObject {
@@ -9,6 +11,15 @@ public protocol AdvertDelegate: AnyObject {
     /// At ``AdvertStatus/rendered`` the view's `contentHeight` is known: give it that height. Every method of the view may
     /// be called in here.
     func didChangeStatus(advertView: AdvertView, status: AdvertStatus)
+
+    /// The `contentHeight` of `advertView` is another one than when it was rendered: the view has another width, or the
+    /// content changed by itself. Give the view that height. The status stays.
+    func didChangeContentHeight(advertView: AdvertView)
+}
+
+extension AdvertDelegate {
+    /// Does nothing.
+    public func didChangeContentHeight(advertView: AdvertView) {}
 }
 
 /// How far an ``AdvertView`` is.
@@ -58,12 +69,15 @@ public enum AdvertError: Error, Sendable {
     case loadingError(any Error)
 }
 
-extension AdvertError: CustomStringConvertible {
+extension AdvertError: LocalizedError, CustomStringConvertible {
     /// One sentence for people.
     public var description: String {
         switch self {
         case .invalidRequest: "No request could be made for the advertisement."
-        case .loadingError(let cause): "The advertisement could not be loaded: \(cause)"
+        case .loadingError(let cause): "The advertisement could not be loaded: \(cause.sentence)"
         }
     }
+
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }

@@ -27,21 +27,61 @@ public import AppKit
 /// ```
 ///
 /// The status is `created` to begin with, of which nobody is told. ``loadAd()`` and ``stop()`` may be called at any time.
+///
+/// When the user acts on the content, what it leads to opens (``ClickThroughHandling``), and the source is told. The content
+/// is always as wide as the view, also after the view was resized; its height may change with that.
+///
+/// Interface Builder can make it: give a view this class and set ``contextFeedID`` there. A layout with constraints gets the
+/// height of the content as the intrinsic one.
 @MainActor
-public final class AdvertView: PlatformView {
+open class AdvertView: PlatformView {
+    /// How often the height of one load's content may change after it was rendered, while the width stays the same.
+    ///
+    /// Further changes are not taken: content that is always higher than its view would have no end.
+    public static let heightChangesMax = 64
+
     /// Which advertisement: a stream's id, or `stream/placement`.
     ///
     /// A change counts for the next ``loadAd()``.
+    #if canImport(ObjectiveC)
+    @IBInspectable
+    #endif
     public var contextFeedID: String
     /// What surrounds the advertisement, for instance the address of an article.
     ///
     /// A change counts for the next ``loadAd()``.
+    #if canImport(ObjectiveC)
+    @IBInspectable
+    #endif
     public var context: String?
     /// Who is told of the status; held weakly.
     public weak var delegate: (any AdvertDelegate)?
+    /// Where the content comes from.
+    ///
+    /// A change counts for the next ``loadAd()``.
+    public var source: any AdContentSource
+    /// What shows the content; it serves this container only.
+    ///
+    /// A change counts for the next ``loadAd()``.
+    public var renderer: any AdRenderer
+    /// What is done when the user acts on the content; `nil`: what ``AdvertSettings/clickThroughs`` says.
+    public var clickThroughs: ClickThroughHandling?
 
-    private let source: any AdContentSource
-    private let renderer: any AdRenderer
+    /// What is shown, or about to be.
+    private struct Shown {
+        let content: AdContent
+        let request: AdvertRequest
+        let source: any AdContentSource
+    }
+
+    /// The renderer of the latest load.
+    private var active: any AdRenderer
+    private var shown: Shown?
+    private var tracker: ImpressionTracker?
+    private var taps: TapWatch?
+    /// The width that the content was shown in.
+    private var contentWidth: CGFloat = 0
+    private var heightChanges = 0
     /// What the renderer draws in.
     ///
     /// The view itself is not given away, so that it can be freed while content loads.
@@ -72,20 +112,112 @@ public final class AdvertView: PlatformView {
         self.source = source ?? GatewayBannerSource()
         self.delegate = delegate
         self.renderer = renderer ?? AdRendering.makeDefault()
+        self.active = self.renderer
         self.canvas = PlatformView(frame: CGRect(origin: .zero, size: frame.size))
         super.init(frame: frame)
         self.addSubview(self.canvas)
     }
 
+    /// A container with nothing loaded and no feed yet: set ``contextFeedID`` before ``loadAd()``.
+    public override convenience init(frame: CGRect) {
+        self.init(frame: frame, contextFeedID: "")
+    }
+
     #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
-    /// Containers are not archived.
-    @available(*, unavailable, message: "A container is made with its source.")
+    /// A container that Interface Builder made, with nothing loaded: ``contextFeedID`` comes from there, or is set before
+    /// ``loadAd()``.
     public required init?(coder: NSCoder) {
-        nil
+        self.contextFeedID = ""
+        self.source = GatewayBannerSource()
+        self.renderer = AdRendering.makeDefault()
+        self.active = self.renderer
+        self.canvas = PlatformView(frame: .zero)
+        super.init(coder: coder)
+        self.addSubview(self.canvas)
+        self.fitContent()
     }
     #endif
 
     deinit { self.loading?.cancel() }
+
+    // MARK: The layout
+
+    #if canImport(UIKit) && !os(watchOS)
+    /// Gives the content the width of the view.
+    open override func layoutSubviews() {
+        super.layoutSubviews()
+        self.fitContent()
+    }
+
+    /// The height of the content, once it is rendered; no width.
+    open override var intrinsicContentSize: CGSize {
+        CGSize(width: UIView.noIntrinsicMetric, height: self.contentHeight ?? UIView.noIntrinsicMetric)
+    }
+    #elseif canImport(AppKit)
+    /// Content begins at the upper edge.
+    open override var isFlipped: Bool { true }
+
+    /// Gives the content the width of the view.
+    open override func setFrameSize(_ newSize: NSSize) {
+        super.setFrameSize(newSize)
+        self.fitContent()
+    }
+
+    /// The height of the content, once it is rendered; no width.
+    open override var intrinsicContentSize: NSSize {
+        NSSize(width: NSView.noIntrinsicMetric, height: self.contentHeight ?? NSView.noIntrinsicMetric)
+    }
+    #else
+    /// Gives the content the width of the view.
+    open override func layoutChanged() {
+        super.layoutChanged()
+        self.fitContent()
+    }
+    #endif
+
+    /// Gives the content the width of the view, and its own height where that is known.
+    private func fitContent() {
+        let size = CGSize(width: self.bounds.width, height: self.contentHeight ?? self.bounds.height)
+        let frame = CGRect(origin: .zero, size: size)
+        if self.canvas.frame != frame { self.canvas.frame = frame }
+        guard self.status.kind == .rendered, size.width != self.contentWidth else { return }
+        self.contentWidth = size.width
+        self.heightChanges = 0
+        (self.active as? any InteractiveAdRenderer)?.viewResized(self.canvas)
+    }
+
+    /// The content has another height than when it was rendered.
+    private func resize(load: Int, height: CGFloat) {
+        guard height.isFinite, height >= 0, self.heightChanges < Self.heightChangesMax else { return }
+        guard self.machine.take(.resized(load: load, height: height)) else { return }
+        self.heightChanges += 1
+        self.heightChanged()
+        self.delegate?.didChangeContentHeight(advertView: self)
+    }
+
+    private func heightChanged() {
+        self.fitContent()
+        #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
+        self.invalidateIntrinsicContentSize()
+        #endif
+    }
+
+    // MARK: The user
+
+    /// The user acts on the content as a whole: what it leads to opens, where that is an address that may be opened.
+    ///
+    /// Nothing happens before the content is here.
+    open func activate() {
+        self.clicked(self.shown?.content.targetURL)
+    }
+
+    private func clicked(_ address: String?) {
+        guard let shown, self.status.kind == .loaded || self.status.kind == .rendered else { return }
+        (self.clickThroughs ?? AdvertSettings.shared.clickThroughs).opened(by: self.active)
+            .follow(address) { shown.source.contentClicked(shown.content, for: shown.request) }
+    }
+
+    // MARK: Loading
 
     /// How far the view is.
     public var status: AdvertStatus { self.machine.status }
@@ -96,16 +228,16 @@ public final class AdvertView: PlatformView {
     /// Loads the advertisement, or loads it anew: what an earlier load would still bring is dropped.
     ///
     /// The status is `loading` when this returns, or `failed(.invalidRequest)` where no request can be made.
-    public func loadAd() {
-        self.loading?.cancel()
-        self.renderer.clear(self.canvas)
+    open func loadAd() {
+        self.clear()
         let settings = AdvertSettings.shared
         guard let feed = ContextFeed(self.contextFeedID) else {
             self.take(.refuse, settings)
             return
         }
         let request = AdvertRequest(feed: feed, context: self.context, settings: settings)
-        guard self.source.canRequest(request) else {
+        let source = self.source
+        guard source.canRequest(request) else {
             self.take(.refuse, settings)
             return
         }
@@ -113,12 +245,16 @@ public final class AdvertView: PlatformView {
         self.take(.load, settings)
         // The delegate may have stopped it, or begun another load.
         guard self.machine.load == load else { return }
-        self.canvas.frame = CGRect(origin: .zero, size: self.frame.size)
-        self.loading = Task(name: "Advert view") { [source, renderer, canvas, weak self] in
+        let renderer = self.renderer
+        self.active = renderer
+        self.observe(renderer, load: load)
+        self.fitContent()
+        self.loading = Task(name: "Advert view") { [canvas, weak self] in
             do {
                 try Task.checkCancellation()
                 let content = try await source.content(for: request)
-                guard self?.take(.arrived(load: load), settings) == true, self?.machine.load == load else { return }
+                self?.arrived(Shown(content: content, request: request, source: source), load: load, settings)
+                guard self?.shown != nil, self?.machine.load == load else { return }
                 let height = try await renderer.render(content, in: canvas)
                 guard height.isFinite, height >= 0 else { throw AdContentError.unreadableImage }
                 self?.show(load: load, height: height, settings)
@@ -131,10 +267,46 @@ public final class AdvertView: PlatformView {
     /// Stops loading and shows nothing: the view is as it was created, and its delegate is told.
     ///
     /// Where nothing was loaded nothing happens.
-    public func stop() {
-        self.loading?.cancel()
-        self.renderer.clear(self.canvas)
+    open func stop() {
+        self.clear()
         self.take(.stop, AdvertSettings.shared)
+    }
+
+    /// Ends the load, and takes away what is shown.
+    private func clear() {
+        self.loading?.cancel()
+        self.tracker?.stop()
+        self.tracker = nil
+        self.shown = nil
+        self.active.clear(self.canvas)
+        if let renderer = self.active as? any InteractiveAdRenderer {
+            (renderer.onClick, renderer.onHeight) = (nil, nil)
+        }
+    }
+
+    /// Has the renderer tell of clicks and heights; for one that cannot, a tap anywhere is a click.
+    private func observe(_ renderer: any AdRenderer, load: Int) {
+        guard let renderer = renderer as? any InteractiveAdRenderer else {
+            self.taps =
+                self.taps
+                ?? TapWatch(self) { [weak self] in
+                    if !(self?.active is any InteractiveAdRenderer) { self?.activate() }
+                }
+            return
+        }
+        renderer.onClick = { [weak self] address in
+            guard let self, self.machine.load == load else { return }
+            self.clicked(address ?? self.shown?.content.targetURL)
+        }
+        renderer.onHeight = { [weak self] in self?.resize(load: load, height: $0) }
+    }
+
+    private func arrived(_ shown: Shown, load: Int, _ settings: AdvertSettings) {
+        guard self.machine.load == load else { return }
+        self.shown = shown
+        self.contentWidth = self.bounds.width
+        self.heightChanges = 0
+        self.take(.arrived(load: load), settings)
     }
 
     /// Returns when the latest load is over, in whichever way.
@@ -143,8 +315,13 @@ public final class AdvertView: PlatformView {
     }
 
     private func show(load: Int, height: CGFloat, _ settings: AdvertSettings) {
-        if load == self.machine.load { self.canvas.frame.size.height = height }
-        self.take(.shown(load: load, height: height), settings)
+        guard self.machine.load == load, let shown else { return }
+        self.canvas.frame.size.height = height
+        guard self.take(.shown(load: load, height: height), settings), self.machine.load == load else { return }
+        // The delegate may have resized the view, or the app while the content was rendered.
+        self.heightChanged()
+        let tracker = ImpressionTracker(self) { shown.source.contentShown(shown.content, for: shown.request) }
+        if !tracker.isImpressed { self.tracker = tracker }
     }
 
     @discardableResult

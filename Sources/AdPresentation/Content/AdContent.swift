@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import Cuecast
+public import Foundation
+
 /// What an advertisement shows.
 public struct AdContent: Hashable, Sendable {
     /// The MIME type of ``bytes``, in lower case and without parameters, for instance `image/png`.
@@ -15,6 +18,8 @@ public struct AdContent: Hashable, Sendable {
     public let targetURL: String?
     /// What to read out instead; `nil`: nothing given.
     public let alternativeText: String?
+    /// The advertisement of the gateway whose banner it is; `nil`: it is of somebody else.
+    private(set) var advertisement: Advertisement?
 
     /// Content of the given type.
     public init(
@@ -31,13 +36,25 @@ public struct AdContent: Hashable, Sendable {
         self.alternativeText = alternativeText
     }
 
+    /// `image` as the banner of `advertisement`, with what opens and what is read out.
+    init(_ image: AdContent, bannerOf advertisement: Advertisement) {
+        self.init(
+            mediaType: image.mediaType,
+            bytes: image.bytes,
+            url: image.url,
+            targetURL: advertisement.bannerTargetUrl,
+            alternativeText: advertisement.banner?.alternativeText
+        )
+        self.advertisement = advertisement
+    }
+
     /// Whether it is an image.
     public var isImage: Bool { self.mediaType.hasPrefix("image/") }
 }
 
 /// Why there is no content, or why it cannot be shown.
 @nonexhaustive
-public enum AdContentError: Error, Sendable, CustomStringConvertible {
+public enum AdContentError: LocalizedError, Sendable, CustomStringConvertible {
     /// The address is not one of http or https.
     case invalidURL(String)
     /// The connection failed, or the server's answer broke off.
@@ -61,7 +78,7 @@ public enum AdContentError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .invalidURL(let url): "This is not an address of http or https: \(url.prefix(200))"
-        case .unreachable(let cause): "The content could not be fetched: \(cause)"
+        case .unreachable(let cause): "The content could not be fetched: \(cause.sentence)"
         case .timedOut(let time): "The content did not arrive within \(time)."
         case .status(let code): "The server answered with status \(code)."
         case .mediaType(let type): "Content of type '\(type.prefix(100))' cannot be shown."
@@ -70,6 +87,16 @@ public enum AdContentError: Error, Sendable, CustomStringConvertible {
         case .noAdvertisement: "There is no advertisement now."
         case .noBanner: "The advertisement has no banner."
         }
+    }
+
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
+}
+
+extension Error {
+    /// What it says to people; where it says nothing, what it is.
+    var sentence: String {
+        (self as? any LocalizedError)?.errorDescription ?? (self as? URLError)?.localizedDescription ?? "\(self)"
     }
 }
 
@@ -83,11 +110,23 @@ public protocol AdContentSource: AnyObject {
     ///
     /// - Throws: whatever says best why there is none; the app finds it in ``AdvertError/loadingError(_:)``.
     func content(for request: AdvertRequest) async throws -> AdContent
+
+    /// At least half of the view that shows `content` is visible: called once for each load.
+    func contentShown(_ content: AdContent, for request: AdvertRequest)
+
+    /// The user acted on `content`; what that leads to opens now.
+    func contentClicked(_ content: AdContent, for request: AdvertRequest)
 }
 
 extension AdContentSource {
     /// A request can always be made.
     public func canRequest(_ request: AdvertRequest) -> Bool { true }
+
+    /// Does nothing.
+    public func contentShown(_ content: AdContent, for request: AdvertRequest) {}
+
+    /// Does nothing.
+    public func contentClicked(_ content: AdContent, for request: AdvertRequest) {}
 }
 
 /// Fetches what an address leads to.

@@ -3,25 +3,51 @@
 
 public import Cuecast
 
-/// Loads the banner of an advertisement that the gateway sent.
+/// Loads the banner of an advertisement that the gateway sent, and tells that it was seen and clicked.
 @MainActor
 public final class GatewayBannerSource: AdContentSource {
     /// The stream that is heard; `nil`: that of each request.
     private let stream: LiveStream?
     private let advertisement: @MainActor () -> Advertisement?
     private let fetcher: any AdFetcher
+    /// Who is told that banners were seen and clicked.
+    private let advertisements: any Advertisements
 
     /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.
+    ///
+    /// The advertisements of `Mycrocast.shared` are told that it was seen and clicked.
     ///
     /// - Parameters:
     ///   - stream: the stream that is heard; views whose `contextFeedID` names another one get an invalid request.
     ///   - fetcher: what fetches the image.
     ///   - advertisement: gives the advertisement whose banner is shown; `nil`: there is none now.
-    public init(
+    public convenience init(
         stream: LiveStream,
         fetcher: any AdFetcher = HTTPAdFetcher(),
         advertisement: @escaping @MainActor () -> Advertisement?
     ) {
+        self.init(
+            reportingTo: Mycrocast.shared.advertisements,
+            stream: stream,
+            fetcher: fetcher,
+            advertisement: advertisement
+        )
+    }
+
+    /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.
+    ///
+    /// - Parameters:
+    ///   - advertisements: are told that the banner was seen and clicked.
+    ///   - stream: the stream that is heard; views whose `contextFeedID` names another one get an invalid request.
+    ///   - fetcher: what fetches the image.
+    ///   - advertisement: gives the advertisement whose banner is shown; `nil`: there is none now.
+    public init(
+        reportingTo advertisements: any Advertisements,
+        stream: LiveStream,
+        fetcher: any AdFetcher = HTTPAdFetcher(),
+        advertisement: @escaping @MainActor () -> Advertisement?
+    ) {
+        self.advertisements = advertisements
         self.stream = stream
         self.advertisement = advertisement
         self.fetcher = fetcher
@@ -35,7 +61,7 @@ public final class GatewayBannerSource: AdContentSource {
         stream: LiveStream,
         fetcher: any AdFetcher = HTTPAdFetcher()
     ) {
-        self.init(stream: stream, fetcher: fetcher) { advertisements.currentAdvertisement }
+        self.init(reportingTo: advertisements, stream: stream, fetcher: fetcher) { advertisements.currentAdvertisement }
     }
 
     /// The banner of the advertisement of `Mycrocast.shared` that plays, whichever stream its client listens to.
@@ -43,6 +69,7 @@ public final class GatewayBannerSource: AdContentSource {
         self.stream = nil
         self.advertisement = { Mycrocast.shared.advertisements.currentAdvertisement }
         self.fetcher = HTTPAdFetcher()
+        self.advertisements = Mycrocast.shared.advertisements
     }
 
     /// Whether the request is for the stream that is heard.
@@ -55,19 +82,28 @@ public final class GatewayBannerSource: AdContentSource {
         guard let advertisement = self.advertisement() else { throw AdContentError.noAdvertisement }
         return try await self.fetcher.banner(of: advertisement)
     }
+
+    /// Tells that the banner was seen.
+    public func contentShown(_ content: AdContent, for request: AdvertRequest) {
+        guard let advertisement = content.advertisement else { return }
+        self.advertisements.onAdBannerShown(self.stream(of: request), advertisement: advertisement)
+    }
+
+    /// Tells that the banner was clicked.
+    public func contentClicked(_ content: AdContent, for request: AdvertRequest) {
+        guard let advertisement = content.advertisement else { return }
+        self.advertisements.onAdBannerClicked(self.stream(of: request), advertisement: advertisement)
+    }
+
+    private func stream(of request: AdvertRequest) -> LiveStream {
+        self.stream ?? LiveStream(id: request.feed.stream)
+    }
 }
 
 extension AdFetcher {
     /// The image of the banner, with what opens and what is read out.
     func banner(of advertisement: Advertisement) async throws(AdContentError) -> AdContent {
         guard let banner = advertisement.banner else { throw .noBanner }
-        let image = try await self.fetch(banner.imageURL)
-        return AdContent(
-            mediaType: image.mediaType,
-            bytes: image.bytes,
-            url: image.url,
-            targetURL: advertisement.bannerTargetUrl,
-            alternativeText: banner.alternativeText
-        )
+        return AdContent(try await self.fetch(banner.imageURL), bannerOf: advertisement)
     }
 }

@@ -17,6 +17,7 @@ public final class AdBannerView: PlatformView {
 
     private let canvas: PlatformView
     private let renderer: any AdRenderer
+    private var taps: TapWatch?
     var onActivation: (@MainActor () -> Void)?
 
     init(size: CGSize, renderer: any AdRenderer) {
@@ -24,9 +25,16 @@ public final class AdBannerView: PlatformView {
         self.canvas = PlatformView(frame: .zero)
         super.init(frame: CGRect(origin: .zero, size: size))
         self.addSubview(self.canvas)
-        #if canImport(WebKit) && (canImport(UIKit) || canImport(AppKit))
-        (renderer as? WebViewAdRenderer)?.openURL = { [weak self] _ in self?.activate() }
-        #endif
+        if let renderer = renderer as? any InteractiveAdRenderer {
+            renderer.onClick = { [weak self] _ in self?.activate() }
+        } else {
+            self.taps = TapWatch(self) { [weak self] in self?.activate() }
+        }
+    }
+
+    /// `handling`, with the opener that the renderer has.
+    func opened(by handling: ClickThroughHandling) -> ClickThroughHandling {
+        handling.opened(by: self.renderer)
     }
 
     #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
@@ -37,7 +45,7 @@ public final class AdBannerView: PlatformView {
     }
     #endif
 
-    /// The user acts on the banner: it is clicked.
+    /// The user acts on the banner: it is clicked and opens, where it leads to an address that may be opened.
     public func activate() {
         self.onActivation?()
     }

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// What the gateway is told of one advertisement that a presenter shows.
 ///
-/// Where it is heard too, clicks only: its outcome comes from the player.
+/// Where it is heard too, that it was seen and clicked only: its outcome comes from the player.
 ///
 /// It closes itself when it is dropped, so that nothing that was handed out is left without an outcome.
 final class AdvertisementRecord: Sendable {
@@ -45,7 +45,9 @@ final class AdvertisementRecord: Sendable {
             state.impressedAt = now
             return true
         }
-        if isFirst, !self.isHeard { self.advertisements.report(.started, for: self.advertisement) }
+        guard isFirst else { return }
+        if !self.isHeard { self.advertisements.report(.started, for: self.advertisement) }
+        self.advertisements.onAdBannerShown(self.stream, advertisement: self.advertisement)
     }
 
     func clicked() {

@@ -20,6 +20,9 @@ public import AppKit
 /// Nothing is taken out of the player's queue, and the outcome comes from what was heard; clicks are told to the gateway. An
 /// ad unit is the stream's id, or `stream/placement`.
 ///
+/// What the user acts on opens (``ClickThroughHandling``), where it leads to an address of http or https, and is reported as
+/// clicked. What leads nowhere, or elsewhere, is not opened and not reported as clicked.
+///
 /// In an app without a player, made with ``init(bannersOnly:stream:fetcher:makeRenderer:)``, each load takes the next
 /// advertisement of the queue, and what becomes of it is reported to the gateway: shown, clicked, closed before or after its
 /// duration, or failed with a VAST error code. What was never seen is never played, whatever time passes.
@@ -30,7 +33,15 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// The key of the stream's id in a configuration.
     public static let streamKey = "stream"
 
-    private let services: CuecastAdServices
+    /// What is done when a user acts on an advertisement of this plugin; `nil`: what ``AdvertSettings/clickThroughs`` says.
+    ///
+    /// A change counts for presenters that are made afterwards.
+    public var clickThroughs: ClickThroughHandling? {
+        get { self.services.clickThroughs }
+        set { self.services.clickThroughs = newValue }
+    }
+
+    private var services: CuecastAdServices
 
     /// Serves the banners of the advertisements that the app plays.
     ///
@@ -118,6 +129,8 @@ struct CuecastAdServices {
     var stream: LiveStream?
     var fetcher: any AdFetcher = HTTPAdFetcher()
     var makeRenderer: @MainActor () -> any AdRenderer = AdRendering.makeDefault
+    /// What is done when a user acts on an advertisement; `nil`: what the shared settings say.
+    var clickThroughs: ClickThroughHandling?
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     /// The advertisement whose banner is shown next; `nil`: there is none.
@@ -133,7 +146,7 @@ struct CuecastAdServices {
 
 /// Why the gateway's provider did not ask for an advertisement.
 @nonexhaustive
-public enum CuecastAdError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum CuecastAdError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The ad unit is not a stream's id or `stream/placement`, or not of the stream that is heard.
     case unknownAdUnit(String)
     /// The size is not one of ``AdBannerSize``.
@@ -149,4 +162,7 @@ public enum CuecastAdError: Error, Hashable, Sendable, CustomStringConvertible {
         case .alreadyLoaded: "A presenter loads one advertisement only."
         }
     }
+
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }

@@ -129,9 +129,15 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     }
 
     private func clicked() {
-        guard !self.isClosed, self.isShown || self.config?.adType.isBanner == true else { return }
-        self.record?.clicked()
-        self.adView?.stateChanged(adViewState: .clicked)
+        guard !self.isClosed, self.isShown || self.config?.adType.isBanner == true, let banner = self.banner else {
+            return
+        }
+        let handling = self.services.clickThroughs ?? AdvertSettings.shared.clickThroughs
+        banner.opened(by: handling)
+            .follow(banner.content?.targetURL) {
+                self.record?.clicked()
+                self.adView?.stateChanged(adViewState: .clicked)
+            }
     }
 
     /// The broadcaster ended the break while the advertisement is shown: it is closed when the listener gets there.

@@ -32,7 +32,7 @@ extension AdPresentationDelegate {
 
 /// Why a provider was given up without an answer of its own.
 @nonexhaustive
-public enum AdLoadError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum AdLoadError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// No provider is registered.
     case noProvider
     /// The provider did not answer within this time.
@@ -51,6 +51,9 @@ public enum AdLoadError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noParent: "The view controller to present from lives no more."
         }
     }
+
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }
 
 /// One place for an advertisement in an app: asks one provider after the other until one has an advertisement, and keeps

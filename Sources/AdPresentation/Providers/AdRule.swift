@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+public import Foundation
+
 /// What a provider has to keep to, rule by rule.
 @nonexhaustive
 public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
@@ -113,7 +115,7 @@ public struct AdOrderViolation: Hashable, Sendable, CustomStringConvertible {
 
 /// Why an app's call came at a wrong time, and was refused.
 @nonexhaustive
-public enum AdOrderError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum AdOrderError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// Banners are shown by their view.
     case notAnInterstitial
     /// The advertisement is not loaded; this is its state.
@@ -135,4 +137,7 @@ public enum AdOrderError: Error, Hashable, Sendable, CustomStringConvertible {
         case .alreadyLoaded: "The advertisement was loaded already."
         }
     }
+
+    /// The same sentence.
+    public var errorDescription: String? { self.description }
 }

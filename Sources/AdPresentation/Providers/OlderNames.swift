@@ -17,5 +17,7 @@ public typealias ZPAdPresenterProtocol = AdPresenterProtocol
 public typealias ZPAdPluginProtocol = AdPluginProtocol
 /// The name under which older providers know ``AdPluginRefreshProtocol``.
 public typealias ZPAdPluginRefreshProtocol = AdPluginRefreshProtocol
+/// The name under which older apps know ``AdvertSettings``, with its ``AdvertSettings/shared``.
+public typealias DianomiAdverts = AdvertSettings
 /// The name under which older apps know ``AdvertisementManager``.
 public typealias ZPAdvertisementManager = AdvertisementManager

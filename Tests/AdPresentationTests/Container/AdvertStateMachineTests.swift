@@ -13,14 +13,14 @@ struct Cause: Error, Equatable {
 
 @Suite(.suiteLimit)
 struct AdvertStateMachineTests {
-    private static let events = ["load", "refuse", "arrived", "shown", "failed", "stop"]
+    private static let events = ["load", "refuse", "arrived", "shown", "resized", "failed", "stop"]
 
     /// Which status follows which event; what is not here is not legal.
     private static let legal: [AdvertStatus.Kind: [String: AdvertStatus.Kind]] = [
         .created: ["load": .loading, "refuse": .failed],
         .loading: ["load": .loading, "refuse": .failed, "arrived": .loaded, "failed": .failed, "stop": .created],
         .loaded: ["load": .loading, "refuse": .failed, "shown": .rendered, "failed": .failed, "stop": .created],
-        .rendered: ["load": .loading, "refuse": .failed, "stop": .created],
+        .rendered: ["load": .loading, "refuse": .failed, "resized": .rendered, "stop": .created],
         .failed: ["load": .loading, "refuse": .failed, "stop": .created],
     ]
 
@@ -45,6 +45,7 @@ struct AdvertStateMachineTests {
         case "refuse": .refuse
         case "arrived": .arrived(load: load)
         case "shown": .shown(load: load, height: 50)
+        case "resized": .resized(load: load, height: 60)
         case "failed": .failed(load: load, .loadingError(Cause()))
         default: .stop
         }
@@ -73,12 +74,19 @@ struct AdvertStateMachineTests {
         #expect(machine.contentHeight == nil)
     }
 
-    @Test(arguments: AdvertStatus.Kind.allCases, ["arrived", "shown", "failed"])
+    @Test(arguments: AdvertStatus.Kind.allCases, ["arrived", "shown", "resized", "failed"])
     func `what an earlier load brings changes nothing`(kind: AdvertStatus.Kind, name: String) {
         var machine = self.machine(kind)
         let changed = machine.take(self.event(name, load: machine.load - 1))
         #expect(!changed)
         #expect(machine.status.kind == kind)
+    }
+
+    @Test func `another height is taken once it is rendered, and the same one is no change`() {
+        var machine = self.machine(.rendered)
+        let changes = [60, 60, 40].map { machine.take(.resized(load: machine.load, height: $0)) }
+        #expect(changes == [true, false, true])
+        #expect(machine.contentHeight == 40 && machine.status.kind == .rendered)
     }
 
     @Test func `a load that was stopped is an earlier one`() {

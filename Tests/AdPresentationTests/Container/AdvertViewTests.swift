@@ -16,7 +16,12 @@ final class ScriptedSource: AdContentSource {
     private var waiting: [CheckedContinuation<AdContent, any Error>] = []
     private var arrivals: [CheckedContinuation<Void, Never>] = []
 
+    private(set) var shown = 0
+    private(set) var clicked = 0
+
     func canRequest(_ request: AdvertRequest) -> Bool { self.accepts }
+    func contentShown(_ content: AdContent, for request: AdvertRequest) { self.shown += 1 }
+    func contentClicked(_ content: AdContent, for request: AdvertRequest) { self.clicked += 1 }
 
     func content(for request: AdvertRequest) async throws -> AdContent {
         self.requests.append(request)
@@ -64,12 +69,41 @@ final class GatedRenderer: AdRenderer {
     }
 }
 
+/// Shows content when the test says so, and goes on with it.
+@MainActor
+final class GatedInteractiveRenderer: InteractiveAdRenderer {
+    let gate = GatedRenderer()
+    var onClick: (@MainActor (_ address: String?) -> Void)?
+    var onHeight: (@MainActor (_ height: CGFloat) -> Void)?
+    var openURL: (@MainActor (URL) -> Void)?
+    private(set) var resized = 0
+
+    func render(_ content: AdContent, in view: PlatformView) async throws -> CGFloat {
+        try await self.gate.render(content, in: view)
+    }
+
+    func clear(_ view: PlatformView) {}
+    func viewResized(_ view: PlatformView) { self.resized += 1 }
+}
+
+/// A container of an app: the class is open.
+final class ArticleAdvert: AdvertView {
+    private(set) var loads = 0
+
+    override func loadAd() {
+        self.loads += 1
+        super.loadAd()
+    }
+}
+
 /// Keeps what it is told, and does something more where a test wants that.
 @MainActor
 final class StatusLog: AdvertDelegate {
     private(set) var kinds: [AdvertStatus.Kind] = []
     private(set) var heights: [CGFloat?] = []
     private(set) var errors: [AdvertError] = []
+    /// Each height that was told after the view was rendered.
+    private(set) var changedHeights: [CGFloat?] = []
     var onStatus: (@MainActor (AdvertView, AdvertStatus) -> Void)?
 
     func didChangeStatus(advertView: AdvertView, status: AdvertStatus) {
@@ -78,6 +112,10 @@ final class StatusLog: AdvertDelegate {
         self.heights.append(advertView.contentHeight)
         if case .failed(let error) = status { self.errors.append(error) }
         self.onStatus?(advertView, status)
+    }
+
+    func didChangeContentHeight(advertView: AdvertView) {
+        self.changedHeights.append(advertView.contentHeight)
     }
 }
 
@@ -310,6 +348,144 @@ struct AdvertViewTests {
         await view.settled()
         #expect(canvas.frame.size == CGSize(width: 320, height: 50))
         #expect(view.frame.size == CGSize(width: 320, height: 10), "resizing the view is the app's work")
+    }
+
+    /// A view that has been rendered.
+    private func renderedView(_ renderer: any AdRenderer, content: AdContent? = nil) async -> AdvertView {
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(content ?? self.image))
+        await view.settled()
+        return view
+    }
+
+    @Test func `content is as wide as its view, and its height follows, up and down`() async throws {
+        let view = await self.renderedView(ImageSizeRenderer())
+        let canvas = try #require(view.subviews.first)
+        #expect(view.contentHeight == 100)
+        for (width, height) in [(160, 50), (640, 200), (320, 100)] as [(CGFloat, CGFloat)] {
+            view.frame.size.width = width
+            #expect(view.contentHeight == height)
+            #expect(canvas.frame == CGRect(x: 0, y: 0, width: width, height: height))
+        }
+        view.frame.size.height = 100
+        #expect(self.log.changedHeights == [50, 200, 100], "another height of the view changes nothing")
+        #expect(self.log.kinds == [.loading, .loaded, .rendered], "the status stays")
+    }
+
+    @Test func `a view that is resized while its content is rendered fits in the end`() async {
+        let renderer = GatedInteractiveRenderer()
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.gate.waitFor(1)
+        view.frame.size.width = 160
+        #expect(renderer.resized == 0, "there is nothing to resize yet")
+        renderer.gate.finish(.success(100))
+        await view.settled()
+        #expect(renderer.resized == 1)
+    }
+
+    @Test func `content that changes by itself has another height, as often as is taken`() async {
+        let renderer = GatedInteractiveRenderer()
+        let view = self.view(renderer: renderer)
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.gate.waitFor(1)
+        renderer.onHeight?(5)
+        #expect(view.contentHeight == nil, "not before it is rendered")
+        renderer.gate.finish(.success(100))
+        await view.settled()
+        for height in [CGFloat.nan, .infinity, -1] { renderer.onHeight?(height) }
+        #expect(view.contentHeight == 100)
+        for change in 1...AdvertView.heightChangesMax {
+            renderer.onHeight?(100 - CGFloat(change))
+            #expect(view.contentHeight == 100 - CGFloat(change))
+        }
+        renderer.onHeight?(7)
+        #expect(view.contentHeight == 100 - CGFloat(AdvertView.heightChangesMax), "one change too many")
+        view.frame.size.width = 200
+        renderer.onHeight?(7)
+        #expect(view.contentHeight == 7, "with another width they count anew")
+        let stale = renderer.onHeight
+        view.loadAd()
+        stale?(9)
+        #expect(view.contentHeight == nil)
+        view.stop()
+    }
+
+    @Test func `what the user chooses opens, and the source is told first`() async throws {
+        let links = LinkLog()
+        let content = AdContent(mediaType: "image/png", bytes: Images.png(640, 200), targetURL: "https://a.example/1")
+        let renderer = ImageSizeRenderer()
+        let view = await self.renderedView(renderer, content: content)
+        view.clickThroughs = links.handling()
+        links.onOpen = { #expect(self.source.clicked == links.opened.count) }
+        renderer.activate()
+        view.activate()
+        renderer.onClick?("https://b.example/2")
+        #expect(links.opened == ["https://a.example/1", "https://a.example/1", "https://b.example/2"])
+        renderer.onClick?("sms:1")
+        #expect(self.source.clicked == 3 && links.events.last == .refused(address: "sms:1", .scheme("sms")))
+        renderer.openURL = { links.open($0) { _ in } }
+        view.clickThroughs = LinkLog().handling()
+        renderer.activate()
+        #expect(links.opened.count == 4 && self.source.clicked == 4, "the renderer's own opener goes first")
+        let click = renderer.onClick
+        view.stop()
+        view.activate()
+        click?(nil)
+        #expect(links.opened.count == 4, "nothing is shown any more")
+    }
+
+    @Test func `content of which half is visible is told once for each load`() async {
+        let view = await self.renderedView(ImageSizeRenderer())
+        #if !canImport(UIKit) && !canImport(AppKit)
+        #expect(self.source.shown == 0, "it is in no window")
+        let window = HeadlessWindow(frame: CGRect(x: 0, y: 0, width: 400, height: 600))
+        window.addSubview(view)
+        #expect(self.source.shown == 1)
+        view.isHidden = true
+        view.isHidden = false
+        #expect(self.source.shown == 1, "once for each showing")
+        view.loadAd()
+        await self.source.waitFor(1)
+        #expect(self.source.shown == 1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(self.source.shown == 2)
+        #endif
+    }
+
+    @Test func `an app makes a container of its own class, without a feed at first`() async {
+        let view = ArticleAdvert(frame: CGRect(x: 0, y: 0, width: 320, height: 10))
+        #expect(view.contextFeedID.isEmpty)
+        view.loadAd()
+        #expect(view.status.kind == .failed && view.loads == 1)
+        let renderer = GatedRenderer()
+        view.contextFeedID = "radio1"
+        view.source = self.source
+        view.renderer = renderer
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await renderer.waitFor(1)
+        renderer.finish(.success(50))
+        await view.settled()
+        #expect(view.contentHeight == 50 && view.loads == 2)
+        view.renderer = ImageSizeRenderer()
+        view.loadAd()
+        #expect(renderer.cleared == 1, "what the earlier renderer showed is gone")
+        view.stop()
+    }
+
+    @Test func `the older name of the shared settings leads to the same ones`() {
+        defer { AdvertSettings.shared = AdvertSettings() }
+        DianomiAdverts.shared.userId = "user-2"
+        #expect(AdvertSettings.shared.userId == "user-2")
     }
 
     @Test func `a change of the shared settings counts for what is loaded afterwards`() async {

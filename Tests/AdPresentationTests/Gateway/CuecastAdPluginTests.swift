@@ -21,6 +21,11 @@ final class ManualClock: Sendable {
     func advance(by duration: Duration) { self.offset.withLock { $0 += duration } }
 }
 
+/// Takes every call of a tracking URL, and sends none.
+struct AcceptingSender: TrackingSender {
+    func send(_ request: TrackingRequest) async -> TrackingResult { .answered(status: 204) }
+}
+
 /// The provider with the real client, on a gateway in memory and a web server on loopback.
 @Suite(.suiteLimit)
 @MainActor
@@ -32,6 +37,7 @@ struct CuecastAdPluginTests {
     let events: ListenerEvents
     let manager = AdvertisementManager()
     let log = SessionLog()
+    let links = LinkLog()
     let parent = HeadlessViewController()
     let window = HeadlessWindow(frame: CGRect(x: 0, y: 0, width: 400, height: 600))
 
@@ -50,6 +56,7 @@ struct CuecastAdPluginTests {
         configuration.timings.subscriptionTimeout = .seconds(3_600)
         configuration.timings.requestTimeout = .seconds(3_600)
         configuration.timings.handOutGrace = .seconds(3_600)
+        configuration.tracking = TrackingConfiguration(sender: AcceptingSender())
         self.client = try CuecastClient(configuration: configuration, transport: self.gateway)
         self.events = self.client.makeEvents()
         self.window.addSubview(self.parent.view)
@@ -60,7 +67,7 @@ struct CuecastAdPluginTests {
 
     private func plugin(isBannersOnly: Bool = true) -> CuecastAdPlugin {
         let clock = self.clock
-        return CuecastAdPlugin(
+        let plugin = CuecastAdPlugin(
             CuecastAdServices(
                 advertisements: self.client.advertisements,
                 isBannersOnly: isBannersOnly,
@@ -68,17 +75,26 @@ struct CuecastAdPluginTests {
                 now: { clock.now }
             )
         )
+        plugin.clickThroughs = self.links.handling()
+        return plugin
     }
 
     private func content(
         _ id: String,
         image: String? = "/square.png",
+        target: String? = nil,
         duration: Duration = .seconds(3_000)
     ) -> ScriptedAdvertisement {
         var advertisement = ScriptedAdvertisement(id, duration: duration)
         advertisement.banner = image.map {
-            .init(imageURL: self.server.url($0), targetURL: "https://shop.example/\(id)", alternativeText: "Buy")
+            .init(
+                imageURL: self.server.url($0),
+                targetURL: target ?? "https://shop.example/\(id)",
+                alternativeText: "Buy"
+            )
         }
+        advertisement.trackers = ["impression", "start", "clickTracking", "bannerView", "bannerClick"]
+            .map { .init(event: $0, url: "https://track.example/\($0)") }
         return advertisement
     }
 
@@ -137,10 +153,12 @@ struct CuecastAdPluginTests {
         )
         let started = await self.first { if case .reported(.started, let ad) = $0 { ad.adID } else { nil } }
         #expect(started == "a")
+        self.links.onOpen = { #expect(session.state == .clicked, "it is reported before it opens") }
         view.activate()
         let clicked = await self.first { if case .bannerClicked(let ad) = $0 { ad.adID } else { nil } }
         #expect(clicked == "a")
         #expect(session.state == .clicked)
+        #expect(self.links.opened == ["https://shop.example/a"])
         self.clock.advance(by: .seconds(3_000))
         session.close()
         let completed = await self.first { if case .reported(.completed, let ad) = $0 { ad.adID } else { nil } }
@@ -150,7 +168,91 @@ struct CuecastAdPluginTests {
         #expect(self.gateway.outcomes.map(\.clicked) == [true])
         view.activate()
         #expect(session.state == .closed, "what is closed is not clicked")
+        #expect(self.links.opened.count == 1)
         #expect(self.log.violations.isEmpty)
+        await self.stop()
+    }
+
+    /// The trackers of the banner, and of clicks, that are called until both of the banner's have been.
+    private func bannerTrackers() async -> [String] {
+        var called: [String] = []
+        while !called.contains("bannerView") || !called.contains("bannerClick") {
+            let event = await self.first { event -> String? in
+                guard case .trackingChanged(let status) = event, case .sent = status.state else { return nil }
+                return status.event
+            }
+            guard let event else { break }
+            if !["impression", "start"].contains(event) { called.append(event) }
+        }
+        return called.sorted()
+    }
+
+    @Test(arguments: [true, false])
+    func `a banner that is seen and clicked calls its own trackers, once, and not those of the advertisement`(
+        isBannersOnly: Bool
+    ) async throws {
+        self.manager.removeAll()
+        let plugin = self.plugin(isBannersOnly: isBannersOnly)
+        self.manager.register { plugin }
+        try await self.listen([self.content("a")])
+        if !isBannersOnly { _ = self.client.advertisements.getAdvertisement() }
+        let session = self.session(self.banner)
+        session.load()
+        await self.log.waitFor(.impressed)
+        let view = try #require(session.host?.adView as? AdBannerView)
+        view.isHidden = true
+        view.isHidden = false
+        for _ in 1...3 { view.activate() }
+        #expect(self.links.opened.count == 3, "it opens each time")
+        #expect(await self.bannerTrackers() == ["bannerClick", "bannerView"])
+        session.close()
+        await self.stop()
+        var late: [String] = []
+        for await event in self.events {
+            if case .trackingChanged(let status) = event { late.append(status.event) }
+        }
+        #expect(!late.contains("clickTracking") && !late.contains("bannerView") && !late.contains("bannerClick"))
+    }
+
+    @Test func `a banner that leads to anything but the web is neither opened nor clicked`() async throws {
+        var content = self.content("a")
+        content.banner?.targetURL = nil
+        try await self.listen([content])
+        let session = self.session(self.banner)
+        session.load()
+        await self.log.waitFor(.impressed)
+        let view = try #require(session.host?.adView as? AdBannerView)
+        view.activate()
+        #expect(session.state == .impressed)
+        #expect(self.links.opened.isEmpty && self.links.events == [.refused(address: "", .nothingToOpen)])
+        session.close()
+        await self.stop()
+    }
+
+    @Test func `without handling of its own the plugin takes the shared one, and the renderer's opener goes first`()
+        async throws
+    {
+        defer { AdvertSettings.shared.clickThroughs = ClickThroughHandling() }
+        try await self.listen([self.content("a")])
+        let renderer = ImageSizeRenderer()
+        let plugin = CuecastAdPlugin(
+            bannersOnly: self.client.advertisements,
+            stream: LiveStream(id: "radio1"),
+            makeRenderer: { renderer }
+        )
+        self.manager.removeAll()
+        self.manager.register { plugin }
+        let session = self.session(self.banner)
+        session.load()
+        await self.log.waitFor(.impressed)
+        AdvertSettings.shared.clickThroughs = self.links.handling()
+        renderer.activate()
+        #expect(session.state == .clicked && self.links.opened == ["https://shop.example/a"])
+        var own: [String] = []
+        renderer.openURL = { own.append($0.absoluteString) }
+        renderer.activate()
+        #expect(own == ["https://shop.example/a"] && self.links.opened.count == 1)
+        session.close()
         await self.stop()
     }
 
@@ -317,6 +419,7 @@ struct CuecastAdPluginTests {
         #expect(session.state == .impressed)
         (shown.view as? AdBannerView)?.activate()
         #expect(session.state == .clicked)
+        #expect(self.links.opened == ["https://shop.example/a"])
         self.clock.advance(by: .seconds(3_001))
         shown.dismiss()
         #expect(session.state == .closed)
@@ -409,6 +512,22 @@ struct CuecastAdPluginTests {
             await view.settled()
             #expect(view.contentHeight == 200)
         }
+        view.clickThroughs = self.links.handling()
+        self.window.addSubview(view)
+        view.activate()
+        #expect(self.links.opened == ["https://shop.example/a"])
+        var told: [String] = []
+        while told.count < 2 {
+            let event = await self.first { event -> String? in
+                switch event {
+                case .bannerShown(let ad): "shown \(ad.adID)"
+                case .bannerClicked(let ad): "clicked \(ad.adID)"
+                default: nil
+                }
+            }
+            told.append(event ?? "the events are over")
+        }
+        #expect(told == ["shown a", "clicked a"])
         self.client.advertisements.report(.completed, for: playing)
         #expect(await self.outcome() == .played)
         #expect(self.client.advertisements.getAdvertisement()?.adID == "b")

@@ -3,6 +3,7 @@
 
 #if canImport(AppKit) && !(canImport(UIKit) && !os(watchOS))
 internal import AppKit
+internal import Foundation
 
 extension NSView {
     var isInWindow: Bool { self.window != nil }
@@ -35,6 +36,38 @@ final class LayoutWatch {
     func stop() {
         self.task?.cancel()
         self.task = nil
+    }
+}
+
+/// Calls back when the user clicks a view, until it is dropped.
+@MainActor
+final class TapWatch: NSObject {
+    private let tapped: @MainActor () -> Void
+
+    init(_ view: NSView, tapped: @escaping @MainActor () -> Void) {
+        self.tapped = tapped
+        super.init()
+        // A recognizer holds its target weakly.
+        view.addGestureRecognizer(NSClickGestureRecognizer(target: self, action: #selector(self.recognized)))
+    }
+
+    @objc private func recognized() {
+        self.tapped()
+    }
+}
+
+/// What the system opens addresses with.
+enum SystemLinks {
+    /// The workspace, which hands the address to the user's browser.
+    static var opener: (any ClickThroughOpener)? { Opener() }
+
+    @MainActor
+    private final class Opener: ClickThroughOpener {
+        nonisolated init() {}
+
+        func open(_ url: URL, completion: @escaping @MainActor @Sendable (_ isOpened: Bool) -> Void) {
+            completion(NSWorkspace.shared.open(url))
+        }
     }
 }
 

@@ -36,6 +36,18 @@ final class LayoutWatch {
     }
 }
 
+/// Calls back when the user acts on a view: nobody can, where nothing is drawn.
+@MainActor
+final class TapWatch {
+    init(_ view: HeadlessView, tapped: @escaping @MainActor () -> Void) {}
+}
+
+/// What the system opens addresses with.
+enum SystemLinks {
+    /// Nothing.
+    static var opener: (any ClickThroughOpener)? { nil }
+}
+
 /// Shows one view, and says when it is gone.
 @MainActor
 final class InterstitialController: HeadlessViewController {

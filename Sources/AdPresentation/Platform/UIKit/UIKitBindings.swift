@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if canImport(UIKit) && !os(watchOS)
+internal import Foundation
 internal import UIKit
 
 extension UIView {
@@ -35,6 +36,38 @@ final class LayoutWatch {
     func stop() {
         self.task?.cancel()
         self.task = nil
+    }
+}
+
+/// Calls back when the user taps a view, until it is dropped.
+@MainActor
+final class TapWatch: NSObject {
+    private let tapped: @MainActor () -> Void
+
+    init(_ view: UIView, tapped: @escaping @MainActor () -> Void) {
+        self.tapped = tapped
+        super.init()
+        // A recognizer holds its target weakly.
+        view.addGestureRecognizer(UITapGestureRecognizer(target: self, action: #selector(self.recognized)))
+    }
+
+    @objc private func recognized() {
+        self.tapped()
+    }
+}
+
+/// What the system opens addresses with.
+enum SystemLinks {
+    /// The app, which hands the address to the user's browser.
+    static var opener: (any ClickThroughOpener)? { Opener() }
+
+    @MainActor
+    private final class Opener: ClickThroughOpener {
+        nonisolated init() {}
+
+        func open(_ url: URL, completion: @escaping @MainActor @Sendable (_ isOpened: Bool) -> Void) {
+            UIApplication.shared.open(url, options: [:], completionHandler: completion)
+        }
     }
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import Testing
+
+@testable import AdPresentation
+
+/// What a web view is told, without one: the scripts themselves are run in browsers by `Tests/WebContent`.
+@Suite(.suiteLimit)
+struct WebContentTests {
+    private func image(_ target: String? = nil, text: String? = nil) -> AdContent {
+        AdContent(mediaType: "image/png", bytes: [1, 2, 3], targetURL: target, alternativeText: text)
+    }
+
+    @Test func `an image becomes a document, and a link where it leads somewhere`() {
+        let plain = WebContent.document(for: self.image())
+        #expect(plain.contains("src=\"data:image/png;base64,AQID\"") && !plain.contains("<a"))
+        #expect(
+            WebContent.document(for: self.image("https://a.example/?b=1&c=2"))
+                .contains("href=\"https://a.example/?b=1&amp;c=2\"")
+        )
+    }
+
+    @Test func `nothing of an advertisement's text becomes markup`() {
+        let document = WebContent.document(for: self.image("\"><script>1</script>", text: "\" onload=\"1<b>"))
+        #expect(!document.contains("<script") && !document.contains("<b>") && !document.contains("\" onload"))
+        let type = AdContent(mediaType: "image/png\"><script>", bytes: [1])
+        #expect(!WebContent.document(for: type).contains("<script"))
+    }
+
+    @Test func `a document stays as it is`() {
+        let page = AdContent(mediaType: "text/html", bytes: Array("<p>Hi</p>".utf8))
+        #expect(WebContent.document(for: page) == "<p>Hi</p>")
+    }
+
+    @Test func `only a number that a view can have is a height`() {
+        #expect(WebContent.height(0) == 0 && WebContent.height(12.5) == 12.5)
+        for value in [nil, Double.nan, .infinity, -1] { #expect(WebContent.height(value) == nil) }
+    }
+
+    @Test func `links and new windows are clicks, and nothing else leaves the web`() {
+        for scheme in ["https", "tel", nil] {
+            #expect(WebContent.navigation(isLink: true, opensWindow: false, scheme: scheme) == .click)
+            #expect(WebContent.navigation(isLink: false, opensWindow: true, scheme: scheme) == .click)
+        }
+        for scheme in ["http", "HTTPS", "about", "data", "blob"] {
+            #expect(WebContent.navigation(isLink: false, opensWindow: false, scheme: scheme) == .stays)
+        }
+        for scheme in ["tel", "itms-apps", "file", "javascript", nil] {
+            #expect(WebContent.navigation(isLink: false, opensWindow: false, scheme: scheme) == .refused)
+        }
+    }
+}
