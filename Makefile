@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
-	test-tsan test-asan crash backups schedules fuzz soak bench bench-clock bench-peers clean
+	test-tsan test-asan test-web crash backups schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -42,6 +42,10 @@ test-busy: ## runs every test target 10 times beside programs that keep all core
 	@scripts/setup.sh
 	@scripts/busy.sh
 	@scripts/busy.sh --nice --times 1
+
+test-web: ## measures web content of advertisements in WebKit
+	@scripts/setup.sh test
+	@/usr/bin/python3 Tests/WebContent/test_height.py
 
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \

@@ -39,6 +39,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// A snippet of which `Examples/Porting` has a link, with nothing turned on that an app of Swift 5 has not.
+func portedInSwift5(_ name: String) -> Target {
+    .executableTarget(
+        name: "Porting\(name)",
+        dependencies: ["AdPresentation", "Cuecast", "CuecastZeroMQ"],
+        path: "Examples/Porting/\(name)",
+        swiftSettings: [.swiftLanguageMode(.v5)]
+    )
+}
+
 /// What a release says of itself (scripts/lib.sh, `choose_release_flags`); a development build says `unknown`.
 let buildFacts = ["RELEASE_COMMIT", "RELEASE_SWIFT_VERSION"]
     .compactMap { name in
@@ -131,6 +141,11 @@ let package = Package(
             path: "Examples/RadioPlayer",
             swiftSettings: strict
         ),
+        // The snippets for those who come from other libraries, in the language mode of an older app: as snippets they are in
+        // the newer one.
+        portedInSwift5("LiveStream"),
+        portedInSwift5("Container"),
+        portedInSwift5("Providers"),
         .executableTarget(
             name: "ClockSpread",
             dependencies: ["Cuecast", "CuecastZeroMQ", logging],

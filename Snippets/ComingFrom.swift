@@ -38,7 +38,29 @@ final class OldPlayer: @MainActor AdvertisementDelegate {
 }
 // snippet.end
 
+// snippet.plain
+// A class from before Swift had actors: nothing of it changes. It is called on the main thread.
+final class OlderPlayer: AdvertisementDelegate {
+    func begin() {
+        Mycrocast.shared.advertisements.addObserver(advertisementDelegate: self)
+    }
+
+    func onAdvertisementAvailable() {
+        while let advertisement = Mycrocast.shared.advertisements.getAdvertisement() {
+            print(advertisement.advertisementDescription, advertisement.bannerTargetUrl ?? "")
+        }
+    }
+
+    func end() {
+        Mycrocast.shared.advertisements.removeObserver(advertisementDelegate: self)
+    }
+}
+// snippet.end
+
 let player = OldPlayer()
 player.begin()
+let older = OlderPlayer()
+older.begin()
 try await client.start()
 await client.stopped()
+older.end()

@@ -24,8 +24,12 @@ build_packages=(
 # Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
-# And Prometheus, whose promtool tests the alerts, and PyYAML.
-test_packages=(prometheus protobuf-compiler python3 python3-protobuf python3-yaml python3-zmq systemd valgrind)
+# And Prometheus, whose promtool tests the alerts, and PyYAML. And WebKit with a screen that is none, for the scripts that
+# measure web content.
+test_packages=(
+    gir1.2-webkit2-4.1 prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-yaml python3-zmq systemd
+    valgrind xvfb
+)
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(

@@ -5,8 +5,8 @@ import AdPresentation
 import Foundation
 import Testing
 
-// The provider of the article "Writing a provider and checking it", word for word, so that it compiles and does what the
-// article says.
+// The provider of the article "Writing a provider and checking it", word for word (`scripts/check-documents`), so that it
+// compiles and does what the article says.
 
 enum HouseAdError: Error { case noAdvertisement }
 
@@ -57,7 +57,7 @@ struct DocumentationExampleTests {
         var options = AdPluginConformance.Options(adUnitId: "home")
         options.failingAdUnitId = "no-such-unit"
         options.adTypes = [.inlineBanner]
-        options.answerWaitMax = .seconds(3_600)
+        options.answerWaitMax = .seconds(3_600)  // A busy machine breaks no rule.
         let report = await AdPluginConformance(options) { HouseAdsPlugin(configurationJSON: nil) }.run()
         #expect(report.isConformant, "\(report)")
     }

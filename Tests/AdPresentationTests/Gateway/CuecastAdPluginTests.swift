@@ -232,7 +232,6 @@ struct CuecastAdPluginTests {
     @Test func `without handling of its own the plugin takes the shared one, and the renderer's opener goes first`()
         async throws
     {
-        defer { AdvertSettings.shared.clickThroughs = ClickThroughHandling() }
         try await self.listen([self.content("a")])
         let renderer = ImageSizeRenderer()
         let plugin = CuecastAdPlugin(
@@ -245,8 +244,10 @@ struct CuecastAdPluginTests {
         let session = self.session(self.banner)
         session.load()
         await self.log.waitFor(.impressed)
+        // Other tests have the shared settings while this one waits; it does not, while it has them.
         AdvertSettings.shared.clickThroughs = self.links.handling()
         renderer.activate()
+        AdvertSettings.shared.clickThroughs = ClickThroughHandling()
         #expect(session.state == .clicked && self.links.opened == ["https://shop.example/a"])
         var own: [String] = []
         renderer.openURL = { own.append($0.absoluteString) }
