@@ -151,7 +151,7 @@ extension AdContent {
         all += self.errorURLs.map { AdTracker(event: AdTracker.error, url: $0) }
         if let banner = self.banner {
             for tracker in banner.trackingEvents where tracker.event == "creativeView" {
-                all.append(AdTracker(event: AdTracker.bannerView, url: tracker.url))
+                all.append(AdTracker(event: AdTracker.bannerView, url: tracker.url, id: tracker.id))
             }
             all += banner.clickTracking.map { AdTracker(event: AdTracker.bannerClick, url: $0.url, id: $0.id) }
         }

@@ -82,6 +82,8 @@ open class AdvertView: PlatformView {
     /// The width that the content was shown in.
     private var contentWidth: CGFloat = 0
     private var heightChanges = 0
+    /// A height that was told before the view was rendered.
+    private var earlyHeight: CGFloat?
     /// What the renderer draws in.
     ///
     /// The view itself is not given away, so that it can be freed while content loads.
@@ -119,7 +121,7 @@ open class AdvertView: PlatformView {
     }
 
     /// A container with nothing loaded and no feed yet: set ``contextFeedID`` before ``loadAd()``.
-    public override convenience init(frame: CGRect) {
+    public override convenience init(frame: CGRect = .zero) {
         self.init(frame: frame, contextFeedID: "")
     }
 
@@ -188,15 +190,19 @@ open class AdvertView: PlatformView {
 
     /// The content has another height than when it was rendered.
     private func resize(load: Int, height: CGFloat) {
-        guard height.isFinite, height >= 0, self.heightChanges < Self.heightChangesMax else { return }
-        guard self.machine.take(.resized(load: load, height: height)) else { return }
+        guard load == self.machine.load, height.isFinite, height >= 0 else { return }
+        // The renderer is ahead of us: it has shown everything, and we have not heard of that yet.
+        if self.status.kind == .loaded { self.earlyHeight = height }
+        guard self.heightChanges < Self.heightChangesMax,
+            self.machine.take(.resized(load: load, height: height))
+        else { return }
         self.heightChanges += 1
-        self.heightChanged()
+        self.fitContent()
+        self.invalidateHeight()
         self.delegate?.didChangeContentHeight(advertView: self)
     }
 
-    private func heightChanged() {
-        self.fitContent()
+    private func invalidateHeight() {
         #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
         self.invalidateIntrinsicContentSize()
         #endif
@@ -306,6 +312,7 @@ open class AdvertView: PlatformView {
         self.shown = shown
         self.contentWidth = self.bounds.width
         self.heightChanges = 0
+        self.earlyHeight = nil
         self.take(.arrived(load: load), settings)
     }
 
@@ -319,7 +326,9 @@ open class AdvertView: PlatformView {
         self.canvas.frame.size.height = height
         guard self.take(.shown(load: load, height: height), settings), self.machine.load == load else { return }
         // The delegate may have resized the view, or the app while the content was rendered.
-        self.heightChanged()
+        self.fitContent()
+        if let earlyHeight { self.resize(load: load, height: earlyHeight) }
+        guard self.machine.load == load else { return }
         let tracker = ImpressionTracker(self) { shown.source.contentShown(shown.content, for: shown.request) }
         if !tracker.isImpressed { self.tracker = tracker }
     }
@@ -327,6 +336,7 @@ open class AdvertView: PlatformView {
     @discardableResult
     private func take(_ event: AdvertStateMachine.Event, _ settings: AdvertSettings) -> Bool {
         guard self.machine.take(event) else { return false }
+        self.invalidateHeight()
         let status = self.status
         if settings.loggingEnabled {
             var metadata: Logger.Metadata = ["feed": "\(self.contextFeedID)", "status": "\(status.kind.rawValue)"]

@@ -399,6 +399,10 @@ struct AdvertViewTests {
         #expect(view.contentHeight == nil, "not before it is rendered")
         renderer.gate.finish(.success(100))
         await view.settled()
+        #expect(self.log.heights.last == 100 && self.log.changedHeights == [5], "but then")
+        view.frame.size.width = 300
+        renderer.onHeight?(100)
+        view.frame.size.width = 320
         for height in [CGFloat.nan, .infinity, -1] { renderer.onHeight?(height) }
         #expect(view.contentHeight == 100)
         for change in 1...AdvertView.heightChangesMax {
