@@ -45,7 +45,7 @@ test-busy: ## runs every test target 10 times beside programs that keep all core
 
 test-web: ## measures web content of advertisements in WebKit
 	@scripts/setup.sh test
-	@/usr/bin/python3 Tests/WebContent/test_height.py
+	@/usr/bin/python3 Tests/WebContent/test_web_content.py
 
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \

@@ -144,6 +144,7 @@ let package = Package(
         // The snippets for those who come from other libraries, in the language mode of an older app: as snippets they are in
         // the newer one.
         portedInSwift5("LiveStream"),
+        portedInSwift5("Delegates"),
         portedInSwift5("Container"),
         portedInSwift5("Providers"),
         .executableTarget(

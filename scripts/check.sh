@@ -120,7 +120,7 @@ step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests
 begin_beside steps_beside
 step "generated code is current" scripts/generate-proto.sh --check
 step "documentation" scripts/docs.sh
-step "web content" /usr/bin/python3 Tests/WebContent/test_height.py
+step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py
 step "deploy, short" scripts/check-deploy.sh
 step "tests" run_all_tests
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1

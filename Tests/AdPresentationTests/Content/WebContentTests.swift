@@ -23,10 +23,22 @@ struct WebContentTests {
     }
 
     @Test func `nothing of an advertisement's text becomes markup`() {
-        let document = WebContent.document(for: self.image("\"><script>1</script>", text: "\" onload=\"1<b>"))
+        let document = WebContent.document(
+            for: self.image("https://a.example/\"><script>1</script>", text: "\" onload=\"1<b>")
+        )
         #expect(!document.contains("<script") && !document.contains("<b>") && !document.contains("\" onload"))
         let type = AdContent(mediaType: "image/png\"><script>", bytes: [1])
         #expect(!WebContent.document(for: type).contains("<script"))
+    }
+
+    @Test func `an address that may not be opened is not in the document, and a click on it is noticed`() {
+        for target in ["javascript:alert(1)", "tel:+15550100", "nowhere"] {
+            let document = WebContent.document(for: self.image(target))
+            #expect(!document.contains(target) && document.contains("href=\"\(WebContent.refusedLink)\""))
+        }
+        #expect(WebContent.chosen(WebContent.refusedLink) == nil, "the content as a whole: it knows what it leads to")
+        #expect(WebContent.chosen("https://a.example/") == "https://a.example/")
+        #expect(!WebContent.document(for: self.image("")).contains("<a"))
     }
 
     @Test func `a document stays as it is`() {

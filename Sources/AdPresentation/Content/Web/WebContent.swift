@@ -7,14 +7,22 @@ internal import Foundation
 ///
 /// No framework is needed for it, so that it is tested where there is no web view.
 enum WebContent {
+    /// Where an image leads whose own address may not be opened: nothing opens that, but it is noticed.
+    static let refusedLink = "cuecast:refused"
+
     /// The document that shows `content`: an image becomes one, as wide as the view, and a link where it leads somewhere.
+    ///
+    /// An address that may not be opened is not in the document, where it could do something by itself.
     static func document(for content: AdContent) -> String {
         guard content.isImage else { return String(decoding: content.bytes, as: UTF8.self) }
         let image = Data(content.bytes).base64EncodedString()
         let text = self.escaped(content.alternativeText ?? "")
         let type = self.escaped(content.mediaType)
         var body = "<img alt=\"\(text)\" style=\"width:100%;display:block\" src=\"data:\(type);base64,\(image)\">"
-        if let target = content.targetURL { body = "<a href=\"\(self.escaped(target))\">\(body)</a>" }
+        if let target = content.targetURL, !target.isEmpty {
+            let link = (try? ClickThrough(target)) == nil ? self.refusedLink : target
+            body = "<a href=\"\(self.escaped(link))\">\(body)</a>"
+        }
         return
             "<!doctype html><meta name=\"viewport\" content=\"width=device-width\"><body style=\"margin:0\">\(body)</body>"
     }
@@ -85,6 +93,11 @@ enum WebContent {
     }
 
     // MARK: Where the document wants to go
+
+    /// The address that the user chose, as the content has it; `nil`: the content as a whole.
+    static func chosen(_ address: String?) -> String? {
+        address == self.refusedLink ? nil : address
+    }
 
     /// What becomes of a navigation.
     enum Navigation: Equatable {

@@ -24,6 +24,8 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
     private var waiter: CheckedContinuation<Void, any Error>?
     /// The height that was told last; `nil`: none yet.
     private var height: CGFloat?
+    /// Where the content as a whole leads; `nil`: nowhere.
+    private var targetURL: String?
 
     /// Shows `content` as wide as `view`, and returns when the document and its images are loaded.
     public func render(_ content: AdContent, in view: PlatformView) async throws -> CGFloat {
@@ -37,6 +39,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
         #endif
         view.addSubview(webView)
         self.webView = webView
+        self.targetURL = content.targetURL
         // Whoever does not want it any more calls `clear`, which ends this.
         try await withCheckedThrowingContinuation { waiter in
             self.waiter = waiter
@@ -78,6 +81,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
     public func clear(_ view: PlatformView) {
         self.finish(.failure(CancellationError()))
         self.height = nil
+        self.targetURL = nil
         self.webView?.navigationDelegate = nil
         self.webView?.configuration.userContentController.removeAllScriptMessageHandlers()
         self.webView?.stopLoading()
@@ -100,7 +104,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
         if let onClick = self.onClick {
             onClick(address)
         } else {
-            AdvertSettings.shared.clickThroughs.opened(by: self).follow(address) {}
+            AdvertSettings.shared.clickThroughs.opened(by: self).follow(address ?? self.targetURL) {}
         }
     }
 
@@ -145,7 +149,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
             opensWindow: navigationAction.targetFrame == nil,
             scheme: url?.scheme
         )
-        if navigation == .click { self.click(url?.absoluteString) }
+        if navigation == .click { self.click(WebContent.chosen(url?.absoluteString)) }
         return navigation == .stays ? .allow : .cancel
     }
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""The height of web content, measured by WebKit itself: the scripts of Sources/AdPresentation/Content/Web/WebContent.swift.
+"""Web content in WebKit itself: the scripts that measure it (Sources/AdPresentation/Content/Web/WebContent.swift), and links.
 
     make test-web
 
@@ -172,6 +172,26 @@ class Heights(unittest.TestCase):
         for width in (640, 240):
             page.resize(width)
             page.wait(lambda: page.heights and page.heights[-1] == width / 2)
+
+
+class Links(unittest.TestCase):
+    def test_a_link_is_offered_before_it_is_followed_whatever_its_scheme(self):
+        refused = re.search(r'static let refusedLink = "([^"]+)"', SOURCE.read_text())[1]
+        for link in (refused, "https://shop.example/a?b=1&c=2#d"):
+            page = Page(STANDARD + f"<a id='a' href='{link.replace('&', '&amp;')}'>x</a>")
+            self.addCleanup(page.close)
+            offered = []
+
+            def decide(view, decision, kind):
+                action = decision.get_navigation_action()
+                offered.append((action.get_navigation_type(), action.get_request().get_uri()))
+                decision.ignore()
+                return True
+
+            page.view.connect("decide-policy", decide)
+            page.run("document.getElementById('a').click(), 1")
+            page.wait(lambda: offered)
+            self.assertEqual(offered, [(WebKit2.NavigationType.LINK_CLICKED, link)])
 
 
 if __name__ == "__main__":
