@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+import CuecastTesting
 import Foundation
 import Synchronization
 import Testing
@@ -21,7 +21,9 @@ private final class NeverClosing: ListenerTransport {
         func close() {}
     }
 
-    let base = MemoryTransport()
+    private let base: ScriptedGateway
+
+    init(_ base: ScriptedGateway) { self.base = base }
 
     func connect(
         to gateway: GatewayAddress,
@@ -38,16 +40,14 @@ private final class Idle: AdvertisementDelegate {
 /// Ends that end: of sessions, of events, of observers, and of a stream that is changed for another.
 @Suite(.suiteLimit)
 struct ClientEndTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
 
-    init() {
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
-    }
+    init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(600)) }
 
     // MARK: Stopping
 
     @Test func `a transport that never says closed is not waited for beyond the limit, and an event says so`() async throws {
-        let transport = NeverClosing()
+        let transport = NeverClosing(self.gateway)
         let client = try makeClient(transport) { $0.timings.stopLimit = .milliseconds(900) }
         let events = client.makeEvents()
         try await client.start()
@@ -64,7 +64,7 @@ struct ClientEndTests {
     }
 
     @Test func `a transport that closes in time leads to no such event`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.makeEvents()
         try await client.start()
         client.stop()
@@ -79,13 +79,13 @@ struct ClientEndTests {
     }
 
     @Test(arguments: [false, true]) func `the events of a client that is dropped end`(isStarted: Bool) async throws {
-        var client: CuecastClient? = try makeClient(self.transport)
+        var client: CuecastClient? = try makeClient(self.gateway)
         let events = try #require(client).makeEvents()
         if isStarted { try await client?.start() }
         client = nil
         // Hangs where they do not.
         for await _ in events {}
-        try await until { self.transport.openConnections == 0 }
+        try await until { self.gateway.openConnections == 0 }
     }
 
     // MARK: Observers
@@ -105,25 +105,22 @@ struct ClientEndTests {
     // MARK: Another stream
 
     @Test func `changing the stream begins another session, with the same observers and readers`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let advertisement = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: advertisement)
         try await client.change(to: LiveStream(id: "radio2"))
         #expect(client.stream == LiveStream(id: "radio2"))
         #expect(client.connectionState == .listening)
-        let told = self.transport.state.withLock { state in state.gateway.outcomes.mapValues { $0.map(\.kind) } }
-        #expect(told == [advertisement.key: [.played]], "what was started has its outcome, and the rest has none")
-        let joins = self.transport.state.withLock { state in
-            state.gateway.requests.compactMap { request in
-                if case .join(let join) = request.kind { (join.stream.description, request.session) } else { nil }
-            }
-        }
-        #expect(joins.map(\.0) == ["radio1", "radio2"])
-        #expect(Set(joins.map(\.1)).count == 2)
+        let told = self.gateway.outcomes
+        #expect(told.map(\.adID) == [advertisement.adID], "what was started has its outcome, and the rest has none")
+        #expect(told.map(\.result) == [.played])
+        let joins = self.gateway.requests.filter { $0.kind == .join }
+        #expect(joins.map(\.stream.id) == ["radio1", "radio2"])
+        #expect(Set(joins.map(\.session)).count == 2)
         client.stop()
         await client.stopped()
         var begun = 0
@@ -132,46 +129,40 @@ struct ClientEndTests {
     }
 
     @Test func `an outcome of the old stream that is not confirmed is told later, with its own session`() async throws {
-        let client = try makeClient(self.transport) { $0.timings.stopWait = .milliseconds(10) }
+        let client = try makeClient(self.gateway) { $0.timings.stopWait = .milliseconds(10) }
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let advertisement = try #require(client.advertisements.getAdvertisement())
-        self.transport.state.withLock { state in
-            state.gateway.refuse = { request in
-                guard case .acknowledge = request.kind else { return nil }
-                return Refusal(.unavailable, "Not now.", retryAfter: .seconds(3_600))
-            }
-        }
+        self.gateway.refuse(
+            [.acknowledge],
+            ScriptedRefusal(.unavailable, "Not now.", retryAfter: .seconds(3_600))
+        )
         client.advertisements.report(.completed, for: advertisement)
         try await client.change(to: LiveStream(id: "radio2"))
         #expect(client.acknowledgements.map(\.state) == [.pending])
         #expect(client.acknowledgements.map(\.stream) == [LiveStream(id: "radio1")])
         client.stop()
         await client.stopped()
-        self.transport.state.withLock { $0.gateway.refuse = { _ in nil } }
+        self.gateway.refuseNothing()
         try await client.start()
         try await until { client.acknowledgements.map(\.state) == [.confirmed] }
-        let sessions = self.transport.state.withLock { state in
-            state.gateway.requests.compactMap { request -> SessionID? in
-                if case .acknowledge = request.kind { request.session } else { nil }
-            }
-        }
+        let sessions = self.gateway.requests.filter { $0.kind == .acknowledge }.map(\.session)
         #expect(Set(sessions).count == 1)
         client.stop()
         await client.stopped()
     }
 
     @Test func `the stream can be changed before starting, and not to what is none`() async throws {
-        let client = try makeClient(self.transport)
+        let client = try makeClient(self.gateway)
         try await client.change(to: LiveStream(id: "radio2"))
-        #expect(self.transport.state.withLock { $0.made } == 0)
+        #expect(self.gateway.requests.isEmpty)
         await #expect(throws: CuecastError.self) { try await client.change(to: LiveStream(id: "not a stream")) }
         #expect(client.stream == LiveStream(id: "radio2"))
         try await client.start()
         try await client.change(to: LiveStream(id: "radio2"))
-        #expect(self.transport.state.withLock { $0.made } == 1, "it is heard already")
+        #expect(self.gateway.requests.count { $0.kind == .join } == 1, "it is heard already")
         client.stop()
         await client.stopped()
     }
@@ -191,8 +182,8 @@ struct ClientEndTests {
         #expect(ListenerStorage.file(at: URL(fileURLWithPath: "/tmp/a b")) == .file(path: "/tmp/a b"))
         for url in ["https://example.org/file", "file-without-scheme://x"] {
             let storage = try ListenerStorage.file(at: #require(URL(string: url)))
-            #expect(throws: CuecastError.self) { try makeClient(self.transport) { $0.storage = storage } }
+            #expect(throws: CuecastError.self) { try makeClient(self.gateway) { $0.storage = storage } }
         }
-        #expect(throws: CuecastError.self) { try makeClient(self.transport) { $0.storage = .file(path: "") } }
+        #expect(throws: CuecastError.self) { try makeClient(self.gateway) { $0.storage = .file(path: "") } }
     }
 }
