@@ -41,3 +41,42 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+/// Why there is no connection to the gateway; ``CuecastClient/connectionLoss`` gives it.
+@nonexhaustive
+public enum ConnectionLoss: Hashable, Sendable, CustomStringConvertible {
+    /// The transport could not make the connection, or lost it, for the reason given.
+    case closed(String)
+    /// No connection was made within ``ListenerTimings/connectTimeout``.
+    case connectTimedOut
+    /// The subscription did not take effect within ``ListenerTimings/subscriptionTimeout``.
+    case subscriptionTimedOut
+    /// The app could not give a token.
+    case noToken
+    /// The app gave no token in time.
+    case tokenTimedOut
+    /// Requests stay without a reply.
+    case unanswered
+    /// The gateway sends nothing any more.
+    case silent
+    /// Notices and answers come from different runs of the gateway.
+    case differentRuns
+    /// The gateway asked to go away for now, with this sentence.
+    case sentAway(String)
+    /// The gateway refuses this listener, with this sentence; it is not tried again until the client starts anew.
+    case refused(String)
+
+    /// A few words for people.
+    public var description: String {
+        switch self {
+        case .closed(let reason), .sentAway(let reason), .refused(let reason): reason
+        case .connectTimedOut: "no connection was made in time"
+        case .subscriptionTimedOut: "the subscription did not take effect in time"
+        case .noToken: "the app gave no token"
+        case .tokenTimedOut: "the app gave no token in time"
+        case .unanswered: "requests stay without a reply"
+        case .silent: "the gateway is silent"
+        case .differentRuns: "notices and answers come from different runs of the gateway"
+        }
+    }
+}

@@ -114,6 +114,9 @@ public final class CuecastClient: Sendable {
         self.state.withLock { $0.engine }?.connectionState ?? .idle
     }
 
+    /// Why there is no connection while ``connectionState`` is waiting or refused, to be switched on; `nil` otherwise.
+    public var connectionLoss: ConnectionLoss? { self.state.withLock { $0.engine }?.connectionLoss }
+
     /// What the gateway's clock shows now, and how wrong that can be; `nil` before it answered for the first time in this
     /// session.
     public var gatewayClock: GatewayClockReading? { self.state.withLock { $0.engine }?.gatewayClock }

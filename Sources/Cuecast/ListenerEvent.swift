@@ -23,7 +23,8 @@ public enum ListenerEvent: Sendable {
     case ready(AdvertisementBreak, [Advertisement])
     /// Advertisements were queued: the listener hears the start of their break.
     case available(AdvertisementBreak, [Advertisement])
-    /// A break gives this listener no advertisements, for the reason given.
+    /// A break gives this listener no advertisements, for the reason given in words;
+    /// ``AdvertisementBreak/missedReason`` is the same to be switched on.
     case missed(AdvertisementBreak, reason: String)
     /// The app asked for an advertisement and got this one.
     case handedOut(Advertisement)
@@ -113,10 +114,38 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
     public let advertisementCount: Int
     /// Whether it plays before the stream.
     public let isPreStream: Bool
+    /// Why it gives this listener no advertisements; `nil` where it is not missed.
+    public internal(set) var missedReason: MissedReason?
 
     /// How long until the listener hears its start: negative afterwards, `nil` where `startsAt` is.
     public var countdown: Duration? {
         self.startsAt.map { ContinuousClock.now.duration(to: $0) }
+    }
+}
+
+/// Why a break gives a listener no advertisements.
+@nonexhaustive
+public enum MissedReason: Hashable, Sendable, CustomStringConvertible {
+    /// More breaks are open than a client follows.
+    case tooManyBreaks
+    /// The app declined it (``ListenerConfiguration/fetchPolicy``).
+    case declined
+    /// Its time was over before its advertisements could be asked for.
+    case tooLateToAsk
+    /// Its time was over before its advertisements were here.
+    case tooLate
+    /// The gateway gave none, with this sentence.
+    case refused(String)
+
+    /// A few words for people.
+    public var description: String {
+        switch self {
+        case .tooManyBreaks: "more than \(BreakBook.followedMax) breaks are open"
+        case .declined: "the app declined it"
+        case .tooLateToAsk: "its time was over before its advertisements could be asked for"
+        case .tooLate: "its time was over before it was here"
+        case .refused(let sentence): sentence
+        }
     }
 }
 

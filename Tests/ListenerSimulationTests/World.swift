@@ -305,7 +305,10 @@ struct World {
         guard self.writing.isEmpty, !self.waiting.isEmpty else { return }
         self.writing = self.waiting
         self.waiting = []
-        self.schedule(.committed(run: self.run), in: self.trouble(0.05) ? self.some(0.5...8) : self.some(0.000_1...0.05))
+        self.schedule(
+            .committed(run: self.run),
+            in: self.trouble(0.05) ? self.some(0.5...8) : self.some(0.000_1...0.05)
+        )
     }
 
     private mutating func commit() {

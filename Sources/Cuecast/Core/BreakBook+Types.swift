@@ -74,7 +74,7 @@ extension BreakBook {
         /// The end of a queued break has changed.
         case queuedEnds(BreakID, at: Timestamp, early: Bool)
         /// Nothing of the break will be played by this listener.
-        case missed(Notice, reason: String)
+        case missed(Notice, MissedReason)
     }
 }
 

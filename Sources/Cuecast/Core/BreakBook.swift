@@ -151,7 +151,7 @@ struct BreakBook: Sendable {
             return []
         }
         guard self.entries.count < Self.followedMax else {
-            return [.missed(notice, reason: "more than \(Self.followedMax) breaks are open")]
+            return [.missed(notice, .tooManyBreaks)]
         }
         self.entries[id] = Entry(notice: notice, retries: self.retries, isWanted: !self.asksApp)
         return [.announced(notice)] + (self.asksApp ? [.askApp(notice)] : [])
@@ -162,7 +162,7 @@ struct BreakBook: Sendable {
         guard let entry = self.entries[id], !entry.isWanted else { return [] }
         guard isWanted else {
             self.close(id, .user)
-            return [.missed(entry.notice, reason: "the app declined it")]
+            return [.missed(entry.notice, .declined)]
         }
         self.entries[id]?.isWanted = true
         return []
@@ -238,7 +238,7 @@ struct BreakBook: Sendable {
             return []
         }
         self.close(id, .expired)
-        return [.missed(entry.notice, reason: refusal.description)]
+        return [.missed(entry.notice, .refused(refusal.description))]
     }
 
     /// No reply came in time: ask again.
@@ -278,7 +278,7 @@ struct BreakBook: Sendable {
                 if self.fetchLimit(of: entry).isReached(at: moment) {
                     self.close(id, late)
                     effects.append(
-                        .missed(entry.notice, reason: "its time was over before its advertisements could be asked for")
+                        .missed(entry.notice, .tooLateToAsk)
                     )
                 } else if room > 0, entry.isWanted, self.requestTime(id, entry, retryAt, session, moment) <= moment.now
                 {
@@ -312,7 +312,7 @@ struct BreakBook: Sendable {
                 self.close(id, reason)
                 guard !entry.notice.preStream else {
                     return [
-                        .ignored(all, reason), .missed(entry.notice, reason: "its time was over before it was here"),
+                        .ignored(all, reason), .missed(entry.notice, .tooLate),
                     ]
                 }
                 return [.ignored(all, .notStarted), .withdrawn(id, .notStarted, all)]
@@ -332,7 +332,7 @@ struct BreakBook: Sendable {
         var effects: [Effect] = trimmed.dropped.isEmpty ? [] : [.ignored(trimmed.dropped, late)]
         if trimmed.kept.isEmpty {
             self.close(id, late)
-            effects.append(.missed(entry.notice, reason: "its time was over before it was here"))
+            effects.append(.missed(entry.notice, .tooLate))
         } else {
             self.entries[id]?.phase = .queued
             // What remains begins now where it begins late: nothing is played from its middle.

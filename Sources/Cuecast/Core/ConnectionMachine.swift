@@ -36,7 +36,7 @@ struct ConnectionMachine: Sendable {
         case joined(instance: UInt64)
         /// As `joining`, but this connection has joined before: other requests may go on.
         case rejoining(instance: UInt64, sendAt: LocalInstant?)
-        case waiting(until: LocalInstant, reason: String)
+        case waiting(until: LocalInstant, reason: ConnectionLoss)
         /// The app is in the background: no connection is made.
         case suspended
         case refused(reason: String)
@@ -154,7 +154,7 @@ struct ConnectionMachine: Sendable {
     }
 
     mutating func disconnected(reason: String, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
-        self.hasConnection ? self.lose(reason: reason, now: now, jitter: &jitter) : []
+        self.hasConnection ? self.lose(reason: .closed(reason), now: now, jitter: &jitter) : []
     }
 
     mutating func tick(instance: UInt64, now: LocalInstant) -> [Action] {
@@ -172,7 +172,7 @@ struct ConnectionMachine: Sendable {
     mutating func token(isGiven: Bool, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         guard case .authorizing(let instance, _) = self.state else { return [] }
         guard isGiven else {
-            return self.lose(reason: "the app gave no token", now: now, jitter: &jitter)
+            return self.lose(reason: .noToken, now: now, jitter: &jitter)
         }
         self.state = .joining(instance: instance, sendAt: nil)
         return [.join(instance: instance)]
@@ -194,8 +194,7 @@ struct ConnectionMachine: Sendable {
                 self.mismatches += 1
                 guard self.mismatches < Self.instanceMismatchesMax else {
                     self.mismatches = 0
-                    let reason = "notices and answers come from different runs of the gateway"
-                    return (false, self.lose(reason: reason, now: now, jitter: &jitter))
+                    return (false, self.lose(reason: .differentRuns, now: now, jitter: &jitter))
                 }
                 self.state = .proving(deadline: now + self.timings.subscriptionTimeout)
                 return (false, [.subscribe(NoticeFrame.syncTopic)])
@@ -246,7 +245,7 @@ struct ConnectionMachine: Sendable {
     mutating func requestUnanswered(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         self.unanswered += 1
         guard self.isConnected, self.unanswered >= Self.unansweredRequestsMax else { return [] }
-        return self.lose(reason: "requests stay without a reply", now: now, jitter: &jitter)
+        return self.lose(reason: .unanswered, now: now, jitter: &jitter)
     }
 
     mutating func replyArrived() {
@@ -256,14 +255,14 @@ struct ConnectionMachine: Sendable {
     /// Gives up the connection, for a reason that this side found.
     ///
     /// - Parameters:
-    ///   - reason: why, in a few words.
+    ///   - reason: why.
     ///   - atLeast: how long the gateway asks to stay away; it says nothing of other addresses.
     ///   - leaves: whether this address is of no use for now, however good it was.
     ///   - now: the time.
     ///   - jitter: where the randomness of the wait comes from.
     /// - Returns: what to do about it.
     mutating func lose(
-        reason: String,
+        reason: ConnectionLoss,
         atLeast: Duration = .zero,
         leaves: Bool = false,
         now: LocalInstant,
@@ -295,10 +294,10 @@ struct ConnectionMachine: Sendable {
     mutating func due(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         guard let deadline = self.nextDeadline, deadline <= now else { return [] }
         switch self.state {
-        case .connecting: return self.lose(reason: "no connection was made in time", now: now, jitter: &jitter)
+        case .connecting: return self.lose(reason: .connectTimedOut, now: now, jitter: &jitter)
         case .proving:
-            return self.lose(reason: "the subscription did not take effect in time", now: now, jitter: &jitter)
-        case .authorizing: return self.lose(reason: "the app gave no token in time", now: now, jitter: &jitter)
+            return self.lose(reason: .subscriptionTimedOut, now: now, jitter: &jitter)
+        case .authorizing: return self.lose(reason: .tokenTimedOut, now: now, jitter: &jitter)
         case .joining(let instance, _):
             self.state = .joining(instance: instance, sendAt: nil)
             return [.join(instance: instance)]
@@ -325,10 +324,19 @@ extension ConnectionMachine.State {
         case .proving: .subscribing
         case .authorizing, .joining, .rejoining: .joining
         case .joined: .listening
-        case .waiting(_, let reason): .waiting(reason: reason)
+        case .waiting(_, let reason): .waiting(reason: reason.description)
         case .suspended: .suspended
         case .refused(let reason): .refused(reason: reason)
         case .stopped: .stopped
+        }
+    }
+
+    /// Why there is no connection; `nil` where there is one, or none is wanted.
+    var loss: ConnectionLoss? {
+        switch self {
+        case .waiting(_, let reason): reason
+        case .refused(let reason): .refused(reason)
+        default: nil
         }
     }
 }

@@ -52,7 +52,7 @@ extension ListenerCore {
         }
     }
 
-    mutating func lose(_ reason: String, atLeast: Duration = .zero, leaves: Bool = false, now: LocalInstant) {
+    mutating func lose(_ reason: ConnectionLoss, atLeast: Duration = .zero, leaves: Bool = false, now: LocalInstant) {
         let actions = self.connection.lose(
             reason: reason,
             atLeast: atLeast,
@@ -164,10 +164,10 @@ extension ListenerCore {
     private mutating func joinRefused(_ refusal: Refusal, now: LocalInstant) {
         switch refusal.status {
         case .draining:
-            self.lose(refusal.description, atLeast: refusal.retryAfter, leaves: true, now: now)
+            self.lose(.sentAway(refusal.description), atLeast: refusal.retryAfter, leaves: true, now: now)
         case .notAllowed where self.settings.usesToken:
             // The next connection asks the app for a new token.
-            self.lose(refusal.description, now: now)
+            self.lose(.sentAway(refusal.description), now: now)
         case let status where status.canRetry:
             self.connection.joinFailed(atLeast: refusal.retryAfter, now: now, jitter: &self.jitter)
         default:

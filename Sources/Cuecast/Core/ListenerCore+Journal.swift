@@ -76,8 +76,11 @@ extension ListenerCore {
     /// Keeps the outcome of a record: it is told once that is on the disk.
     mutating func keepOutcome(_ record: OutboxRecord) {
         self.keep(.outcome(record.request))
-        guard case .committing = self.commits.disk else { return self.acknowledgements.tellableThrough = .max }
-        self.commits.outcomes.append((self.keptCount, record.number))
+        if case .committing = self.commits.disk {
+            self.commits.outcomes.append((self.keptCount, record.number))
+        } else {
+            self.acknowledgements.tellableThrough = .max
+        }
     }
 
     /// Makes a call once it is on the disk that it is made.

@@ -93,7 +93,9 @@ extension ListenerCore {
             case .queuedEnds(let id, let end, let early):
                 self.apply(self.queue.ends(id, at: end, early: early, moment: moment), at: now)
             case .missed(let notice, let reason):
-                self.emit(.missed(self.describe(notice, at: moment), reason: reason))
+                var missed = self.describe(notice, at: moment)
+                missed.missedReason = reason
+                self.emit(.missed(missed, reason: reason.description))
                 self.log(.info, "Nothing of break \(notice.breakID?.description ?? "") is played: \(reason)")
             }
         }

@@ -292,7 +292,7 @@ struct ListenerCore: Sendable {
         self.expireRequests(now: now)
         self.perform(self.connection.due(now: now, jitter: &self.jitter), now: now)
         if let silence = self.follower.silenceDeadline, silence <= now {
-            self.lose("the gateway is silent", now: now)
+            self.lose(.silent, now: now)
         }
         if self.isActive {
             if let moment = self.moment(at: now) {

@@ -136,7 +136,8 @@ final class ListenerEngine: Sendable {
         let result = await withCheckedContinuation { continuation in
             self.state.withLock { state in
                 state.startWaiter = continuation
-                state.startTimer = Task(name: "Cuecast start") { [weak self, wait = self.settings.timings.storageWait] in
+                state.startTimer = Task(name: "Cuecast start") {
+                    [weak self, wait = self.settings.timings.storageWait] in
                     guard (try? await Task.sleep(for: wait)) != nil else { return }
                     self?.startEnded(.success(false))
                 }
@@ -210,12 +211,14 @@ final class ListenerEngine: Sendable {
             let calls = state.calls
             state.calls = []
             let isStopAsked = state.isStopAsked
-            return self.decide(&state) { core, now in
-                // Stopped before it began: what came before that is of no use.
-                guard !isStopAsked else { return core.stop(now: now) }
-                core.start(now: now)
-                for call in calls { call(&core, now) }
-            }.isOurs
+            return
+                self.decide(&state) { core, now in
+                    // Stopped before it began: what came before that is of no use.
+                    guard !isStopAsked else { return core.stop(now: now) }
+                    core.start(now: now)
+                    for call in calls { call(&core, now) }
+                }
+                .isOurs
         }
         if isOurs { self.performAll() }
     }
@@ -287,6 +290,10 @@ final class ListenerEngine: Sendable {
             guard let core = state.core else { return state.isStopAsked ? .stopping : .idle }
             return core.connectionState
         }
+    }
+
+    var connectionLoss: ConnectionLoss? {
+        self.state.withLock { state in state.isStopped ? nil : state.core?.connection.state.loss }
     }
 
     var gatewayClock: GatewayClockReading? {

@@ -168,7 +168,9 @@ final class ListenerJournal: Sendable {
             if disk.failedAt == nil {
                 switch try self.read(path) {
                 case .success(let contents):
-                    if contents.damaged > 0 { problems.append("\(contents.damaged) places of the file could not be read") }
+                    if contents.damaged > 0 {
+                        problems.append("\(contents.damaged) places of the file could not be read")
+                    }
                     self.fill(contents.entries)
                 case .failure(let fault):
                     problems.append(try self.setAside(path, fault))

@@ -46,7 +46,9 @@ struct ClientEndTests {
 
     // MARK: Stopping
 
-    @Test func `a transport that never says closed is not waited for beyond the limit, and an event says so`() async throws {
+    @Test func `a transport that never says closed is not waited for beyond the limit, and an event says so`()
+        async throws
+    {
         let transport = NeverClosing(self.gateway)
         let client = try makeClient(transport) { $0.timings.stopLimit = .milliseconds(900) }
         let events = client.makeEvents()
@@ -185,5 +187,28 @@ struct ClientEndTests {
             #expect(throws: CuecastError.self) { try makeClient(self.gateway) { $0.storage = storage } }
         }
         #expect(throws: CuecastError.self) { try makeClient(self.gateway) { $0.storage = .file(path: "") } }
+    }
+
+    @Test func `why there is no connection can be switched on`() async throws {
+        self.gateway.isReachable = false
+        let client = try makeClient(self.gateway) {
+            $0.timings.preStreamWait = .zero
+            $0.timings.retryDelayFirst = .seconds(3_600)
+            $0.timings.retryDelayMax = .seconds(3_600)
+        }
+        #expect(client.connectionLoss == nil)
+        try await client.start()
+        try await until { client.connectionState == .waiting(reason: "the gateway cannot be reached") }
+        #expect(client.connectionLoss == .closed("the gateway cannot be reached"))
+        client.stop()
+        await client.stopped()
+        #expect(client.connectionLoss == nil)
+        self.gateway.isReachable = true
+        self.gateway.refuse([.join], ScriptedRefusal(.notAllowed, "Not you."))
+        try await client.start()
+        try await until { client.connectionState == .refused(reason: "NOT_ALLOWED: Not you.") }
+        #expect(client.connectionLoss == .refused("NOT_ALLOWED: Not you."))
+        client.stop()
+        await client.stopped()
     }
 }

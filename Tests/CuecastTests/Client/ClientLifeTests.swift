@@ -234,9 +234,9 @@ struct ClientLifeTests {
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let missed = await events.first {
-            if case .missed(let each, let reason) = $0 { (each.id, reason) } else { nil }
+            if case .missed(let each, let reason) = $0 { (each, reason) } else { nil }
         }
-        #expect(missed?.0 == "b1" && missed?.1 == "the app declined it")
+        #expect(missed?.0.id == "b1" && missed?.0.missedReason == .declined && missed?.1 == "the app declined it")
         // The place in the programme is free for another one.
         try self.gateway.cancel("b1")
         try self.gateway.publish("b2", [spot("a", seconds: 3_000)], in: 0)

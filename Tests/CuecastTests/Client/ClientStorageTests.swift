@@ -63,7 +63,8 @@ struct ClientStorageTests {
 
     // MARK: Before the file is read
 
-    @Test func `starting returns while the disk is held, and nothing is decided before the file is read`() async throws {
+    @Test func `starting returns while the disk is held, and nothing is decided before the file is read`() async throws
+    {
         self.files.hold(.open)
         let client = try self.makeStoringClient { $0.timings.storageWait = .zero }
         let events = client.makeEvents()
@@ -150,7 +151,8 @@ struct ClientStorageTests {
 
     // MARK: Commits
 
-    @Test func `handing out and reporting wait for nothing, and an acknowledgement waits for the commit`() async throws {
+    @Test func `handing out and reporting wait for nothing, and an acknowledgement waits for the commit`() async throws
+    {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
@@ -194,7 +196,8 @@ struct ClientStorageTests {
         await client.stopped()
     }
 
-    @Test func `with a full disk acknowledgements go, tracking URLs are not called, and the app is told`() async throws {
+    @Test func `with a full disk acknowledgements go, tracking URLs are not called, and the app is told`() async throws
+    {
         let sender = RecordingSender()
         let client = try self.makeStoringClient {
             $0.tracking = TrackingConfiguration(sender: sender)
@@ -255,7 +258,9 @@ struct ClientStorageTests {
         try FileManager.default.copyItem(atPath: self.folder.path("session"), toPath: self.folder.path(name))
     }
 
-    @Test func `an advertisement is handed out again after a kill only where its record was not on the disk`() async throws {
+    @Test func `an advertisement is handed out again after a kill only where its record was not on the disk`()
+        async throws
+    {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
@@ -283,7 +288,9 @@ struct ClientStorageTests {
         }
     }
 
-    @Test func `an outcome that a kill loses was not told, and the advertisement has one outcome in the end`() async throws {
+    @Test func `an outcome that a kill loses was not told, and the advertisement has one outcome in the end`()
+        async throws
+    {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()

@@ -16,11 +16,11 @@ struct BackoffTests {
             var machine = ConnectionMachine(stream: stream(), usesToken: false, timings: ListenerTimings())
             var jitter = JitterSource(seed: UInt64(player))
             _ = machine.start(now: local(0))
-            _ = machine.lose(reason: "gone", now: local(0), jitter: &jitter)
+            _ = machine.lose(reason: .closed("gone"), now: local(0), jitter: &jitter)
             let first = ((machine.nextDeadline ?? local(9)) - local(0)).inSeconds
             tenths[min(9, Int(first / 0.025))] += 1
             _ = machine.due(now: local(9), jitter: &jitter)
-            _ = machine.lose(reason: "gone", now: local(0), jitter: &jitter)
+            _ = machine.lose(reason: .closed("gone"), now: local(0), jitter: &jitter)
             second[min(9, Int(((machine.nextDeadline ?? local(9)) - local(0)).inSeconds / 0.05))] += 1
         }
         #expect(tenths.allSatisfy { (850...1_150).contains($0) }, "\(tenths)")

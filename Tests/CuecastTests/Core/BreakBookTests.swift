@@ -99,7 +99,7 @@ struct BreakBookTests {
         _ = self.due(0)
         let late = Refusal(.tooLate, "Nothing is left.")
         let effects = self.book.batchRefused(breakID("b1"), late, now: local(0), jitter: &self.jitter)
-        #expect(effects == [.missed(notice(1), reason: "TOO_LATE: Nothing is left.")])
+        #expect(effects == [.missed(notice(1), .refused("TOO_LATE: Nothing is left."))])
         #expect(self.due(1) == [])
     }
 
@@ -409,7 +409,7 @@ struct BreakBookTests {
         let first = notice(1)
         _ = self.apply(first)
         #expect(
-            self.book.decided(breakID("b1"), isWanted: false) == [.missed(first, reason: "the app declined it")]
+            self.book.decided(breakID("b1"), isWanted: false) == [.missed(first, .declined)]
         )
         #expect(self.apply(notice(2, .updated, start: 20)) == [])
         #expect(self.book.entries.isEmpty)
@@ -422,7 +422,7 @@ struct BreakBookTests {
         #expect(self.book.nextDeadline(at: moment(0), session: self.session, room: 8) == local(40))
         let effects = self.due(40)
         #expect(
-            effects == [.missed(first, reason: "its time was over before its advertisements could be asked for")]
+            effects == [.missed(first, .tooLateToAsk)]
         )
     }
 

@@ -225,7 +225,7 @@ struct ConnectionMachineTests {
 
     private mutating func lose(_ machine: inout ConnectionMachine, at now: Double, leaves: Bool = false) -> Duration {
         _ = machine.lose(
-            reason: "lost",
+            reason: .closed("lost"),
             atLeast: .seconds(100),
             leaves: leaves,
             now: local(now),

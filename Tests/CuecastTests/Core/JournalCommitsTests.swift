@@ -17,11 +17,12 @@ struct JournalCommitsTests {
         }
         bench.gateway.headInterval = .seconds(6_000)
         bench.listen()
-        let ads = ["a", "b", "c"].map { id in
-            var content = content(id)
-            content.trackers = [.init(event: "start", url: "https://t.example/\(id)")]
-            return content
-        }
+        let ads = ["a", "b", "c"]
+            .map { id in
+                var content = content(id)
+                content.trackers = [.init(event: "start", url: "https://t.example/\(id)")]
+                return content
+            }
         bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
         bench.advance(to: 5)
         return bench

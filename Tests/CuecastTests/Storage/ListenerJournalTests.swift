@@ -226,7 +226,9 @@ struct ListenerJournalTests {
     // MARK: Files that cannot be used
 
     @Test(arguments: [("my holiday pictures", "not-a-journal"), ("cuecast journal 2\nmore", "later-version")])
-    func `a file that cannot be read is kept aside under a name that says why`(content: String, name: String) async throws {
+    func `a file that cannot be read is kept aside under a name that says why`(content: String, name: String)
+        async throws
+    {
         try Data(content.utf8).write(to: URL(fileURLWithPath: self.path))
         let journal = OpenJournal(self.path)
         guard case .file(let problems) = await journal.open() else { return #expect(Bool(false)) }
@@ -364,7 +366,11 @@ struct ListenerJournalTests {
     @Test func `in memory nothing is read or written, and nothing is reported`() async {
         let journal = ListenerJournal(.memory)
         let opened = await withCheckedContinuation { continuation in
-            journal.open { _ in Issue.record("nothing to say") } opened: { continuation.resume(returning: $0) }
+            journal.open { _ in
+                Issue.record("nothing to say")
+            } opened: {
+                continuation.resume(returning: $0)
+            }
         }
         #expect(opened == .memory)
         journal.append([self.outcome(1)])
