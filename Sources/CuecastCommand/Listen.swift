@@ -71,7 +71,11 @@ struct Listen: AsyncParsableCommand {
             stream: LiveStream(id: self.stream)
         )
         configuration.delay = self.delay?.duration ?? .zero
-        if let state = self.state { configuration.storage = .file(path: state) }
+        if let state = self.state {
+            configuration.storage = .file(path: state)
+            // A command has nothing to do before it knows that the file is its own.
+            configuration.timings.storageWait = .seconds(86_400)
+        }
         if self.tracking {
             configuration.tracking = TrackingConfiguration(userAgent: "cuecast-listen/\(CuecastVersion.text)")
         }

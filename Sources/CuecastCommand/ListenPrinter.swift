@@ -117,8 +117,9 @@ private struct ListenLine: Encodable {
             let names = advertisements.map(\.adID).joined(separator: ", ")
             self.init("interrupted", "handed out before the last run was ended, and nothing more is known: \(names)")
             self.ads = advertisements.map(Ad.init)
+        case .stoppedWithout(let what): self.init("stoppedWithout", "stopped without waiting: \(what)")
         case .storageFailed(let reason):
-            self.init("storageFailed", "the session's file cannot be written: \(reason)")
+            self.init("storageFailed", "the session's file cannot be used: \(reason)")
             self.reason = reason
         case .trackingChanged(let status):
             self.init("tracking", "tracking URL \(status.url) (\(status.event)): \(status.state)")
