@@ -204,7 +204,7 @@ struct World {
     /// The operating system ends the app: nothing of it is left but what is on the disk.
     ///
     /// Of what was being written any part may be there, from its beginning.
-    mutating func kill() {
+    mutating func kill(isBackSoon: Bool = false) {
         guard self.isAppAlive else { return }
         let written = self.writing.prefix(Int(self.some(0...Double(self.writing.count)).rounded()))
         for entry in written { self.reachesDisk(entry) }
@@ -216,6 +216,7 @@ struct World {
         self.playing = nil
         self.witness.killed(self.core)
         // Mostly it is back soon; sometimes the session is too old by then.
+        if isBackSoon { return self.schedule(.appStarts, in: self.some(0.1...2)) }
         self.schedule(.appStarts, in: self.chance(0.2) ? self.some(550...700) : self.some(0.1...30))
     }
 
@@ -390,7 +391,7 @@ struct World {
         self.witness.handedOut(advertisement, core: core, now: self.appNow, gatewayTime: self.gatewayTime)
         self.playing = advertisement
         // The worst moment: it is heard, and the disk may not know yet.
-        if self.trouble(0.03) { return self.kill() }
+        if self.trouble(0.03) { return self.kill(isBackSoon: true) }
         if self.chance(0.3) { self.report(.started, advertisement) }
         if self.chance(0.1) { self.report(.quartile(1), advertisement) }
         if self.chance(0.15) { self.click(advertisement) }
