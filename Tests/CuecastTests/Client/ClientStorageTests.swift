@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastTesting
 import CuecastWire
 import Foundation
 import Synchronization
@@ -23,29 +24,27 @@ private final class RecordingSender: TrackingSender {
 /// A client whose disk is slow, full, or killed in the middle.
 @Suite(.suiteLimit)
 struct ClientStorageTests {
-    let transport = MemoryTransport()
+    let gateway: ScriptedGateway
     let files = TroubledFileSystem()
     let folder: TemporaryFolder
 
     init() throws {
         self.folder = try TemporaryFolder()
-        self.transport.state.withLock { $0.gateway.headInterval = .seconds(600) }
+        self.gateway = try ScriptedGateway(headInterval: .seconds(600))
     }
 
     private func makeStoringClient(
         _ name: String = "session",
         _ configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws -> CuecastClient {
-        try makeClient(self.transport, files: self.files) {
+        try makeClient(self.gateway, files: self.files) {
             $0.storage = .file(path: self.folder.path(name))
             configure(&$0)
         }
     }
 
-    private var requests: [ListenerRequest] { self.transport.state.withLock { $0.gateway.requests } }
-
-    private var acknowledgements: Int {
-        self.requests.count { if case .acknowledge = $0.kind { true } else { false } }
+    private func requests(_ kind: ScriptedRequest.Kind) -> [ScriptedRequest] {
+        self.gateway.requests.filter { $0.kind == kind }
     }
 
     /// The outcomes in the file, as the next run of the app would find them now.
@@ -55,10 +54,10 @@ struct ClientStorageTests {
             .count { if case .outcome = $0.kind { true } else { false } }
     }
 
-    private func tracked(_ id: String) -> AdvertisementContent {
-        var content = content(id, seconds: 3_000)
-        content.trackers = ["start", "complete"].map { .init(event: $0, url: "https://track.example/\(id)/\($0)") }
-        return content
+    private func tracked(_ id: String) -> ScriptedAdvertisement {
+        var spot = spot(id, seconds: 3_000)
+        spot.trackers = ["start", "complete"].map { .init(event: $0, url: "https://track.example/\(id)/\($0)") }
+        return spot
     }
 
     // MARK: Before the file is read
@@ -75,7 +74,7 @@ struct ClientStorageTests {
         #expect(client.advertisements.currentAdvertisement == nil)
         #expect(client.gatewayClock == nil)
         await #expect(throws: CuecastError.alreadyStarted) { try await client.start() }
-        #expect(self.transport.state.withLock { $0.made } == 0)
+        #expect(self.gateway.requests.isEmpty && self.gateway.openConnections == 0)
         client.setDelay(.seconds(7))
         client.setDelay(.seconds(8))
         client.advertisements.report(.started, for: advertisement("x"))
@@ -83,8 +82,7 @@ struct ClientStorageTests {
         let refusal = await events.first { if case .reportRefused(_, _, let why) = $0 { why } else { nil } }
         #expect(refusal == .notHandedOut)
         try await until { client.connectionState == .listening }
-        guard case .join(let join) = self.requests.first?.kind else { return #expect(Bool(false)) }
-        #expect(join.delay.now == .seconds(8))
+        #expect(self.requests(.join).map(\.delay) == [.seconds(8)])
         client.stop()
         await client.stopped()
     }
@@ -127,7 +125,7 @@ struct ClientStorageTests {
         // The next session waits for the file, which the one before lets go of now.
         try await client.start()
         try await until { client.connectionState == .listening }
-        #expect(self.transport.state.withLock { $0.made } == 1)
+        #expect(self.requests(.join).count == 1)
         client.stop()
         await client.stopped()
     }
@@ -156,7 +154,7 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         self.files.hold(.append, .synchronize)
         let first = try #require(client.advertisements.getAdvertisement())
@@ -165,9 +163,9 @@ struct ClientStorageTests {
         #expect(client.acknowledgements.map(\.adID) == ["a"], "the app sees it at once")
         try await until { self.files.isHolding }
         // Something that is asked for after the outcome, and waits for nothing.
-        self.transport.publish("b2", [content("c", seconds: 3_000)], in: 0)
-        _ = await events.first(\.available)
-        #expect(self.acknowledgements == 0)
+        try self.gateway.publish("b2", [spot("c", seconds: 3_000)], in: 10_000)
+        _ = await events.first { if case .ready(let each, _) = $0, each.id == "b2" { each } else { nil } }
+        #expect(self.requests(.acknowledge).isEmpty)
         #expect(try self.outcomes() == 0)
         self.files.letGo()
         #expect(await events.first(\.acknowledged) == ["a"])
@@ -181,14 +179,14 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient { $0.tracking = TrackingConfiguration(sender: sender) }
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [self.tracked("a")], in: 0)
+        try self.gateway.publish("b1", [self.tracked("a")], in: 0)
         _ = await events.first(\.available)
         self.files.hold(.synchronize)
         let advertisement = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: advertisement)
         try await until { self.files.isHolding }
-        self.transport.publish("b2", [content("c", seconds: 3_000)], in: 0)
-        _ = await events.first(\.available)
+        try self.gateway.publish("b2", [spot("c", seconds: 3_000)], in: 10_000)
+        _ = await events.first { if case .ready(let each, _) = $0, each.id == "b2" { each } else { nil } }
         #expect(sender.urls == [])
         self.files.letGo()
         try await until { sender.urls == ["https://track.example/a/start"] }
@@ -205,7 +203,7 @@ struct ClientStorageTests {
         }
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [self.tracked("a"), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [self.tracked("a"), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         self.files.fail(.append, ENOSPC)
         let advertisement = try #require(client.advertisements.getAdvertisement())
@@ -223,7 +221,7 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         let failure = await events.first { if case .storageFailed(let reason) = $0 { reason } else { nil } }
         #expect(failure == "lock: Permission denied")
         _ = await events.first(\.available)
@@ -238,9 +236,9 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient { $0.timings.stopWait = .milliseconds(1) }
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
-        self.transport.state.withLock { $0.answers = false }
+        self.gateway.answering = .never
         let advertisement = try #require(client.advertisements.getAdvertisement())
         self.files.hold(.synchronize)
         client.advertisements.report(.completed, for: advertisement)
@@ -264,7 +262,7 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000), content("b", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         // Closing a break is the last that is kept of the batch.
         try await until { (try? self.batches()) == 1 }
@@ -294,7 +292,7 @@ struct ClientStorageTests {
         let client = try self.makeStoringClient()
         let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = await events.first(\.available)
         let advertisement = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: advertisement)
@@ -303,13 +301,12 @@ struct ClientStorageTests {
         client.advertisements.report(.failed(vastError: 405), for: advertisement)
         try await until { self.files.isHolding }
         try self.kill(into: "killed")
-        let told = self.transport.state.withLock { $0.gateway.outcomes.count }
-        #expect(told == 0)
+        #expect(self.gateway.outcomes.isEmpty)
         let next = try self.makeStoringClient("killed")
         let later = next.makeEvents()
         self.files.letGo()
         // Of this run nothing arrives any more: it is the one that was killed.
-        self.transport.breakConnections()
+        self.gateway.breakConnections()
         try await next.start()
         #expect(await later.first(\.acknowledged) == ["a"])
         client.stop()

@@ -308,10 +308,10 @@ struct ClientTests {
     @Test func `what is seen of a banner and done with its advertisement is told for the stream that is heard only`()
         async throws
     {
-        let client = try makeClient(self.transport)
-        let events = client.events
+        let client = try makeClient(self.gateway)
+        let events = client.makeEvents()
         try await client.start()
-        self.transport.publish("b1", [content("a", seconds: 3_000)], in: 0)
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
         _ = try #require(await events.first(\.available)?.first)
         let playing = try #require(client.advertisements.getAdvertisement())
         for stream in ["other", "radio1"] {

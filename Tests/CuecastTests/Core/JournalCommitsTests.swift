@@ -11,11 +11,10 @@ import Testing
 struct JournalCommitsTests {
     /// A listener with advertisements a, b and c queued.
     private func bench(_ disk: JournalCommits.Disk, tracks: Bool = false) throws -> CoreBench {
-        var bench = try CoreBench(disk: disk) {
+        var bench = try CoreBench(headInterval: .seconds(6_000), disk: disk) {
             $0.handOut = .manual
             if tracks { $0.tracking = TrackingConfiguration(sender: NoSender()) }
         }
-        bench.gateway.headInterval = .seconds(6_000)
         bench.listen()
         let ads = ["a", "b", "c"]
             .map { id in
@@ -23,7 +22,7 @@ struct JournalCommitsTests {
                 content.trackers = [.init(event: "start", url: "https://t.example/\(id)")]
                 return content
             }
-        bench.receive(bench.gateway.publish("b1", ads, start: gateway(5), expires: gateway(35), at: gateway(0)))
+        try bench.receive(bench.publish("b1", ads, start: gateway(5), at: gateway(0)))
         bench.advance(to: 5)
         return bench
     }
@@ -72,9 +71,7 @@ struct JournalCommitsTests {
         self.complete(&bench, "a")
         var state = JournalState()
         for kind in bench.core.takeJournal() { state.apply(JournalEntry(written: gatewayStart, kind: kind)) }
-        var next = try CoreBench()
-        next.gateway = bench.gateway
-        next.core = ListenerCore(
+        let core = ListenerCore(
             settings: bench.core.settings,
             session: SessionID(high: 1, low: 3),
             origin: .now,
@@ -83,7 +80,7 @@ struct JournalCommitsTests {
             disk: .committing(through: 0),
             seed: 2
         )
-        next.now = local(20)
+        var next = CoreBench(after: bench, core: core, now: local(20))
         next.listen()
         #expect(self.told(next) == ["a"])
     }

@@ -141,18 +141,18 @@ struct ClientTrackingTests {
     }
 
     @Test func `consent that changes while listening counts from the next call on`() async throws {
-        let server = try LocalHTTPServer { _ in Self.ok }
+        let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
-        let client = try makeClient(self.transport) {
+        let client = try makeClient(self.gateway) {
             $0.tracking = TrackingConfiguration()
             $0.consent = ListenerConsent(gdprConsent: "first")
         }
         let events = client.makeEvents()
         try await client.start()
-        var content = content("a", seconds: 3_000)
-        content.trackers = ["start", "mute", "unmute", "complete"]
+        var spot = spot("a", seconds: 3_000)
+        spot.trackers = ["start", "mute", "unmute", "complete"]
             .map { .init(event: $0, url: server.url("/\($0)?c=[GDPRCONSENT]")) }
-        self.transport.publish("b1", [content], in: 0)
+        try self.gateway.publish("b1", [spot], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: ad)
@@ -177,15 +177,15 @@ struct ClientTrackingTests {
     }
 
     @Test func `consent that is set before starting is that of the session`() async throws {
-        let server = try LocalHTTPServer { _ in Self.ok }
+        let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
-        let client = try makeClient(self.transport) { $0.tracking = TrackingConfiguration() }
+        let client = try makeClient(self.gateway) { $0.tracking = TrackingConfiguration() }
         client.setConsent(ListenerConsent(gdprConsent: "early"))
         let events = client.makeEvents()
         try await client.start()
-        var content = content("a", seconds: 3_000)
-        content.trackers = [.init(event: "start", url: server.url("/start?c=[GDPRCONSENT]"))]
-        self.transport.publish("b1", [content], in: 0)
+        var spot = spot("a", seconds: 3_000)
+        spot.trackers = [.init(event: "start", url: server.url("/start?c=[GDPRCONSENT]"))]
+        try self.gateway.publish("b1", [spot], in: 0)
         _ = await events.first(\.available)
         let ad = try #require(client.advertisements.getAdvertisement())
         client.advertisements.report(.started, for: ad)
