@@ -267,7 +267,7 @@ class BaselineTests(unittest.TestCase):
         source = (ROOT / "Benchmarks/baselines/rows.h").read_text()
         copied = self.statements("".join(re.findall(r'"([^"]*)"', source)))
         stored = {}
-        for name in ("EventLogSchema", "LedgerSchema"):
+        for name in ("EventLog/EventLogSchema", "Ledger/LedgerSchema"):
             stored |= self.statements((ROOT / f"Sources/SQLiteStore/{name}.swift").read_text())
         self.assertEqual(set(copied), {"records", "applied", "sessions", "outcomes", "firsts", "totals", "reasons"})
         for name, body in copied.items():

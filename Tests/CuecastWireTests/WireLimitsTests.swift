@@ -290,7 +290,7 @@ struct WireLimitsTests {
     }
 
     @Test func `every limit of the table is tested here`() throws {
-        let source = try RepositoryFile.text("Sources/CuecastWire/WireLimits.swift")
+        let source = try RepositoryFile.text("Sources/CuecastWire/Rules/WireLimits.swift")
         let names = source.matches(of: /static let (\w+)/).map { String($0.1) }
         #expect(names.count > 20)
         #expect(Set(names) == Set(Self.all.map(\.limit)))
