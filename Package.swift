@@ -165,7 +165,7 @@ let package = Package(
                 histogram,
             ]
         ),
-        tests("CuecastWireTests", ["CuecastWire", "TestSupport"]),
+        tests("CuecastWireTests", ["CuecastWire", "TestSupport", protobuf]),
         tests("AdFormatsTests", ["AdFormats", "TestSupport"]),
         tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]),
         tests(

@@ -198,17 +198,26 @@ struct RepeatTests {
 
     // MARK: - Only what is understood
 
-    /// A field number that no version has, at every level: a text of so many bytes.
-    private func strange(_ bytes: Int = 4) -> [UInt8] {
-        var field: [UInt8] = []
-        field.appendFieldHead(1_000, bytes: bytes)
-        return field + [UInt8](repeating: 0x5A, count: bytes)
+    /// Fields that no version has, and those of messages that are never read in place.
+    private enum OtherField: Int, MessageField {
+        case first = 1
+        case second = 2
+        case fifth = 5
+        case tenth = 10
+        case later = 1_000
+
+        var type: MessageFieldType { .bytes }
     }
 
-    private func nested(_ number: Int, _ body: [UInt8]) -> [UInt8] {
-        var field: [UInt8] = []
-        field.appendFieldHead(number, bytes: body.count)
-        return field + body
+    /// A field number that no version has, at every level: a text of so many bytes.
+    private func strange(_ bytes: Int = 4) -> [UInt8] {
+        self.nested(OtherField.later, [UInt8](repeating: 0x5A, count: bytes))
+    }
+
+    private func nested(_ field: some MessageField, _ body: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendMessage(field, body)
+        return bytes
     }
 
     /// An acknowledgement of `b1`, put together by hand.
@@ -217,31 +226,37 @@ struct RepeatTests {
     {
         let number = try #require(counter.desk["b1"]).number
         let delivery = DeliveryToken(session: Sample.session(), breakNumber: number).bytes
-        var played: [UInt8] = self.nested(1, Array("ad0".utf8))
-        played.appendField(2, 1)
-        played.appendField(3, 1)
-        played.appendField(9, UInt64(Sample.at(10).microseconds))
+        var played: [UInt8] = self.nested(OutcomeField.advertisementID, Array("ad0".utf8))
+        played.appendField(OutcomeField.kind, 1)
+        played.appendField(OutcomeField.evidence, 1)
+        played.appendField(OutcomeField.occurredUs, UInt64(Sample.at(10).microseconds))
         let acknowledge =
-            self.nested(1, Array("radio1".utf8)) + self.nested(2, Array("b1".utf8)) + self.nested(3, delivery)
-            + self.nested(4, played + outcome) + body
+            self.nested(AcknowledgeField.stream, Array("radio1".utf8))
+            + self.nested(AcknowledgeField.breakID, Array("b1".utf8))
+            + self.nested(AcknowledgeField.delivery, delivery)
+            + self.nested(AcknowledgeField.outcomes, played + outcome) + body
         var frame: [UInt8] = []
-        frame.appendField(1, 7)
-        return frame + self.nested(2, Sample.session().bytes) + head + self.nested(12, acknowledge)
+        frame.appendField(RequestField.requestID, 7)
+        return frame + self.nested(RequestField.session, Sample.session().bytes) + head
+            + self.nested(RequestField.acknowledge, acknowledge)
     }
 
     @Test func `what is unknown in an acknowledgement never reaches the log, at any level`() throws {
         let base = self.counter()
         let plain = try self.acknowledgement(of: base)
-        let id = self.nested(1, Array("ad0".utf8))
+        let id = self.nested(OutcomeField.advertisementID, Array("ad0".utf8))
         let variants = [
             try self.acknowledgement(of: base, outcome: self.strange(9_000)),
             try self.acknowledgement(of: base, body: self.strange(9_000)),
             plain + self.strange(9_000),
             try self.acknowledgement(of: base, head: self.strange(9_000)),
             // Known fields too, where they come again and again: the last one counts.
-            try self.acknowledgement(of: base, body: self.nested(1, Array("radio1".utf8))),
-            try self.acknowledgement(of: base, outcome: self.nested(1, [UInt8](repeating: 0x5A, count: 90)) + id),
-            plain + self.nested(2, Sample.session().bytes),
+            try self.acknowledgement(of: base, body: self.nested(AcknowledgeField.stream, Array("radio1".utf8))),
+            try self.acknowledgement(
+                of: base,
+                outcome: self.nested(OutcomeField.advertisementID, [UInt8](repeating: 0x5A, count: 90)) + id
+            ),
+            plain + self.nested(RequestField.session, Sample.session().bytes),
         ]
         for frame in variants {
             var counter = base
@@ -261,19 +276,23 @@ struct RepeatTests {
 
     @Test func `what is unknown in a publication never reaches the log, at any level`() throws {
         let strange = self.strange(5_000)
-        let media = self.nested(1, Array("http://media.example/1.mp3".utf8)) + strange
-        let banner = self.nested(1, Array("http://media.example/1.png".utf8)) + strange
+        let media = self.nested(OtherField.first, Array("http://media.example/1.mp3".utf8)) + strange
+        let banner = self.nested(OtherField.first, Array("http://media.example/1.png".utf8)) + strange
         let tracker =
-            self.nested(1, Array("start".utf8)) + self.nested(2, Array("http://track.example".utf8)) + strange
-        var advertisement = self.nested(1, Array("ad0".utf8))
-        advertisement.appendField(5, 10_000)
-        advertisement += self.nested(7, media) + self.nested(9, banner) + self.nested(10, tracker) + strange
+            self.nested(OtherField.first, Array("start".utf8))
+            + self.nested(OtherField.second, Array("http://track.example".utf8)) + strange
+        var advertisement = self.nested(AdvertisementField.id, Array("ad0".utf8))
+        advertisement.appendField(AdvertisementField.durationMs, 10_000)
+        advertisement +=
+            self.nested(AdvertisementField.media, media) + self.nested(AdvertisementField.banner, banner)
+            + self.nested(AdvertisementField.trackers, tracker) + strange
         let publish =
-            self.nested(1, Array("radio1".utf8)) + self.nested(2, Array("b1".utf8)) + self.nested(5, advertisement)
-            + strange
+            self.nested(OtherField.first, Array("radio1".utf8)) + self.nested(OtherField.second, Array("b1".utf8))
+            + self.nested(OtherField.fifth, advertisement) + strange
         var frame: [UInt8] = []
-        frame.appendField(1, 7)
-        frame += self.nested(2, Array("token".utf8)) + self.nested(10, publish) + strange
+        frame.appendField(RequestField.requestID, 7)
+        frame +=
+            self.nested(OtherField.second, Array("token".utf8)) + self.nested(OtherField.tenth, publish) + strange
         let request = try BroadcastRequest(decoding: frame)
         let plan = BroadcastPlanner(policy: BreakPolicy())
             .plan(request, by: "", on: Board(epoch: 1), at: Sample.t0, listeners: 0)

@@ -4,52 +4,163 @@
 /// Reads the fields of one message in place (Protocol Buffers, "Encoding"), for the few messages that come too often to
 /// be decoded into objects.
 ///
-/// It accepts less than the specification allows, and whoever uses it falls back to the generated decoder for the rest:
-/// `nil` and `.other` never mean that a message is wrong.
-package struct FieldReader {
+///     var fields = FieldReader<PositionField>(range)
+///     while let field = fields.next(in: frame) {
+///         switch field {
+///         case .fixed64(.epoch, let value): epoch = value
+///         case .unreadable: return nil
+///         default: continue
+///         }
+///     }
+///
+/// It never traps where `range` lies in the frame, and never reads past it. It reads less than the generated code:
+/// `unreadable` does not mean that a message is wrong, and whoever must know decodes it in full.
+///
+/// To find what the generated code finds, take the last value of a field that comes again, leave out a field of another wire
+/// type than its own, cut a number to the bits of its type, and give up where a nested message comes again: the generated
+/// code merges it with the first.
+@usableFromInline
+package struct FieldReader<Message: MessageField> {
     /// A field: its number and its value, or where the value lies.
+    @usableFromInline
     package enum Field {
-        case varint(Int, UInt64)
-        case bytes(Int, Range<Int>)
-        /// Fixed-width fields, groups, and whatever is damaged.
-        case other
+        case varint(FieldNumber<Message>, UInt64)
+        case fixed64(FieldNumber<Message>, UInt64)
+        case fixed32(FieldNumber<Message>, UInt32)
+        /// A text, bytes, a message, or a packed list.
+        case bytes(FieldNumber<Message>, Range<Int>)
+        /// Groups, and whatever is damaged; nothing is read after it.
+        case unreadable
     }
 
-    private var position: Int
-    private let end: Int
+    @usableFromInline var numbers: VarintReader
+    /// The number of the field that `nextInOrder` read last.
+    @usableFromInline var last = 0
 
     /// Reads the fields that lie in `range`.
+    @inlinable @inline(__always)
+    package init(_ range: Range<Int>) {
+        self.numbers = VarintReader(range)
+    }
+
+    /// The next field; `nil` at the end.
+    @inlinable @inline(__always)
+    package mutating func next(in frame: Span<UInt8>) -> Field? {
+        guard !self.numbers.isAtEnd else { return nil }
+        guard let tag = self.tag(in: frame) else { return self.unreadable() }
+        return self.field(tag, in: frame)
+    }
+
+    /// The next field of a message that holds each of them at most once, in the order of the numbers; `nil` at the end.
+    ///
+    /// - Parameters:
+    ///   - frame: the bytes that hold the message.
+    ///   - repeated: the field that may come more than once in a row.
+    /// - Returns: `unreadable` also where a field does not follow the one before.
+    @inlinable @inline(__always)
+    package mutating func nextInOrder(in frame: Span<UInt8>, repeated: Message? = nil) -> Field? {
+        guard !self.numbers.isAtEnd else { return nil }
+        guard let tag = self.tag(in: frame) else { return self.unreadable() }
+        // Before the wire type is looked at: so the code of a caller needs no second look at what kind of field it is.
+        let number = Int(truncatingIfNeeded: tag >> 3)
+        guard number > self.last || (number == self.last && number == repeated?.rawValue) else {
+            return self.unreadable()
+        }
+        self.last = number
+        return self.field(tag, in: frame)
+    }
+
+    /// Number and wire type; `nil` where the number is 0 or higher than there are.
+    @inlinable @inline(__always)
+    mutating func tag(in frame: Span<UInt8>) -> UInt64? {
+        let first = frame[self.numbers.position]
+        guard first >= 0x80 else {
+            self.numbers.position += 1
+            return first >> 3 == 0 ? nil : UInt64(first)
+        }
+        guard let tag = self.numbers.next(in: frame), (1 << 3..<1 << 32).contains(tag) else { return nil }
+        return tag
+    }
+
+    @inlinable @inline(__always)
+    mutating func field(_ tag: UInt64, in frame: Span<UInt8>) -> Field {
+        let number = FieldNumber<Message>(rawValue: Int(truncatingIfNeeded: tag >> 3))
+        switch tag & 7 {
+        case WireType.varint:
+            guard let value = self.numbers.next(in: frame) else { return self.unreadable() }
+            return .varint(number, value)
+        case WireType.lengthDelimited:
+            guard let length = self.numbers.next(in: frame), let range = self.numbers.skip(length) else {
+                return self.unreadable()
+            }
+            return .bytes(number, range)
+        case WireType.fixed64:
+            guard let range = self.numbers.skip(8) else { return self.unreadable() }
+            return .fixed64(number, frame.littleEndian(at: range))
+        case WireType.fixed32:
+            guard let range = self.numbers.skip(4) else { return self.unreadable() }
+            return .fixed32(number, UInt32(truncatingIfNeeded: frame.littleEndian(at: range)))
+        default: return self.unreadable()
+        }
+    }
+
+    /// Where in the frame the next field begins.
+    package var position: Int { self.numbers.position }
+
+    @inlinable @inline(__always)
+    mutating func unreadable() -> Field {
+        self.numbers.skipAll()
+        return .unreadable
+    }
+}
+
+/// The number of a field that was read: one of the table, or of a version that it does not know.
+@usableFromInline
+package struct FieldNumber<Message: MessageField>: Hashable, Sendable {
+    @usableFromInline let rawValue: Int
+
+    @inlinable @inline(__always)
+    init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Lets patterns name the fields of the table.
+    @inlinable @inline(__always)
+    package static func ~= (field: Message, number: FieldNumber<Message>) -> Bool { number.rawValue == field.rawValue }
+}
+
+/// How the value of a field lies in a message; groups are not written any more.
+@usableFromInline
+enum WireType {
+    @inlinable static var varint: UInt64 { 0 }
+    @inlinable static var fixed64: UInt64 { 1 }
+    @inlinable static var lengthDelimited: UInt64 { 2 }
+    @inlinable static var fixed32: UInt64 { 5 }
+}
+
+/// Reads numbers that lie one behind the other (Protocol Buffers, "Encoding", "Base 128 Varints"), as in a packed list.
+@usableFromInline
+package struct VarintReader {
+    @usableFromInline var position: Int
+    @usableFromInline let end: Int
+
+    /// Reads the numbers that lie in `range`.
+    @inlinable @inline(__always)
     package init(_ range: Range<Int>) {
         self.position = range.lowerBound
         self.end = range.upperBound
     }
 
-    /// The next field; `nil` at the end.
-    @inline(__always)
-    package mutating func next(in frame: Span<UInt8>) -> Field? {
-        guard self.position < self.end else { return nil }
-        guard let tag = self.varint(in: frame), let number = Int(exactly: tag >> 3), number > 0 else { return .other }
-        switch tag & 7 {
-        case 0:
-            guard let value = self.varint(in: frame) else { return .other }
-            return .varint(number, value)
-        case 2:
-            guard let length = self.varint(in: frame), length <= UInt64(self.end - self.position) else { return .other }
-            let start = self.position
-            self.position += Int(length)
-            return .bytes(number, start..<self.position)
-        default: return .other
-        }
+    /// Whether everything was read.
+    @inlinable @inline(__always)
+    package var isAtEnd: Bool {
+        // As `next` asks it: asked twice with the same words it costs once.
+        !(self.position < self.end)
     }
 
-    /// The next number of a packed list; `nil` at its end, or where it is damaged.
-    package mutating func nextPacked(in frame: Span<UInt8>) -> UInt64? { self.varint(in: frame) }
-
-    /// Whether everything was read.
-    package var isAtEnd: Bool { self.position == self.end }
-
-    @inline(__always)
-    private mutating func varint(in frame: Span<UInt8>) -> UInt64? {
+    /// The next number; `nil` at the end, and where it is damaged.
+    @inlinable @inline(__always)
+    package mutating func next(in frame: Span<UInt8>) -> UInt64? {
         guard self.position < self.end else { return nil }
         let first = frame[self.position]
         self.position += 1
@@ -59,61 +170,34 @@ package struct FieldReader {
         while self.position < self.end {
             let byte = frame[self.position]
             self.position += 1
+            value |= UInt64(byte & 0x7F) &<< shift
             // The tenth byte has room for one bit.
-            guard shift < 63 || byte <= 1 else { return nil }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-            shift += 7
+            if byte < 0x80 { return shift < 63 || byte <= 1 ? value : nil }
+            shift &+= 7
             guard shift < 70 else { return nil }
         }
         return nil
     }
+
+    /// Where the next bytes lie; `nil` where there are fewer.
+    @inlinable @inline(__always)
+    mutating func skip(_ count: UInt64) -> Range<Int>? {
+        guard count <= UInt64(self.end - self.position) else { return nil }
+        let start = self.position
+        self.position += Int(count)
+        return start..<self.position
+    }
+
+    @inlinable
+    mutating func skipAll() { self.position = self.end }
 }
 
-extension Array where Element == UInt8 {
-    /// Appends a number (Protocol Buffers, "Encoding", "Base 128 Varints").
-    @inline(__always)
-    package mutating func appendVarint(_ value: UInt64) {
-        var rest = value
-        while rest >= 0x80 {
-            self.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        self.append(UInt8(truncatingIfNeeded: rest))
+extension Span<UInt8> {
+    /// Up to eight bytes as a number, the lowest first.
+    @usableFromInline @inline(never)
+    func littleEndian(at range: Range<Int>) -> UInt64 {
+        var value: UInt64 = 0
+        for index in range.reversed() { value = value << 8 | UInt64(self[index]) }
+        return value
     }
-
-    /// Appends a number as a field, unless it is 0, as proto3 does.
-    @inline(__always)
-    package mutating func appendField(_ number: Int, _ value: UInt64) {
-        guard value != 0 else { return }
-        self.appendVarint(UInt64(number) << 3)
-        self.appendVarint(value)
-    }
-
-    /// Appends what stands before bytes, a text or a nested message: their field and length.
-    @inline(__always)
-    package mutating func appendFieldHead(_ number: Int, bytes count: Int) {
-        self.appendVarint(UInt64(number) << 3 | 2)
-        self.appendVarint(UInt64(count))
-    }
-
-    /// Appends eight bytes, the highest first.
-    @inline(__always)
-    package mutating func appendBigEndian(_ value: UInt64) {
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            self.append(UInt8(truncatingIfNeeded: value >> shift))
-        }
-    }
-}
-
-/// How many bytes `appendVarint` appends.
-@inline(__always)
-package func varintBytes(_ value: UInt64) -> Int {
-    (70 - (value | 1).leadingZeroBitCount) / 7
-}
-
-/// How many bytes `appendField` appends for a field with a number below 16.
-@inline(__always)
-package func fieldBytes(_ value: UInt64) -> Int {
-    value == 0 ? 0 : 1 + varintBytes(value)
 }

@@ -51,16 +51,16 @@ package struct GatheredGroup: Sendable {
         let received = UInt64(bitPattern: received.microseconds)
         let packed = ordinals.reduce(0) { $0 + varintBytes(UInt64($1)) }
         let length =
-            1 + varintBytes(UInt64(request.count)) + request.count
-            + fieldBytes(received) + fieldBytes(breakNumber.rawValue)
-            + (packed == 0 ? 0 : 1 + varintBytes(UInt64(packed)) + packed)
-        self.requests.appendFieldHead(1, bytes: length)
-        self.requests.appendFieldHead(1, bytes: request.count)
-        self.requests.append(contentsOf: request)
-        self.requests.appendField(2, received)
-        self.requests.appendField(3, breakNumber.rawValue)
+            fieldBytes(AcceptedRequestField.request, bytes: request.count)
+            + fieldBytes(AcceptedRequestField.receivedUs, received)
+            + fieldBytes(AcceptedRequestField.breakNumber, breakNumber.rawValue)
+            + (packed == 0 ? 0 : fieldBytes(AcceptedRequestField.ordinals, bytes: packed))
+        self.requests.appendFieldHead(AcknowledgementGroupField.requests, bytes: length)
+        self.requests.appendMessage(AcceptedRequestField.request, request)
+        self.requests.appendField(AcceptedRequestField.receivedUs, received)
+        self.requests.appendField(AcceptedRequestField.breakNumber, breakNumber.rawValue)
         if packed > 0 {
-            self.requests.appendFieldHead(4, bytes: packed)
+            self.requests.appendFieldHead(AcceptedRequestField.ordinals, bytes: packed)
             for ordinal in ordinals { self.requests.appendVarint(UInt64(ordinal)) }
         }
         self.requestCount += 1
@@ -75,16 +75,17 @@ package struct GatheredGroup: Sendable {
         for delivery in deliveries {
             let at = UInt64(bitPattern: delivery.at.microseconds)
             let length =
-                2 + WireLimits.sessionBytes + fieldBytes(delivery.breakNumber.rawValue)
-                + fieldBytes(UInt64(delivery.variant)) + fieldBytes(UInt64(delivery.first)) + fieldBytes(at)
-            record.appendFieldHead(2, bytes: length)
-            record.appendFieldHead(1, bytes: WireLimits.sessionBytes)
-            record.appendBigEndian(delivery.session.high)
-            record.appendBigEndian(delivery.session.low)
-            record.appendField(2, delivery.breakNumber.rawValue)
-            record.appendField(3, UInt64(delivery.variant))
-            record.appendField(4, UInt64(delivery.first))
-            record.appendField(5, at)
+                fieldBytes(DeliveryEntryField.session, bytes: WireLimits.sessionBytes)
+                + fieldBytes(DeliveryEntryField.breakNumber, delivery.breakNumber.rawValue)
+                + fieldBytes(DeliveryEntryField.variant, UInt64(delivery.variant))
+                + fieldBytes(DeliveryEntryField.first, UInt64(delivery.first))
+                + fieldBytes(DeliveryEntryField.atUs, at)
+            record.appendFieldHead(AcknowledgementGroupField.deliveries, bytes: length)
+            record.appendField(DeliveryEntryField.session, delivery.session)
+            record.appendField(DeliveryEntryField.breakNumber, delivery.breakNumber.rawValue)
+            record.appendField(DeliveryEntryField.variant, UInt64(delivery.variant))
+            record.appendField(DeliveryEntryField.first, UInt64(delivery.first))
+            record.appendField(DeliveryEntryField.atUs, at)
         }
         return record
     }

@@ -43,47 +43,46 @@ package struct ScannedRequest: Sendable {
         guard frame.count <= WireLimits.requestFrameBytesMax else { return false }
         self.id = 0
         var hasSession = false
-        var nested: (number: Int, range: Range<Int>)?
-        var order = FieldOrder()
-        var fields = FieldReader(0..<frame.count)
-        while let field = fields.next(in: frame) {
-            guard order.follows(field) else { return false }
+        // `getBatch` or `acknowledge`, and where it lies.
+        var nested: (kind: Kind, range: Range<Int>)?
+        var fields = FieldReader<RequestField>(0..<frame.count)
+        while let field = fields.nextInOrder(in: frame) {
             switch field {
-            case .varint(1, let value): self.id = value
-            case .bytes(2, let range):
+            case .varint(.requestID, let value): self.id = value
+            case .bytes(.session, let range):
                 guard let session = SessionID(frame, at: range) else { return false }
                 self.session = session
                 hasSession = true
-            case .bytes(3, let range): guard range.count <= WireLimits.ticketBytesMax else { return false }
-            case .bytes(let number, let range):
-                // A second one would be merged with the first.
+            case .bytes(.ticket, let range): guard range.count <= WireLimits.ticketBytesMax else { return false }
+            case .bytes(.getBatch, let range): nested = (.getBatch, range)
+            case .bytes(.acknowledge, let range):
                 guard nested == nil else { return false }
-                nested = (number, range)
+                nested = (.acknowledge, range)
             default: return false
             }
         }
         guard hasSession, let nested else { return false }
         self.stream = 0..<0
         self.breakID = 0..<0
-        switch nested.number {
-        case 11: return self.scanGetBatch(frame, nested.range)
-        case 12: return self.scanAcknowledge(frame, nested.range)
-        default: return false
+        switch nested.kind {
+        case .getBatch: return self.scanGetBatch(frame, nested.range)
+        case .acknowledge: return self.scanAcknowledge(frame, nested.range)
         }
     }
 
     private mutating func scanGetBatch(_ frame: Span<UInt8>, _ range: Range<Int>) -> Bool {
         self.kind = .getBatch
         self.delay = .zero
-        var fields = FieldReader(range)
+        var fields = FieldReader<GetBatchField>(range)
         while let field = fields.next(in: frame) {
             switch field {
-            case .bytes(1, let range): self.stream = range
-            case .bytes(2, let range): self.breakID = range
-            case .varint(3, let value):
+            case .bytes(.stream, let range): self.stream = range
+            case .bytes(.breakID, let range): self.breakID = range
+            case .varint(.delayMs, let value):
                 guard value <= UInt64(WireLimits.delayMillisecondsMax) else { return false }
                 self.delay = .milliseconds(Int64(value))
-            case .varint(4, let value): guard value <= UInt64(WireLimits.delayMillisecondsMax) else { return false }
+            case .varint(.delayMaxMs, let value):
+                guard value <= UInt64(WireLimits.delayMillisecondsMax) else { return false }
             default: return false
             }
         }
@@ -94,17 +93,15 @@ package struct ScannedRequest: Sendable {
         self.kind = .acknowledge
         self.delivery = 0..<0
         self.outcomes.removeAll(keepingCapacity: true)
-        var order = FieldOrder()
-        var fields = FieldReader(range)
-        while let field = fields.next(in: frame) {
-            guard order.follows(field, repeated: 4) else { return false }
+        var fields = FieldReader<AcknowledgeField>(range)
+        while let field = fields.nextInOrder(in: frame, repeated: .outcomes) {
             switch field {
-            case .bytes(1, let range): self.stream = range
-            case .bytes(2, let range): self.breakID = range
-            case .bytes(3, let range):
+            case .bytes(.stream, let range): self.stream = range
+            case .bytes(.breakID, let range): self.breakID = range
+            case .bytes(.delivery, let range):
                 guard range.count <= WireLimits.deliveryBytesMax else { return false }
                 self.delivery = range
-            case .bytes(4, let range):
+            case .bytes(.outcomes, let range):
                 guard self.outcomes.count < WireLimits.outcomesPerRequestMax,
                     let outcome = Self.scanOutcome(frame, range)
                 else { return false }
@@ -119,30 +116,28 @@ package struct ScannedRequest: Sendable {
         var id: Range<Int> = 0..<0
         var (kind, evidence, reason): (UInt64, UInt64, UInt64) = (0, 0, 0)
         var details = OutcomeDetails(kind: .played)
-        var order = FieldOrder()
-        var fields = FieldReader(range)
-        while let field = fields.next(in: frame) {
-            guard order.follows(field) else { return nil }
+        var fields = FieldReader<OutcomeField>(range)
+        while let field = fields.nextInOrder(in: frame) {
             switch field {
-            case .bytes(1, let range): id = range
-            case .varint(2, let value): kind = value
-            case .varint(3, let value): evidence = value
-            case .varint(4, let value): reason = value
-            case .varint(5, let value):
+            case .bytes(.advertisementID, let range): id = range
+            case .varint(.kind, let value): kind = value
+            case .varint(.evidence, let value): evidence = value
+            case .varint(.reason, let value): reason = value
+            case .varint(.heardMs, let value):
                 guard value <= UInt64(WireLimits.advertisementDurationMillisecondsMax) else { return nil }
                 details.heardMilliseconds = UInt32(value)
-            case .varint(6, let value):
+            case .varint(.quartiles, let value):
                 guard value <= 4 else { return nil }
                 details.quartiles = UInt8(value)
-            case .varint(7, let value):
+            case .varint(.muted, let value):
                 guard value <= 1 else { return nil }
                 details.muted = value == 1
-            case .varint(8, let value):
+            case .varint(.vastError, let value):
                 guard value <= 999 else { return nil }
                 details.vastError = UInt16(value)
-            case .varint(9, let value):
+            case .varint(.occurredUs, let value):
                 details.occurred = Timestamp(microseconds: Int64(bitPattern: value))
-            case .varint(10, let value):
+            case .varint(.clicked, let value):
                 guard value <= 1 else { return nil }
                 details.clicked = value == 1
             default: return nil
@@ -159,69 +154,5 @@ package struct ScannedRequest: Sendable {
         }
         guard (knownKind == .ignored) == (reason != 0) else { return nil }
         return Outcome(advertisementID: id, details: details)
-    }
-}
-
-/// The order of fields in a message that holds each of them at most once.
-private struct FieldOrder {
-    private var last = 0
-
-    /// Whether a field may follow those before it; the one with the number `repeated` may come more than once.
-    @inline(__always)
-    mutating func follows(_ field: FieldReader.Field, repeated: Int = 0) -> Bool {
-        switch field {
-        case .varint(let number, _), .bytes(let number, _):
-            guard number > self.last || (number == self.last && number == repeated) else { return false }
-            self.last = number
-            return true
-        case .other: return false
-        }
-    }
-}
-
-/// What a listener did with an advertisement, without saying which.
-package struct OutcomeDetails: Hashable, Sendable {
-    package var kind: Outcome.Kind
-    package var evidence: Outcome.Evidence = .reported
-    /// Why it was ignored; `nil` for other kinds.
-    package var reason: Outcome.Reason?
-    package var heardMilliseconds: UInt32 = 0
-    /// How many quartiles were passed, 0 to 4.
-    package var quartiles: UInt8 = 0
-    package var muted = false
-    /// Whether the listener acted on the advertisement before this was concluded.
-    package var clicked = false
-    /// VAST 4.3 section 2.3.6.3; 0: none.
-    package var vastError: UInt16 = 0
-    /// When it happened, by the gateway's clock.
-    package var occurred = Timestamp(microseconds: 0)
-
-    package init(kind: Outcome.Kind) {
-        self.kind = kind
-    }
-
-    package init(_ outcome: Outcome) {
-        self.kind = outcome.kind
-        self.evidence = outcome.evidence
-        self.reason = outcome.reason
-        self.heardMilliseconds = outcome.heard.inMilliseconds
-        self.quartiles = UInt8(clamping: outcome.quartiles)
-        self.muted = outcome.muted
-        self.clicked = outcome.clicked
-        self.vastError = UInt16(clamping: outcome.vastError)
-        self.occurred = outcome.occurred
-    }
-}
-
-extension SessionID {
-    /// Reads the sixteen bytes of the wire where they lie.
-    @inline(__always)
-    package init?(_ frame: Span<UInt8>, at range: Range<Int>) {
-        guard range.count == WireLimits.sessionBytes else { return nil }
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        for index in range.lowerBound..<(range.lowerBound + 8) { high = high << 8 | UInt64(frame[index]) }
-        for index in (range.lowerBound + 8)..<range.upperBound { low = low << 8 | UInt64(frame[index]) }
-        self.init(high: high, low: low)
     }
 }

@@ -174,10 +174,11 @@ extension ListenerReply {
         fields: [UInt8],
         tailBytes: Int
     ) -> [UInt8] {
-        let length = 2 + DeliveryToken.byteCount + fields.count + tailBytes
+        let length =
+            fieldBytes(BatchField.delivery, bytes: DeliveryToken.byteCount) + fields.count + tailBytes
         var head = Self.okHead(requestID: requestID, gatewayTime: gatewayTime, room: length - tailBytes + 8)
-        head.appendFieldHead(11, bytes: length)
-        head.appendFieldHead(1, bytes: DeliveryToken.byteCount)
+        head.appendFieldHead(ReplyField.batch, bytes: length)
+        head.appendFieldHead(BatchField.delivery, bytes: DeliveryToken.byteCount)
         delivery.append(to: &head)
         head.append(contentsOf: fields)
         return head
@@ -187,8 +188,8 @@ extension ListenerReply {
     package static func acknowledged(requestID: UInt64, gatewayTime: Timestamp, recorded: Int) -> [UInt8] {
         var reply = Self.okHead(requestID: requestID, gatewayTime: gatewayTime, room: 12)
         let recorded = UInt64(UInt32(clamping: recorded))
-        reply.appendFieldHead(12, bytes: fieldBytes(recorded))
-        reply.appendField(1, recorded)
+        reply.appendFieldHead(ReplyField.acknowledged, bytes: fieldBytes(AcknowledgedField.recorded, recorded))
+        reply.appendField(AcknowledgedField.recorded, recorded)
         return reply
     }
 
@@ -196,9 +197,9 @@ extension ListenerReply {
     private static func okHead(requestID: UInt64, gatewayTime: Timestamp, room: Int) -> [UInt8] {
         var head: [UInt8] = []
         head.reserveCapacity(32 + room)
-        head.appendField(1, requestID)
-        head.appendField(2, UInt64(StatusCode.ok.rawValue))
-        head.appendField(6, UInt64(bitPattern: gatewayTime.microseconds))
+        head.appendField(ReplyField.requestID, requestID)
+        head.appendField(ReplyField.status, UInt64(StatusCode.ok.rawValue))
+        head.appendField(ReplyField.gatewayUs, UInt64(bitPattern: gatewayTime.microseconds))
         return head
     }
 }

@@ -17,12 +17,12 @@ package enum RequestEnvelope {
     /// is of the other kind, or wrong within.
     static func requestID(of frame: [UInt8]) -> UInt64 {
         var id: UInt64 = 0
-        var fields = FieldReader(0..<frame.count)
+        var fields = FieldReader<RequestField>(0..<frame.count)
         while let field = fields.next(in: frame.span) {
             switch field {
-            case .varint(1, let value): id = value
-            case .varint, .bytes: continue
-            case .other:
+            case .varint(.requestID, let value): id = value
+            case .varint, .fixed64, .fixed32, .bytes: continue
+            case .unreadable:
                 if let wire = try? Cuecast_V1_Request(serializedBytes: frame) { return wire.requestID }
                 return (try? Cuecast_V1_BroadcastRequest(serializedBytes: frame))?.requestID ?? 0
             }

@@ -42,11 +42,11 @@ struct GroupReader {
     }
 
     private mutating func readInPlace(_ record: Span<UInt8>) -> Bool {
-        var fields = FieldReader(0..<record.count)
+        var fields = FieldReader<AcknowledgementGroupField>(0..<record.count)
         while let field = fields.next(in: record) {
             switch field {
-            case .bytes(1, let range): guard self.readRequest(record, range) else { return false }
-            case .bytes(2, let range):
+            case .bytes(.requests, let range): guard self.readRequest(record, range) else { return false }
+            case .bytes(.deliveries, let range):
                 guard let delivery = Self.delivery(record, range) else { return false }
                 self.deliveries.append(delivery)
             default: return false
@@ -60,13 +60,13 @@ struct GroupReader {
         var ordinals: Range<Int> = 0..<0
         var received: UInt64 = 0
         var number: UInt64 = 0
-        var fields = FieldReader(range)
+        var fields = FieldReader<AcceptedRequestField>(range)
         while let field = fields.next(in: record) {
             switch field {
-            case .bytes(1, let range): request = range
-            case .varint(2, let value): received = value
-            case .varint(3, let value): number = value
-            case .bytes(4, let range):
+            case .bytes(.request, let range): request = range
+            case .varint(.receivedUs, let value): received = value
+            case .varint(.breakNumber, let value): number = value
+            case .bytes(.ordinals, let range):
                 // A second list would follow the first.
                 guard ordinals.isEmpty else { return false }
                 ordinals = range
@@ -74,9 +74,9 @@ struct GroupReader {
             }
         }
         guard self.scanned.scan(record.extracting(request)), self.scanned.kind == .acknowledge else { return false }
-        var packed = FieldReader(ordinals)
+        var packed = VarintReader(ordinals)
         for outcome in self.scanned.outcomes {
-            guard let ordinal = packed.nextPacked(in: record), ordinal <= UInt64(UInt32.max) else { return false }
+            guard let ordinal = packed.next(in: record), ordinal <= UInt64(UInt32.max) else { return false }
             self.outcomes.append(
                 LedgerPosting.OutcomeRow(
                     breakNumber: BreakNumber(rawValue: number),
@@ -93,14 +93,14 @@ struct GroupReader {
     private static func delivery(_ record: Span<UInt8>, _ range: Range<Int>) -> AcknowledgementGroup.Delivery? {
         var session: SessionID?
         var (number, variant, first, at): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        var fields = FieldReader(range)
+        var fields = FieldReader<DeliveryEntryField>(range)
         while let field = fields.next(in: record) {
             switch field {
-            case .bytes(1, let range): session = SessionID(record, at: range)
-            case .varint(2, let value): number = value
-            case .varint(3, let value): variant = value
-            case .varint(4, let value): first = value
-            case .varint(5, let value): at = value
+            case .bytes(.session, let range): session = SessionID(record, at: range)
+            case .varint(.breakNumber, let value): number = value
+            case .varint(.variant, let value): variant = value
+            case .varint(.first, let value): first = value
+            case .varint(.atUs, let value): at = value
             default: return nil
             }
         }

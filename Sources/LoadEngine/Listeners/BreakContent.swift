@@ -43,24 +43,28 @@ package struct AdvertisementFacts: Hashable, Sendable {
 extension AdvertisementFacts {
     /// Reads the message `Advertisement`; `nil` where it is none.
     init?(_ range: Range<Int>, in frame: Span<UInt8>) {
-        var cursor = FieldCursor(range)
+        var fields = FieldReader<AdvertisementField>(range)
         var id: [UInt8] = []
         var duration: UInt32 = 0
-        while let field = cursor.next(in: frame) {
-            if field.number == 1 { id = field.bytes.map { frame[$0] } }
-            if field.number == 5 { duration = UInt32(truncatingIfNeeded: field.value) }
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .bytes(.id, let range): id = range.map { frame[$0] }
+            case .varint(.durationMs, let value): duration = UInt32(truncatingIfNeeded: value)
+            case .unreadable: return nil
+            default: continue
+            }
         }
-        guard !cursor.isMalformed, !id.isEmpty, id.count <= WireLimits.advertisementIDBytesMax else { return nil }
+        guard !id.isEmpty, id.count <= WireLimits.advertisementIDBytesMax else { return nil }
         self.init(id: id, durationMilliseconds: duration, checksum: ContentChecksum.of(range, in: frame))
     }
 
     /// What listeners must find in the batches of a break with this content.
     package static func expected(of advertisements: [AdvertisementContent]) -> [AdvertisementFacts] {
         let bytes = EncodedAdvertisements(advertisements).bytes
-        var cursor = FieldCursor(0..<bytes.count)
+        var fields = FieldReader<BatchField>(0..<bytes.count)
         var facts: [AdvertisementFacts] = []
-        while let field = cursor.next(in: bytes.span) {
-            if let each = AdvertisementFacts(field.bytes, in: bytes.span) { facts.append(each) }
+        while case .bytes(.advertisements, let range) = fields.next(in: bytes.span) {
+            if let each = AdvertisementFacts(range, in: bytes.span) { facts.append(each) }
         }
         return facts
     }
@@ -103,20 +107,21 @@ package struct BreakContent: Sendable {
         guard found == self.advertisements.count, batch.advertisementCount > 0 else {
             return .wrongCount(expected: self.advertisements.count, found: found)
         }
-        var cursor = FieldCursor(range)
+        var fields = FieldReader<BatchField>(range)
         var ordinal = batch.skipped
-        while let field = cursor.next(in: frame) {
-            guard field.number == 7 else { continue }
+        while let field = fields.next(in: frame) {
+            if case .unreadable = field { return .malformed }
+            guard case .bytes(.advertisements, let range) = field else { continue }
             if let known = self.advertisements[ordinal] {
-                guard known.checksum == ContentChecksum.of(field.bytes, in: frame) else {
+                guard known.checksum == ContentChecksum.of(range, in: frame) else {
                     return .wrongAdvertisement(ordinal: ordinal)
                 }
             } else {
-                guard let facts = AdvertisementFacts(field.bytes, in: frame) else { return .malformed }
+                guard let facts = AdvertisementFacts(range, in: frame) else { return .malformed }
                 self.advertisements[ordinal] = facts
             }
             ordinal += 1
         }
-        return cursor.isMalformed ? .malformed : .right
+        return .right
     }
 }

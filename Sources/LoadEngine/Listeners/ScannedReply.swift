@@ -4,8 +4,6 @@
 package import CuecastWire
 
 /// A reply of the gateway, read as far as a listener needs it, without an allocation.
-///
-/// `proto/cuecast/v1/listener.proto` numbers the fields.
 package struct ScannedReply: Sendable {
     package enum Body: Sendable {
         case joined(Range<Int>)
@@ -26,31 +24,46 @@ package struct ScannedReply: Sendable {
 
     package var isDone: Bool { self.status == StatusCode.ok.rawValue }
 
-    /// Reads one reply frame; `nil` where it is no reply.
+    /// Reads one reply frame; `nil` where it is no reply, or one that no gateway writes.
     package init?(_ frame: Span<UInt8>) {
         guard frame.count <= WireLimits.replyFrameBytesMax else { return nil }
-        var cursor = FieldCursor(0..<frame.count)
-        while let field = cursor.next(in: frame) {
-            switch field.number {
-            case 1: self.requestID = field.value
-            case 2: self.status = Int(truncatingIfNeeded: field.value)
-            case 4: self.canRetry = field.value != 0
-            case 5: self.retryAfter = Microseconds(UInt32(truncatingIfNeeded: field.value)) * 1_000
-            case 6: self.gatewayTime = Timestamp(microseconds: Int64(bitPattern: field.value))
-            case 10: self.body = .joined(field.bytes)
-            case 11: self.body = .batch(field.bytes)
-            case 12: self.body = .acknowledged(recorded: Self.recorded(field.bytes, in: frame))
-            default: break
+        var fields = FieldReader<ReplyField>(0..<frame.count)
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .varint(.requestID, let value): self.requestID = value
+            case .varint(.status, let value): self.status = Int(Int32(truncatingIfNeeded: value))
+            case .varint(.retry, let value): self.canRetry = value != 0
+            case .varint(.retryAfterMs, let value):
+                self.retryAfter = Microseconds(UInt32(truncatingIfNeeded: value)) * 1_000
+            case .varint(.gatewayUs, let value): self.gatewayTime = Timestamp(microseconds: Int64(bitPattern: value))
+            case .bytes(.joined, let range): guard self.take(.joined(range)) else { return nil }
+            case .bytes(.batch, let range): guard self.take(.batch(range)) else { return nil }
+            case .bytes(.acknowledged, let range):
+                guard let recorded = Self.recorded(range, in: frame), self.take(.acknowledged(recorded: recorded))
+                else { return nil }
+            case .unreadable: return nil
+            default: continue
             }
         }
-        guard !cursor.isMalformed, self.status != 0 else { return nil }
+        guard self.status != 0 else { return nil }
     }
 
-    private static func recorded(_ range: Range<Int>, in frame: Span<UInt8>) -> Int {
-        var cursor = FieldCursor(range)
+    /// Whether this is the only body: a second one is not read in place.
+    private mutating func take(_ body: Body) -> Bool {
+        guard case .none = self.body else { return false }
+        self.body = body
+        return true
+    }
+
+    private static func recorded(_ range: Range<Int>, in frame: Span<UInt8>) -> Int? {
+        var fields = FieldReader<AcknowledgedField>(range)
         var recorded = 0
-        while let field = cursor.next(in: frame) {
-            if field.number == 1 { recorded = Int(UInt32(truncatingIfNeeded: field.value)) }
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .varint(.recorded, let value): recorded = Int(UInt32(truncatingIfNeeded: value))
+            case .unreadable: return nil
+            default: continue
+            }
         }
         return recorded
     }
@@ -68,21 +81,25 @@ package struct ScannedJoin: Sendable {
 
     /// Reads the message `Joined`; `nil` where it is none.
     package init?(_ range: Range<Int>, in frame: Span<UInt8>) {
-        var cursor = FieldCursor(range)
-        while let field = cursor.next(in: frame) {
-            switch field.number {
-            case 1: self.kind = Int(truncatingIfNeeded: field.value)
-            case 2:
-                guard let head = Position(scanning: field.bytes, in: frame) else { return nil }
+        var fields = FieldReader<JoinedField>(range)
+        var hasHead = false
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .varint(.kind, let value): self.kind = Int(Int32(truncatingIfNeeded: value))
+            case .bytes(.head, let range):
+                guard !hasHead, let head = Position(scanning: range, in: frame) else { return nil }
                 self.head = head
-            case 3: self.hasNotices = true
-            case 4: self.instance = field.value
-            case 5: self.headInterval = Microseconds(UInt32(truncatingIfNeeded: field.value)) * 1_000
-            case 7: self.ticket = field.bytes
-            default: break
+                hasHead = true
+            case .bytes(.notices, _): self.hasNotices = true
+            case .fixed64(.instance, let value): self.instance = value
+            case .varint(.headIntervalMs, let value):
+                self.headInterval = Microseconds(UInt32(truncatingIfNeeded: value)) * 1_000
+            case .bytes(.ticket, let range): self.ticket = range
+            case .unreadable: return nil
+            default: continue
             }
         }
-        guard !cursor.isMalformed, self.ticket.count <= WireLimits.ticketBytesMax else { return nil }
+        guard self.ticket.count <= WireLimits.ticketBytesMax else { return nil }
     }
 }
 
@@ -97,18 +114,19 @@ package struct ScannedBatch: Sendable {
 
     /// Reads the message `Batch`; `nil` where it is none.
     package init?(_ range: Range<Int>, in frame: Span<UInt8>) {
-        var cursor = FieldCursor(range)
-        while let field = cursor.next(in: frame) {
-            switch field.number {
-            case 1: self.delivery = field.bytes
-            case 2: self.start = Timestamp(microseconds: Int64(bitPattern: field.value))
-            case 4: self.skipped = Int(UInt32(truncatingIfNeeded: field.value))
-            case 6: self.exact = field.value != 0
-            case 7: self.advertisementCount += 1
-            default: break
+        var fields = FieldReader<BatchField>(range)
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .bytes(.delivery, let range): self.delivery = range
+            case .varint(.startUs, let value): self.start = Timestamp(microseconds: Int64(bitPattern: value))
+            case .varint(.skipped, let value): self.skipped = Int(UInt32(truncatingIfNeeded: value))
+            case .varint(.exact, let value): self.exact = value != 0
+            case .bytes(.advertisements, _): self.advertisementCount += 1
+            case .unreadable: return nil
+            default: continue
             }
         }
-        guard !cursor.isMalformed, self.delivery.count <= WireLimits.deliveryBytesMax,
+        guard self.delivery.count <= WireLimits.deliveryBytesMax,
             self.advertisementCount <= WireLimits.advertisementsPerBreakMax
         else { return nil }
     }
@@ -117,14 +135,17 @@ package struct ScannedBatch: Sendable {
 extension Position {
     /// Reads the message `Position`; `nil` where it is none.
     init?(scanning range: Range<Int>, in frame: Span<UInt8>) {
-        var cursor = FieldCursor(range)
+        var fields = FieldReader<PositionField>(range)
         var epoch: UInt64 = 0
         var sequence: UInt64 = 0
-        while let field = cursor.next(in: frame) {
-            if field.number == 1 { epoch = field.value }
-            if field.number == 2 { sequence = field.value }
+        while let field = fields.next(in: frame) {
+            switch field {
+            case .fixed64(.epoch, let value): epoch = value
+            case .varint(.sequence, let value): sequence = value
+            case .unreadable: return nil
+            default: continue
+            }
         }
-        guard !cursor.isMalformed else { return nil }
         self.init(epoch: epoch, sequence: sequence)
     }
 }
@@ -133,12 +154,16 @@ extension Position {
 package func tickInstance(in frame: Span<UInt8>) -> UInt64? {
     let topic = NoticeFrame.syncTopic.count
     guard frame.count >= topic, frame.starts(with: NoticeFrame.syncTopic) else { return nil }
-    var cursor = FieldCursor(topic..<frame.count)
+    var fields = FieldReader<SyncTickField>(topic..<frame.count)
     var instance: UInt64 = 0
-    while let field = cursor.next(in: frame) {
-        if field.number == 1 { instance = field.value }
+    while let field = fields.next(in: frame) {
+        switch field {
+        case .fixed64(.instance, let value): instance = value
+        case .unreadable: return nil
+        default: continue
+        }
     }
-    return cursor.isMalformed ? nil : instance
+    return instance
 }
 
 extension Span<UInt8> {

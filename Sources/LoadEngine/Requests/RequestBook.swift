@@ -115,8 +115,9 @@ struct RequestBook {
             }
         }
         let body = Array(self.measured[0].body)
-        self.deliveryOffset =
-            body.indices.first { body[$0...].starts(with: delivery) } ?? body.count
+        var scanned = ScannedRequest()
+        precondition(scanned.scan(body.span), "an acknowledgement of ours can be read in place")
+        self.deliveryOffset = scanned.delivery.lowerBound
     }
 
     /// The request for the delivery of a pair, ready to be sent.
@@ -158,14 +159,9 @@ struct RequestBook {
 
     /// The delivery of a batch reply.
     static func delivery(of reply: Span<UInt8>) -> Range<Int>? {
-        var fields = FieldCursor(0..<reply.count)
-        while let field = fields.next(in: reply) {
-            guard field.number == 11, !field.isNumber else { continue }
-            var inner = FieldCursor(field.bytes)
-            while let field = inner.next(in: reply) {
-                if field.number == 1, !field.isNumber { return field.bytes }
-            }
-        }
-        return nil
+        guard let scanned = ScannedReply(reply), case .batch(let range) = scanned.body,
+            let batch = ScannedBatch(range, in: reply), !batch.delivery.isEmpty
+        else { return nil }
+        return batch.delivery
     }
 }

@@ -12,6 +12,7 @@ package struct WireRequest: Hashable, Sendable {
     package static let firstID: UInt64 = 1 << 28
     /// The last number of five bytes.
     package static let lastID: UInt64 = 1 << 35 - 1
+    private static let idBytes = 5
 
     /// Delimiter frame, header and body.
     package private(set) var bytes: [UInt8]
@@ -19,9 +20,9 @@ package struct WireRequest: Hashable, Sendable {
     package let bodyBytes: Int
     /// Where the body begins.
     package let bodyOffset: Int
-    /// Where the digits of the id begin: behind the tag of field 1, which is written first.
-    private let idOffset: Int
-    /// Where the session begins: behind the tag of field 2 and its length.
+    /// Where the digits of the id are.
+    private let idDigits: Range<Int>
+    /// Where the session begins.
     private let sessionOffset: Int
 
     package init(_ request: ListenerRequest) {
@@ -32,12 +33,13 @@ package struct WireRequest: Hashable, Sendable {
         Outgoing.appendRequest(body, to: &bytes)
         self.bodyBytes = body.count
         self.bodyOffset = bytes.count - body.count
-        self.idOffset = self.bodyOffset + 1
-        self.sessionOffset = self.bodyOffset + 8
-        precondition(
-            body[0] == 0x08 && body[6] == 0x12 && body[7] == 16,
-            "a request begins with its id and its session"
-        )
+        var fields = FieldReader<RequestField>(self.bodyOffset..<bytes.count)
+        guard case .varint(.requestID, Self.firstID) = fields.next(in: bytes.span),
+            case let idEnd = fields.position,
+            case .bytes(.session, let session) = fields.next(in: bytes.span)
+        else { preconditionFailure("a request begins with its id and its session") }
+        self.idDigits = idEnd - Self.idBytes..<idEnd
+        self.sessionOffset = session.lowerBound
         self.bytes = bytes
     }
 
@@ -46,10 +48,7 @@ package struct WireRequest: Hashable, Sendable {
 
     /// Writes another id, from `firstID` to `lastID`.
     package mutating func patch(id: UInt64) {
-        for index in 0..<5 {
-            let more: UInt8 = index < 4 ? 0x80 : 0
-            self.bytes[self.idOffset + index] = UInt8(truncatingIfNeeded: id >> UInt64(7 * index)) & 0x7F | more
-        }
+        self.bytes.replaceVarint(at: self.idDigits, with: id)
     }
 
     /// Writes another session.
