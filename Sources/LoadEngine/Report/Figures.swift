@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import Glibc
+
 /// Numbers as people read them; the same in every locale.
 enum Figures {
     /// A count with thin groups of three digits, for instance `27 000`.
@@ -36,8 +38,7 @@ enum Figures {
     /// So many decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "–" }
-        var scale = 1
-        for _ in 0..<decimals { scale *= 10 }
+        let scale = Int(pow(10, Double(decimals)))
         let rounded = Int((abs(value) * Double(scale)).rounded())
         let sign = value < 0 && rounded > 0 ? "-" : ""
         guard decimals > 0 else { return sign + Self.count(rounded) }

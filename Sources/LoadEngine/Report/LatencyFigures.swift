@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import Glibc
 package import Histogram
 
 /// The figures of one histogram that people ask for; microseconds.
@@ -43,22 +44,12 @@ extension Histogram<UInt64> {
         let stepsPerNine = 12
         var points: [[Double]] = []
         for step in 0... {
-            var beyond = 1.0
-            for _ in 0..<step / stepsPerNine { beyond /= 10 }
-            beyond *= Self.tenthPowers[step % stepsPerNine]
+            let beyond = pow(10, -Double(step) / Double(stepsPerNine))
             guard beyond * Double(self.totalCount) >= 1 else { break }
             let percentile = 100 * (1 - beyond)
             points.append([percentile, Double(self.valueAtPercentile(percentile))])
         }
         points.append([100, Double(self.max)])
         return points
-    }
-
-    /// 10^(−k/12) for k from 0 to 11.
-    private static var tenthPowers: [Double] {
-        [
-            1, 0.825404185, 0.681292069, 0.562341325, 0.464158883, 0.383118685, 0.316227766, 0.261015722, 0.215443469,
-            0.177827941, 0.146779927, 0.121152766,
-        ]
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import Glibc
 import Histogram
 
 extension LoadReport {
@@ -140,7 +141,7 @@ extension LoadReport {
         let nines = Self.nines(of: self.plotted.map(\.latency.count).max() ?? 1)
         for power in powers {
             let share = Double(power - powers.lowerBound) / Double(powers.count - 1)
-            plot.gridline(atHeight: share, label: Figures.latency(Self.ten(to: power)))
+            plot.gridline(atHeight: share, label: Figures.latency(pow(10, Double(power))))
         }
         for nine in 0...nines {
             let label =
@@ -159,7 +160,7 @@ extension LoadReport {
                 let points = curve.compactMap { point -> (x: Double, y: Double)? in
                     guard point.count == 2 else { return nil }
                     let x = Self.place(ofPercentile: point[0], nines: nines)
-                    let y = (Self.logarithm(max(point[1], 1)) - Double(powers.lowerBound)) / Double(powers.count - 1)
+                    let y = (log10(max(point[1], 1)) - Double(powers.lowerBound)) / Double(powers.count - 1)
                     return (x, min(max(y, 0), 1))
                 }
                 plot.line(points, className: "line \(kind) \(Self.className(name))")
@@ -171,40 +172,18 @@ extension LoadReport {
     private static func place(ofPercentile percentile: Double, nines: Int) -> Double {
         let room = Double(nines) + 0.3
         guard percentile < 100 else { return 1 }
-        return min(1, -Self.logarithm(1 - percentile / 100) / room)
+        return min(1, -log10(1 - percentile / 100) / room)
     }
 
     /// The powers of ten from below the least value to above the greatest.
     private static func powers(of values: [Double]) -> ClosedRange<Int> {
-        let low = Int(Self.logarithm(max(1, values.min() ?? 1)).rounded(.down))
-        let high = Int(Self.logarithm(max(10, values.max() ?? 1_000)).rounded(.up))
+        let low = Int(log10(max(1, values.min() ?? 1)).rounded(.down))
+        let high = Int(log10(max(10, values.max() ?? 1_000)).rounded(.up))
         return low...max(high, low + 1)
     }
 
     /// How many nines a percentile can have with so many values.
     private static func nines(of count: UInt64) -> Int {
-        min(6, max(2, Int(Self.logarithm(Double(max(1, count))).rounded(.down))))
-    }
-
-    static func ten(to power: Int) -> Double {
-        var value = 1.0
-        for _ in 0..<abs(power) { value *= 10 }
-        return power < 0 ? 1 / value : value
-    }
-
-    /// The logarithm to base ten, from the standard library alone: exponent, then the significand by a series.
-    static func logarithm(_ value: Double) -> Double {
-        guard value > 0, value.isFinite else { return 0 }
-        let mantissa = value.significand
-        let x = (mantissa - 1) / (mantissa + 1)
-        var term = x
-        var sum = 0.0
-        for step in stride(from: 1.0, through: 29, by: 2) {
-            sum += term / step
-            term *= x * x
-        }
-        let naturalOfTwo = 0.693_147_180_559_945_3
-        let naturalOfTen = 2.302_585_092_994_045_7
-        return (2 * sum + Double(value.exponent) * naturalOfTwo) / naturalOfTen
+        min(6, max(2, Int(log10(Double(max(1, count))).rounded(.down))))
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import Glibc
+
 /// Text for a page: what has a meaning in markup is escaped.
 func escaped(_ text: String) -> String {
     var result = ""
@@ -144,9 +146,7 @@ enum Ticks {
     /// Four to eight of them, the last at or above `limit`.
     static func upTo(_ limit: Double) -> [Double] {
         guard limit > 0, limit.isFinite else { return [0, 1] }
-        var power = 1.0
-        while power * 10 <= limit { power *= 10 }
-        while power > limit { power /= 10 }
+        let power = pow(10, log10(limit).rounded(.down))
         let step = [0.2, 0.25, 0.5, 1, 2, 2.5].first { limit / ($0 * power) <= 6 } ?? 2.5
         var ticks: [Double] = [0]
         while let last = ticks.last, last < limit { ticks.append(last + step * power) }
