@@ -327,4 +327,45 @@ struct WireLimitsTests {
         let reply = ListenerReply(requestID: .max, gatewayTime: notice.sent, body: .joined(joined))
         #expect(try ListenerReply(decoding: reply.encoded()) == reply)
     }
+
+    @Test func `the largest acknowledgement fits into its frame, with the longest ticket`() throws {
+        let key = BreakKey(
+            stream: try StreamID(Raw.text(WireLimits.streamIDBytesMax)),
+            id: try BreakID(Raw.text(WireLimits.breakIDBytesMax))
+        )
+        let outcomes = try (0..<WireLimits.outcomesPerRequestMax)
+            .map { index in
+                let digits = index < 10 ? "0\(index)" : "\(index)"
+                return Outcome(
+                    advertisementID: try AdvertisementID(Raw.text(WireLimits.advertisementIDBytesMax - 2) + digits),
+                    kind: .ignored,
+                    evidence: .inferred,
+                    reason: .notStarted,
+                    heard: .milliseconds(WireLimits.advertisementDurationMillisecondsMax),
+                    quartiles: 4,
+                    muted: true,
+                    vastError: 999,
+                    occurred: Timestamp(microseconds: .min),
+                    clicked: true
+                )
+            }
+        let request = ListenerRequest(
+            id: .max,
+            session: SessionID(high: .max, low: .max),
+            ticket: [UInt8](repeating: 1, count: WireLimits.ticketBytesMax),
+            kind: .acknowledge(
+                ListenerRequest.Acknowledge(
+                    key: key,
+                    delivery: [UInt8](repeating: 1, count: WireLimits.deliveryBytesMax),
+                    outcomes: outcomes
+                )
+            )
+        )
+        let frame = request.encoded()
+        #expect(frame.count <= WireLimits.requestFrameBytesMax)
+        #expect(try ListenerRequest(decoding: frame) == request)
+        var scanned = ScannedRequest()
+        let isRead = scanned.scan(frame.span)
+        #expect(isRead)
+    }
 }

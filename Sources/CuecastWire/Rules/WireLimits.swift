@@ -40,7 +40,7 @@ package enum WireLimits {
     /// The longest token, in bytes.
     package static let tokenBytesMax = 4_096
     /// The longest session ticket, in bytes.
-    package static let ticketBytesMax = 64
+    package static let ticketBytesMax = 1_024
     /// The longest delivery token, in bytes.
     package static let deliveryBytesMax = 64
     /// The longest notice frame, in bytes.
