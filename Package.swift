@@ -88,8 +88,9 @@ let package = Package(
         library("ProcessLimits"),
         library("CuecastWire", [protobuf]),
         library("AdFormats"),
-        library("Cuecast", ["CuecastWire", logging]),
-        library("AdPresentation", ["Cuecast", logging]),
+        library("HTTPFetching"),
+        library("Cuecast", ["CuecastWire", "HTTPFetching", logging]),
+        library("AdPresentation", ["Cuecast", "HTTPFetching", logging]),
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
@@ -104,7 +105,7 @@ let package = Package(
             "GatewayTestKit",
             ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
         ),
-        library("CommandSupport", ["CuecastWire", argumentParser]),
+        library("CommandSupport", ["CuecastWire", "HTTPFetching", argumentParser]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",

@@ -20,7 +20,7 @@ final class Sound {
     }
 
     /// How soon a program may end before it counts as one that cannot play a sound over and over.
-    private static let shortestLoop = Duration.seconds(1)
+    private let shortestLoop: Duration
 
     let number: Int
     private let address: String?
@@ -42,18 +42,21 @@ final class Sound {
     ///   - address: a URL or the path of a file; `nil`: nothing to play.
     ///   - program: what plays it; `nil`: nothing.
     ///   - loops: whether it begins again at its end.
+    ///   - shortestLoop: how soon its end counts as a failure, where it would begin again.
     ///   - ended: is told, from any thread, when a run of the program is over.
     init(
         number: Int,
         address: String?,
         program: PlayerProgram?,
         loops: Bool,
+        shortestLoop: Duration = .seconds(1),
         ended: @escaping @Sendable (Run, _ isDone: Bool) -> Void
     ) {
         self.number = number
         self.address = address
         self.program = address.flatMap { address in program.flatMap { $0.canPlay(address) ? $0 : nil } }
         self.loops = loops
+        self.shortestLoop = shortestLoop
         self.ended = ended
     }
 
@@ -98,7 +101,7 @@ final class Sound {
         self.running = nil
         guard isDone else { return .failed }
         guard self.loops else { return .done }
-        guard self.runBegan.duration(to: .now) >= Self.shortestLoop else { return .failed }
+        guard self.runBegan.duration(to: .now) >= self.shortestLoop else { return .failed }
         self.offset = .now
         self.play()
         return nil

@@ -3,16 +3,10 @@
 
 import Dispatch
 package import Foundation
+import HTTPFetching
 import Synchronization
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// One GET over HTTP that is given up in time, whatever the server does.
-///
-/// Time-outs of `URLSession` count from the last byte, and a server that trickles is waited for without end; these are
-/// counted here.
 package enum HTTPExchange {
     /// How long, and for how much, a server is listened to.
     package struct Limits: Hashable, Sendable {
@@ -49,100 +43,61 @@ package enum HTTPExchange {
         }
     }
 
-    /// Asks, and waits on the calling thread.
-    package static func get(_ url: URL, limits: Limits = Limits()) throws(Failure) -> Answer {
-        let listener = Listener(answerBytesMax: limits.answerBytesMax)
-        let session = URLSession(configuration: .ephemeral, delegate: listener, delegateQueue: nil)
-        defer { session.invalidateAndCancel() }
-        let task = session.dataTask(with: url)
-        let began = ContinuousClock.now
-        task.resume()
-        while true {
-            let (result, heard) = listener.progress
-            if let result { return try result.get() }
-            let now = ContinuousClock.now
-            guard now < began + limits.exchangeMax else { throw .tooSlow(limits.exchangeMax) }
-            let silence = (heard ?? began) + limits.silenceMax
-            guard now < silence else { throw .silent(limits.silenceMax) }
-            listener.wait(for: min(silence, began + limits.exchangeMax) - now)
+    /// Asks once.
+    ///
+    /// Nobody is asked whom the address does not name: a redirect is the answer.
+    package static func get(_ url: URL, limits: Limits = Limits()) async throws(Failure) -> Answer {
+        var request = HTTPFetcher.Request(
+            url,
+            bodyBytesMax: limits.answerBytesMax,
+            deadline: .now + limits.exchangeMax
+        )
+        request.silenceMax = limits.silenceMax
+        let exchange = await HTTPFetcher().get(request)
+        switch exchange.end {
+        case .complete, .bodyRefused:
+            guard let head = exchange.head else { throw .unreachable("it closed the connection without an answer") }
+            return Answer(status: head.status, body: Data(exchange.body))
+        case .bodyTooLarge: throw .tooLarge(bytes: limits.answerBytesMax)
+        case .tooSlow: throw .tooSlow(limits.exchangeMax)
+        case .silent: throw .silent(limits.silenceMax)
+        case .cancelled: throw .unreachable(CancellationError().localizedDescription)
+        case .failed(let error): throw .unreachable(error.localizedDescription)
         }
     }
 
-    /// Gathers what the server says.
-    private final class Listener: NSObject, URLSessionDataDelegate, Sendable {
-        private struct State {
-            var body = Data()
-            var status = 0
-            var heard: ContinuousClock.Instant?
-            var result: Result<Answer, Failure>?
-        }
-
-        private let answerBytesMax: Int
-        private let state = Mutex(State())
-        private let changed = DispatchSemaphore(value: 0)
-
-        init(answerBytesMax: Int) {
-            self.answerBytesMax = answerBytesMax
-        }
-
-        /// What came of it, if it is over, and when the server was heard last.
-        var progress: (result: Result<Answer, Failure>?, heard: ContinuousClock.Instant?) {
-            self.state.withLock { ($0.result, $0.heard) }
-        }
-
-        /// Returns when it is over, or after a time.
-        func wait(for duration: Duration) {
-            let nanoseconds =
-                duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
-            _ = self.changed.wait(timeout: .now() + .nanoseconds(Int(clamping: max(1, nanoseconds))))
-        }
-
-        private func finish(_ result: Result<Answer, Failure>) {
-            self.state.withLock { if $0.result == nil { $0.result = result } }
-            self.changed.signal()
-        }
-
-        func urlSession(
-            _ session: URLSession,
-            dataTask: URLSessionDataTask,
-            didReceive response: URLResponse,
-            completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-        ) {
-            self.state.withLock {
-                $0.status = (response as? HTTPURLResponse)?.statusCode ?? 0
-                $0.heard = .now
+    /// Asks once, and waits on the calling thread: for a program that is not asynchronous, because it takes signals on its
+    /// main thread and must have no other thread until then.
+    ///
+    /// Never to be called from an asynchronous function, whose thread the answer may need.
+    @available(*, noasync)
+    package static func wait(for url: URL, limits: Limits = Limits()) throws(Failure) -> Answer {
+        let waiter = Waiter()
+        Task.detached(name: "Exchange over HTTP") {
+            let result: Result<Answer, Failure>
+            do throws(Failure) {
+                result = .success(try await Self.get(url, limits: limits))
+            } catch {
+                result = .failure(error)
             }
-            completionHandler(.allow)
+            waiter.end(result)
+        }
+        return try waiter.result().get()
+    }
+
+    /// Holds up a thread until there is a result.
+    private final class Waiter: Sendable {
+        private let found = Mutex<Result<Answer, Failure>>(.failure(.unreachable("there is no answer yet")))
+        private let isOver = DispatchSemaphore(value: 0)
+
+        func end(_ result: Result<Answer, Failure>) {
+            self.found.withLock { $0 = result }
+            self.isOver.signal()
         }
 
-        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-            let isTooLarge = self.state.withLock { state in
-                guard state.body.count + data.count <= self.answerBytesMax else { return true }
-                state.body += data
-                state.heard = .now
-                return false
-            }
-            if isTooLarge { self.finish(.failure(.tooLarge(bytes: self.answerBytesMax))) }
-        }
-
-        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-            if let error {
-                self.finish(.failure(.unreachable(error.localizedDescription)))
-            } else {
-                let (status, body) = self.state.withLock { ($0.status, $0.body) }
-                self.finish(.success(Answer(status: status, body: body)))
-            }
-        }
-
-        /// Nobody is asked whom the address does not name.
-        func urlSession(
-            _ session: URLSession,
-            task: URLSessionTask,
-            willPerformHTTPRedirection response: HTTPURLResponse,
-            newRequest request: URLRequest,
-            completionHandler: @escaping (URLRequest?) -> Void
-        ) {
-            completionHandler(nil)
+        func result() -> Result<Answer, Failure> {
+            self.isOver.wait()
+            return self.found.withLock { $0 }
         }
     }
 }

@@ -71,7 +71,7 @@ struct Health: AsyncParsableCommand {
         limits.answerBytesMax = 1_048_576
         let answer: HTTPExchange.Answer
         do throws(HTTPExchange.Failure) {
-            answer = try HTTPExchange.get(url, limits: limits)
+            answer = try await HTTPExchange.get(url, limits: limits)
         } catch {
             complain("the gateway does not answer at \(address): \(error)")
             throw CommandExit.unavailable

@@ -36,7 +36,7 @@ struct Report: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (data, document) = try self.fetch()
+        let (data, document) = try await self.fetch()
         switch self.format {
         case .json: CommandOutput.write([UInt8](data))
         case .csv: CommandOutput.say(Self.csv(document))
@@ -48,7 +48,7 @@ struct Report: AsyncParsableCommand {
         }
     }
 
-    private func fetch() throws -> (Data, ReportDocument) {
+    private func fetch() async throws -> (Data, ReportDocument) {
         var components = URLComponents()
         components.scheme = "http"
         components.path = "/v1/reports"
@@ -63,7 +63,7 @@ struct Report: AsyncParsableCommand {
         else { throw ValidationError("--http takes HOST:PORT, and was given '\(address)'.") }
         let answer: HTTPExchange.Answer
         do throws(HTTPExchange.Failure) {
-            answer = try HTTPExchange.get(url)
+            answer = try await HTTPExchange.get(url)
         } catch {
             complain("the gateway does not answer at \(address): \(error)")
             throw CommandExit.unavailable

@@ -113,19 +113,15 @@ struct BookCheck {
         guard let url = URL(string: "http://\(address)/v1/reports/\(each.stream)/\(each.id)") else {
             throw Trouble.unreachable
         }
-        let (data, status) = try Self.get(url)
-        switch status {
+        guard let answer = try? HTTPExchange.wait(for: url) else { throw Trouble.unreachable }
+        switch answer.status {
         case 200:
-            guard let document = try? JSONDecoder().decode(Document.self, from: data) else { throw Trouble.unreadable }
+            guard let document = try? JSONDecoder().decode(Document.self, from: answer.body) else {
+                throw Trouble.unreadable
+            }
             return document
         case 404: return nil
         default: throw Trouble.unreadable
         }
-    }
-
-    /// Waits for an answer: nothing else goes on any more.
-    private static func get(_ url: URL) throws -> (Data, status: Int) {
-        guard let answer = try? HTTPExchange.get(url) else { throw Trouble.unreachable }
-        return (answer.body, answer.status)
     }
 }

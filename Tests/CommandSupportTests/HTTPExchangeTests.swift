@@ -18,13 +18,8 @@ struct HTTPExchangeTests {
         limits.silenceMax = silenceMax
         limits.exchangeMax = exchangeMax
         limits.answerBytesMax = answerBytesMax
-        let chosen = limits
         let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/v1/reports"))
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(with: Result { try HTTPExchange.get(url, limits: chosen) })
-            }
-        }
+        return try await HTTPExchange.get(url, limits: limits)
     }
 
     @Test func `ten seconds of silence are the limit, and thirty in all`() {
@@ -38,6 +33,21 @@ struct HTTPExchangeTests {
         }
         let answer = try await self.get(server)
         #expect(answer.status == 200 && answer.body == Data("hello".utf8))
+    }
+
+    @Test func `a thread can wait for an answer, and for none`() async throws {
+        let server = try RawServer { peer in
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+        }
+        let mute = try RawServer { _ in }
+        func wait(for port: UInt16) async throws -> HTTPExchange.Answer {
+            let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+            return try await withCheckedThrowingContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(with: Result { try HTTPExchange.wait(for: url) }) }
+            }
+        }
+        #expect(try await wait(for: server.port).body == Data("hello".utf8))
+        await #expect(throws: HTTPExchange.Failure.self) { try await wait(for: mute.port) }
     }
 
     @Test func `a server that says nothing is given up`() async throws {

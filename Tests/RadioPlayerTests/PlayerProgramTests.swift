@@ -68,7 +68,11 @@ struct PlayerProgramTests {
     }
 
     /// Plays a sound with a program and gives the first end that is told.
-    private func end(of program: String, loops: Bool = false) async throws -> (sound: Sound, Sound.End?) {
+    private func end(
+        of program: String,
+        loops: Bool = false,
+        shortestLoop: Duration = .seconds(1)
+    ) async throws -> (sound: Sound, Sound.End?) {
         let folder = try self.folder(["mpv": program])
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (runs, run) = AsyncStream.makeStream(of: (Sound.Run, Bool).self, bufferingPolicy: .bufferingOldest(4))
@@ -76,7 +80,8 @@ struct PlayerProgramTests {
             number: 1,
             address: "music.mp3",
             program: PlayerProgram.find(in: [folder]),
-            loops: loops
+            loops: loops,
+            shortestLoop: shortestLoop
         ) { run.yield(($0, $1)) }
         #expect(sound.isReal)
         sound.setHeard(true)
@@ -90,11 +95,11 @@ struct PlayerProgramTests {
         #expect(try await self.end(of: "exit 2").1 == .failed)
         #expect(try await self.end(of: "kill -9 $$").1 == .failed)
         // What cannot be played must not begin again and again.
-        #expect(try await self.end(of: "exit 0", loops: true).1 == .failed)
+        #expect(try await self.end(of: "exit 0", loops: true, shortestLoop: .seconds(3_600)).1 == .failed)
     }
 
     @Test func `a loop begins again, and a muted sound is stopped`() async throws {
-        let (sound, end) = try await self.end(of: "sleep 1.1", loops: true)
+        let (sound, end) = try await self.end(of: "exit 0", loops: true, shortestLoop: .zero)
         #expect(end == nil)
         sound.setHeard(false)
         #expect(sound.runEnded(Sound.Run(sound: 1, number: 2), isDone: false) == nil)
