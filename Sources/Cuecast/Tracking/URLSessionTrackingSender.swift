@@ -2,11 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import Foundation
-internal import Synchronization
-
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
+internal import HTTPFetching
 
 /// Calls tracking URLs with Foundation's `URLSession`.
 ///
@@ -20,32 +16,17 @@ public final class URLSessionTrackingSender: TrackingSender {
     /// The longest `Retry-After` that is understood: a day.
     public static let retryAfterMax = Duration.seconds(86_400)
 
-    private let session: URLSession
-    private let exchanges: TrackingExchanges
+    private let fetcher = HTTPFetcher()
     private let timeout: Duration
 
     /// A sender that waits this long for each answer, redirects included: 10 s unless told, 1 ms at least.
     public init(timeout: Duration = .seconds(10)) {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpCookieStorage = nil
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.httpShouldSetCookies = false
-        configuration.urlCache = nil
-        configuration.urlCredentialStorage = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpMaximumConnectionsPerHost = 4
         self.timeout = max(timeout, .milliseconds(1))
-        self.exchanges = TrackingExchanges()
-        self.session = URLSession(configuration: configuration, delegate: self.exchanges, delegateQueue: nil)
-    }
-
-    deinit {
-        self.session.finishTasksAndInvalidate()
     }
 
     /// Makes one attempt.
     public func send(_ request: TrackingRequest) async -> TrackingResult {
-        guard let url = Self.url(request.url), Self.isHTTP(url) else {
+        guard let url = Self.url(request.url), HTTPFetcher.isWebAddress(url) else {
             return .notSendable("it is not an http or https URL")
         }
         let end = ContinuousClock.now + self.timeout
@@ -55,8 +36,7 @@ public final class URLSessionTrackingSender: TrackingSender {
             let answer = await self.exchange(next, userAgent: request.userAgent, before: end)
             switch answer {
             case .answered(let status, _, let location?) where (300..<400).contains(status):
-                let isDowngrade = next.scheme?.lowercased() == "https" && location.scheme?.lowercased() != "https"
-                guard hops < Self.redirectsMax, Self.isHTTP(location), !isDowngrade else {
+                guard hops < Self.redirectsMax, HTTPFetcher.mayFollow(location, from: next) else {
                     return .answered(status: status)
                 }
                 hops += 1
@@ -104,10 +84,6 @@ public final class URLSessionTrackingSender: TrackingSender {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#@!$&'()*+,;=".utf8
     )
 
-    private static func isHTTP(_ url: URL) -> Bool {
-        ["http", "https"].contains(url.scheme?.lowercased()) && url.host?.isEmpty == false
-    }
-
     /// The value of `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
     static func wait(_ text: String, now: Date) -> Duration? {
         let text = text.trimmingCharacters(in: .whitespaces)
@@ -129,37 +105,19 @@ public final class URLSessionTrackingSender: TrackingSender {
     }
 
     private func exchange(_ url: URL, userAgent: String, before end: ContinuousClock.Instant) async -> Answer {
-        var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
-        request.httpShouldHandleCookies = false
-        request.setValue(userAgent, forHTTPHeaderField: "User-Agent")
-        let task = self.session.dataTask(with: request)
-        // Before anything can end it.
-        self.exchanges.begin(task)
-        // One deadline for all of it, by a timer of our own: the session's own begins anew with each byte.
-        let timer = Task(name: "Cuecast tracking timeout") { [exchanges] in
-            do {
-                try await Task.sleep(until: end, clock: .continuous)
-            } catch {
-                return
-            }
-            exchanges.end(task, isGivenUp: true)
+        var request = HTTPFetcher.Request(url, bodyBytesMax: Self.bodyBytesMax, deadline: end)
+        request.headers = ["User-Agent": userAgent]
+        let exchange = await self.fetcher.get(request)
+        // An answer has come with its head; the body is dropped, and where it ends does not matter.
+        if let head = exchange.head {
+            return .answered(head.status, retryAfter: head.value(of: "retry-after"), location: exchange.location)
         }
-        let ended = await withTaskCancellationHandler {
-            await self.exchanges.run(task)
-        } onCancel: {
-            self.exchanges.end(task, isGivenUp: false)
+        switch exchange.end {
+        case .failed(let error): return .failed(TrackingResult(error))
+        case .tooSlow: return .failed(.uncertain("no answer within \(self.timeout)"))
+        case .cancelled: return .failed(TrackingResult(URLError(.cancelled)))
+        case .complete, .bodyRefused, .bodyTooLarge, .silent: return .failed(TrackingResult(nil))
         }
-        timer.cancel()
-        await timer.value
-        guard let response = ended.response else {
-            if ended.isGivenUp { return .failed(.uncertain("no answer within \(self.timeout)")) }
-            return .failed(TrackingResult(ended.error))
-        }
-        return .answered(
-            response.statusCode,
-            retryAfter: response.value(forHTTPHeaderField: "Retry-After"),
-            location: ended.location
-        )
     }
 }
 
@@ -210,131 +168,5 @@ extension URLError {
         #else
         true
         #endif
-    }
-}
-
-/// Collects what the session says about each task.
-private final class TrackingExchanges: NSObject, URLSessionDataDelegate {
-    struct Ended: Sendable {
-        var response: HTTPURLResponse?
-        /// Where a redirect leads.
-        var location: URL?
-        var isGivenUp = false
-        var error: (any Error)?
-    }
-
-    private struct Exchange {
-        var ended = Ended()
-        var bodyBytes = 0
-        /// Whether it was ended before anybody waited for it.
-        var isOver = false
-        /// Whether a redirect waits for our word.
-        var isRedirecting = false
-        var continuation: CheckedContinuation<Ended, Never>?
-    }
-
-    private let exchanges = Mutex<[Int: Exchange]>([:])
-
-    /// From here on `run` returns, whatever ends the task, and whenever.
-    func begin(_ task: URLSessionDataTask) {
-        self.exchanges.withLock { $0[task.taskIdentifier] = Exchange() }
-    }
-
-    /// Runs a task until it is over.
-    func run(_ task: URLSessionDataTask) async -> Ended {
-        await withCheckedContinuation { continuation in
-            let over = self.exchanges.withLock { exchanges -> Ended? in
-                guard exchanges[task.taskIdentifier]?.isOver == true else {
-                    exchanges[task.taskIdentifier]?.continuation = continuation
-                    return nil
-                }
-                return exchanges.removeValue(forKey: task.taskIdentifier)?.ended
-            }
-            if let over { continuation.resume(returning: over) } else { task.resume() }
-        }
-    }
-
-    /// Ends a task that took too long, or that nobody wants any more.
-    ///
-    /// It is over at once: what the session says of it afterwards does not count, and need not come.
-    func end(_ task: URLSessionDataTask, isGivenUp: Bool) {
-        let isRedirecting = self.finish(task) { ended in
-            ended.isGivenUp = isGivenUp
-            ended.error = URLError(.cancelled)
-        }
-        // On Linux a task that is cancelled while a redirect waits for our word traps when the word comes: then whoever
-        // gives it cancels the task afterwards.
-        if !isRedirecting { task.cancel() }
-    }
-
-    /// Ends a task for whoever waits for it; the first end counts.
-    ///
-    /// - Returns: Whether a redirect waits for our word.
-    @discardableResult
-    private func finish(_ task: URLSessionTask, _ change: @Sendable (inout Ended) -> Void) -> Bool {
-        let id = task.taskIdentifier
-        let (waiting, isRedirecting) = self.exchanges.withLock {
-            exchanges -> ((CheckedContinuation<Ended, Never>, Ended)?, Bool) in
-            guard var exchange = exchanges[id], !exchange.isOver else { return (nil, false) }
-            change(&exchange.ended)
-            exchange.isOver = true
-            exchanges[id] = exchange.continuation == nil ? exchange : nil
-            return (exchange.continuation.map { ($0, exchange.ended) }, exchange.isRedirecting)
-        }
-        if let (continuation, ended) = waiting { continuation.resume(returning: ended) }
-        return isRedirecting
-    }
-
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        let id = task.taskIdentifier
-        let isWanted = self.exchanges.withLock { exchanges in
-            guard exchanges[id]?.isOver == false else { return false }
-            exchanges[id]?.ended.response = response
-            exchanges[id]?.ended.location = request.url
-            exchanges[id]?.isRedirecting = true
-            return true
-        }
-        guard isWanted else { return }
-        // Each hop is a request of its own, so that it is known how far the call got.
-        completionHandler(nil)
-        let isOver = self.exchanges.withLock { exchanges in
-            exchanges[id]?.isRedirecting = false
-            return exchanges[id]?.isOver ?? true
-        }
-        if isOver { task.cancel() }
-    }
-
-    func urlSession(
-        _ session: URLSession,
-        dataTask: URLSessionDataTask,
-        didReceive response: URLResponse,
-        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-    ) {
-        self.exchanges.withLock { exchanges in
-            exchanges[dataTask.taskIdentifier]?.ended.response = response as? HTTPURLResponse
-        }
-        completionHandler(.allow)
-    }
-
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let isTooMuch = self.exchanges.withLock { exchanges in
-            exchanges[dataTask.taskIdentifier]?.bodyBytes += data.count
-            return (exchanges[dataTask.taskIdentifier]?.bodyBytes ?? 0) > URLSessionTrackingSender.bodyBytesMax
-        }
-        if isTooMuch { dataTask.cancel() }
-    }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let response = task.response as? HTTPURLResponse
-        self.finish(task) { ended in
-            ended.error = error
-            ended.response = ended.response ?? response
-        }
     }
 }
