@@ -41,11 +41,7 @@ actor Elsewhere {}
 /// A player's configuration that gives nobody up, however slow the machine is; a start that came back has come through.
 func patientConfiguration(_ gateway: ScriptedGateway) -> ListenerConfiguration {
     var configuration = gateway.configuration
-    configuration.timings.connectTimeout = .seconds(3_600)
-    configuration.timings.subscriptionTimeout = .seconds(3_600)
-    configuration.timings.requestTimeout = .seconds(3_600)
-    configuration.timings.preStreamWait = .seconds(3_600)
-    configuration.timings.handOutGrace = .seconds(3_600)
+    configuration.timings.waitForAll()
     return configuration
 }
 
@@ -70,15 +66,5 @@ func withPlayer<Result>(
         client.stop()
         await client.stopped()
         throw error
-    }
-}
-
-extension ListenerEvents {
-    /// Reads events until one matches.
-    func first<Value>(_ match: (ListenerEvent) -> Value?) async -> Value? {
-        for await event in self {
-            if let value = match(event) { return value }
-        }
-        return nil
     }
 }

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import TestSupport
 import Testing
 
 /// What the ledger reads of a record of acknowledgements is what the generated code reads, however the record was written.

@@ -7,16 +7,6 @@ import Testing
 
 @testable import Cuecast
 
-extension ListenerEvents {
-    /// Reads events until one matches.
-    func first<Value>(_ match: (ListenerEvent) -> Value?) async -> Value? {
-        for await event in self {
-            if let value = match(event) { return value }
-        }
-        return nil
-    }
-}
-
 extension ListenerEvent {
     var isListening: Void? {
         if case .connectionChanged(.listening) = self { () } else { nil }
@@ -51,13 +41,7 @@ func makeClient(
     _ configure: (inout ListenerConfiguration) -> Void = { _ in }
 ) throws -> CuecastClient {
     var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
-    configuration.timings.connectTimeout = .seconds(3_600)
-    configuration.timings.subscriptionTimeout = .seconds(3_600)
-    configuration.timings.requestTimeout = .seconds(3_600)
-    configuration.timings.preStreamWait = .seconds(3_600)
-    configuration.timings.stopLimit = .seconds(3_600)
-    configuration.timings.storageWait = .seconds(3_600)
-    configuration.timings.handOutGrace = .seconds(3_600)
+    configuration.timings.waitForAll()
     configuration.timings.retryDelayFirst = .milliseconds(10)
     configure(&configuration)
     return try CuecastClient(

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import SwiftProtobuf
+import TestSupport
 import Testing
 
 @testable import CuecastWire
