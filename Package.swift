@@ -57,7 +57,8 @@ let buildFacts = ["RELEASE_COMMIT", "RELEASE_SWIFT_VERSION"]
 
 let package = Package(
     name: "cuecast",
-    platforms: [.macOS(.v15), .iOS(.v18)],
+    // An isolated deinit, which sockets have, needs macOS 15.4.
+    platforms: [.macOS("15.4"), .iOS(.v18)],
     products: [
         .library(name: "Cuecast", targets: ["Cuecast"]),
         .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
@@ -208,3 +209,14 @@ let package = Package(
         ),
     ]
 )
+
+#if !os(Linux)
+// The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
+let onlyOnLinux: Set = [
+    "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
+    "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests", "LoadEngine",
+    "LoadEngineTests", "Microbenchmarks", "SQLiteStore", "SQLiteStoreTests", "StoreBenchmark", "ZMTPTests",
+]
+package.targets.removeAll { onlyOnLinux.contains($0.name) }
+package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }
+#endif

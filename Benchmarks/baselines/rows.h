@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 //
 // The rows that the ideal writer writes, and the tables that they go to: those of the event log and of the ledger
-// (Sources/SQLiteStore/EventLogSchema.swift, LedgerSchema.swift; a test of the scripts compares them).
+// (Sources/SQLiteStore/EventLog/EventLogSchema.swift, LedgerSchema.swift; a test of the scripts compares them).
 //
 // Breaks are on air a few at a time, each with the same number of sessions, which acknowledge three advertisements each
 // with one request. Requests of the breaks on air come in turn, their sessions in no order: session ids are random.

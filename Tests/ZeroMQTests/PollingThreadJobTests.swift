@@ -3,9 +3,14 @@
 
 import Dispatch
 import Foundation
-import Glibc
 import Testing
 import ZeroMQ
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 
 @Suite(.suiteLimit)
 struct PollingThreadJobTests {

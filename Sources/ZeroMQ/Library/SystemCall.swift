@@ -2,7 +2,14 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+
+#if canImport(Glibc)
 internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
 
 /// The one way into libzmq and the few system calls of this module.
 ///

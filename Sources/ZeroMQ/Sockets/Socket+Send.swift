@@ -2,7 +2,14 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+
+#if canImport(Glibc)
 internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
 
 /// What became of a frame or message that was to be sent.
 package enum SendOutcome: Hashable, Sendable {

@@ -2,31 +2,60 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+
+#if canImport(Glibc)
 internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
 
 /// A thread of the operating system: the few calls that are needed here and by others.
 package enum OSThread {
     /// The number of the calling thread.
     ///
     /// Never 0, and not used again while the thread exists.
-    static var currentID: UInt { pthread_self() }
+    static var currentID: UInt {
+        #if canImport(Darwin)
+        unsafe UInt(bitPattern: pthread_self())
+        #else
+        pthread_self()
+        #endif
+    }
 
     /// The most bytes of a name that Linux keeps.
     private static let nameBytesMax = 15
 
     /// A started thread that somebody must join or let go.
     package struct Handle: Sendable {
+        #if canImport(Darwin)
+        /// The address of what the system keeps of the thread: a pointer would not be `Sendable`.
+        fileprivate let address: UInt
+
+        private func thread() -> pthread_t {
+            guard let thread = unsafe pthread_t(bitPattern: self.address) else { fatalError("a thread has no address") }
+            return unsafe thread
+        }
+
+        private func joined() -> CInt { unsafe pthread_join(self.thread(), nil) }
+        private func detached() -> CInt { unsafe pthread_detach(self.thread()) }
+        #else
         fileprivate let thread: pthread_t
+
+        private func joined() -> CInt { pthread_join(self.thread, nil) }
+        private func detached() -> CInt { pthread_detach(self.thread) }
+        #endif
 
         /// Waits until the thread is gone.
         package func join() {
-            let code = pthread_join(self.thread, nil)
+            let code = self.joined()
             precondition(code == 0, "pthread_join answered \(code)")
         }
 
         /// Lets the thread's remains go when it ends.
         package func detach() {
-            let code = pthread_detach(self.thread)
+            let code = self.detached()
             precondition(code == 0, "pthread_detach answered \(code)")
         }
     }
@@ -38,11 +67,19 @@ package enum OSThread {
         let shortName = String(decoding: name.utf8.prefix(Self.nameBytesMax), as: UTF8.self)
         let start = unsafe Unmanaged.passRetained(
             Body {
+                #if canImport(Darwin)
+                _ = unsafe pthread_setname_np(shortName)
+                #else
                 _ = unsafe pthread_setname_np(pthread_self(), shortName)
+                #endif
                 body()
             }
         )
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
         var thread = pthread_t()
+        #endif
         let code = unsafe pthread_create(
             &thread,
             nil,
@@ -57,7 +94,11 @@ package enum OSThread {
             unsafe start.release()
             throw ZeroMQError(operation: "pthread_create", code: .init(rawValue: code), detail: name)
         }
+        #if canImport(Darwin)
+        return unsafe Handle(address: UInt(bitPattern: thread))
+        #else
         return Handle(thread: thread)
+        #endif
     }
 
     /// What crosses the C interface.
