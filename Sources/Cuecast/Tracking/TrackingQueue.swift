@@ -218,7 +218,9 @@ struct TrackingQueue: Sendable {
 
     // MARK: The end of a call
 
-    /// Tells first and journals then: what is told twice can be understood, what is never told cannot.
+    /// Tells the app first and writes the journal then.
+    ///
+    /// An app that is killed in between hears of the end again from its next run; the other way round it might never hear.
     private mutating func end(_ id: UInt64, _ state: TrackingStatus.State) -> [Action] {
         guard let call = self.pending.removeValue(forKey: id) else { return [] }
         let outcome: TrackingEntry.Outcome

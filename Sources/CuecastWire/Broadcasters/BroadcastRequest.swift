@@ -125,6 +125,7 @@ package struct BroadcastRequest: Hashable, Sendable {
     }
 
     package var id: UInt64
+    /// Who asks; nothing looks at it yet, rights will.
     package var token: String
     package var kind: Kind
 

@@ -32,6 +32,7 @@ package struct AcknowledgementGroup: Hashable, Sendable {
     package struct Delivery: Hashable, Sendable {
         package var session: SessionID
         package var breakNumber: BreakNumber
+        /// Which of the break's batches it was; 0 while each break has one.
         package var variant: UInt32
         /// The ordinal of the first advertisement in the batch: later requests get fewer.
         package var first: UInt32

@@ -4,6 +4,8 @@
 package import CuecastWire
 
 /// What a transport knows about whoever sent a request.
+///
+/// Decisions do not look at it yet: rights and tokens will.
 package struct PeerFacts: Hashable, Sendable {
     /// How the request came, for instance `zeromq`.
     package var transport: String
