@@ -95,10 +95,12 @@ class ClockSteps(unittest.TestCase):
         listener.join()
         broadcaster = Broadcaster(gateway)
         self.assertEqual(broadcaster.publish(stream, break_id, [ad("a", 50)], start=broadcast_pb2.Start(now=True),
-                                             duration_ms=200).status, OK)
+                                             duration_ms=600_000).status, OK)
         broadcaster.close()
         until("the notice", lambda: any(each.break_id == break_id for each in listener.applied) or listener.next())
-        delivery = listener.batch(break_id).batch.delivery
+        reply = listener.batch(break_id)
+        self.assertEqual(reply.status, OK)
+        delivery = reply.batch.delivery
         self.assertEqual(listener.acknowledge(break_id, delivery, {"a": "played"}).status, OK)
         return listener, delivery
 
@@ -231,8 +233,9 @@ class ClockSteps(unittest.TestCase):
         again = self.listener(gateway, "radio1")
         shown = again.ask(get_time=listener_pb2.GetTime()).gateway_us
         self.assertGreaterEqual(shown, seen)
+        state = gateway.clock()["state"]
         if time.monotonic() - stopped < 5:  # Else the clock has caught up by itself.
-            self.assertEqual(gateway.clock()["state"], "goingBack")
+            self.assertEqual(state, "goingBack")
 
 
 if __name__ == "__main__":
