@@ -106,7 +106,7 @@ steps_beside() {
     step "instructions of the hot paths" scripts/instructions.sh
     step "sanitizers find mistakes" scripts/sanitize.sh --self-test
     step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS="CuecastTests CuecastZeroMQTests" \
-        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests'
+        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
 }
 
 step "setup" scripts/setup.sh
