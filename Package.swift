@@ -99,7 +99,10 @@ let package = Package(
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library(
             "Gateway",
-            ["GatewayCore", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging, configuration, yams]
+            [
+                "GatewayCore", "Edge", "NetworkIO", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
+                configuration, yams,
+            ]
         ),
         library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
         library(
@@ -119,7 +122,9 @@ let package = Package(
         ),
         library("ZMTP"),
         .systemLibrary(name: "CEpoll"),
-        library("LoadEngine", ["CuecastWire", "ZMTP", "CEpoll", "ProcessLimits", heap, histogram]),
+        library("NetworkIO", ["CEpoll"]),
+        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO"]),
+        library("LoadEngine", ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", heap, histogram]),
         .executableTarget(
             name: "CuecastLoadCommand",
             dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
@@ -159,6 +164,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("ZeroMQTests", ["ZeroMQ"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
+        tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TestSupport"]),
         tests(
             "LoadEngineTests",
             [
@@ -214,8 +220,8 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
-    "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests", "LoadEngine",
-    "LoadEngineTests", "Microbenchmarks", "SQLiteStore", "SQLiteStoreTests", "StoreBenchmark", "ZMTPTests",
+    "Edge", "EdgeTests", "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests", "LoadEngine",
+    "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests", "StoreBenchmark", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

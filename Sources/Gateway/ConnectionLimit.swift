@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Edge
 import GatewayCore
 import Logging
 import Synchronization
@@ -10,7 +11,7 @@ import ZeroMQ
 ///
 /// At the last descriptor libzmq tries to accept over and over and uses a core for it, and files cannot be opened any more. So
 /// some are kept back (``DescriptorReserve``).
-final class ConnectionLimit: Sendable {
+final class ConnectionLimit: ConnectionCounting {
     /// How many connections are asked for at once at most and wait to be accepted, on each socket: all of them fit into
     /// what is kept back.
     static func backlog(limit: Int) -> Int { min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8)) }
@@ -21,7 +22,8 @@ final class ConnectionLimit: Sendable {
         /// Those of all sockets together.
         var connections = 0
         var ended = 0
-        var gates: [MetricLabel: AcceptGate] = [:]
+        /// What shuts (`true`) or opens each socket, and says whether it is so now.
+        var gates: [MetricLabel: @Sendable (Bool) -> Bool] = [:]
         var isFull = false
     }
 
@@ -53,11 +55,24 @@ final class ConnectionLimit: Sendable {
         )
     }
 
-    /// A socket listens, with this descriptor.
+    /// A socket of libzmq listens, with this descriptor.
     func listening(_ descriptor: Int32, socket: MetricLabel) {
+        guard let gate = AcceptGate(listening: descriptor) else { return }
+        self.add(socket) { gate.set(isShut: $0) }
+    }
+
+    /// A door listens; `accept` has it take connections, or none.
+    func opened(_ door: MetricLabel, accept: @escaping @Sendable (Bool) -> Void) {
+        self.add(door) {
+            accept(!$0)
+            return true
+        }
+    }
+
+    private func add(_ socket: MetricLabel, gate: @escaping @Sendable (Bool) -> Bool) {
         self.state.withLock { state in
-            state.gates[socket] = AcceptGate(listening: descriptor)
-            if state.isFull { state.gates[socket]?.set(isShut: true) }
+            state.gates[socket] = gate
+            if state.isFull { _ = gate(true) }
         }
     }
 
@@ -66,14 +81,14 @@ final class ConnectionLimit: Sendable {
         self.state.withLock { $0.gates[socket] = nil }
     }
 
-    /// How many connections are open on a socket.
-    func openCount(on socket: MetricLabel) -> Int { self.state.withLock { $0.open[socket] ?? 0 } }
-
     /// How many connections are open on all sockets, and how many have ended.
     var counts: (open: Int, ended: Int) { self.state.withLock { ($0.connections, $0.ended) } }
 
     /// A connection was accepted.
-    func accepted(on socket: MetricLabel) { self.add(1, socket) }
+    ///
+    /// - Returns: whether there is room for another one.
+    @discardableResult
+    func accepted(on socket: MetricLabel) -> Bool { self.add(1, socket) }
 
     /// A connection has ended.
     func ended(on socket: MetricLabel) {
@@ -81,7 +96,9 @@ final class ConnectionLimit: Sendable {
         self.metrics.count(.connectionsEnded, socket)
     }
 
-    private func add(_ change: Int, _ socket: MetricLabel) {
+    /// - Returns: whether there is room for another one.
+    @discardableResult
+    private func add(_ change: Int, _ socket: MetricLabel) -> Bool {
         self.state.withLock { state in
             state.connections += change
             state.open[socket, default: 0] += change
@@ -91,10 +108,11 @@ final class ConnectionLimit: Sendable {
                 self.fill(&state)
             } else if state.isFull, state.connections < self.reopensAt {
                 state.isFull = false
-                for gate in state.gates.values { gate.set(isShut: false) }
+                for gate in state.gates.values { _ = gate(false) }
                 self.readiness.clear(.connections)
                 self.logger.notice("there is room for connections again", metadata: ["open": "\(state.connections)"])
             }
+            return !state.isFull
         }
     }
 
@@ -110,7 +128,7 @@ final class ConnectionLimit: Sendable {
 
     private func fill(_ state: inout State) {
         state.isFull = true
-        let isShut = state.gates.values.map { $0.set(isShut: true) }.allSatisfy { $0 }
+        let isShut = state.gates.values.map { $0(true) }.allSatisfy { $0 }
         self.metrics.count(.limitsHit, .limit(.connectionsMax))
         let sentence =
             "\(state.connections) connections are open and descriptors come to an end: no more are accepted until some have ended. Raise the limit on open files (ulimit -n)."

@@ -2,17 +2,12 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Edge
 package import GatewayCore
 package import Logging
 import ProcessLimits
 package import ServiceLifecycle
 import ZeroMQ
-
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
 
 /// A gateway: its sockets bound, its board loaded, its services ready to run.
 ///
@@ -46,7 +41,7 @@ package struct Gateway: Sendable {
     package let control: ControlCommands
     /// Which run of the gateway this is.
     package let instance: UInt64
-    private let requestService: RequestService
+    private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
     private let workers: [any Service]
@@ -132,9 +127,9 @@ package struct Gateway: Sendable {
             metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.head(of: lane)))
         }
 
-        let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let context = try Context(
-            ioThreads: configuration.ioThreads > 0 ? configuration.ioThreads : max(1, cores - 1),
+            // Broadcasters are few: one thread moves all their bytes.
+            ioThreads: max(1, configuration.ioThreads),
             socketsMax: 64
         )
         let descriptors = ProcessDescriptors.raiseLimit()
@@ -147,30 +142,27 @@ package struct Gateway: Sendable {
         )
         limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
         let backlog = ConnectionLimit.backlog(limit: descriptors)
-        let notices = try GatewaySocket.notices.make(in: context, backlog: backlog)
-        let noticesMonitor = try limit.watch(notices, .notices)
-        let requests = try GatewaySocket.requests.make(in: context, backlog: backlog)
-        let requestsMonitor = try limit.watch(requests, .requests)
-        let broadcast = try GatewaySocket.broadcast.make(in: context, backlog: backlog)
+        let broadcast = try GatewaySocket.makeBroadcast(in: context, backlog: backlog)
         let broadcastMonitor = try limit.watch(broadcast, .broadcast)
+        let (noticesDoor, notices) = try EdgeDoor.open(configuration.notices, label: .notices, backlog: backlog)
+        let (requestsDoor, requests) = try EdgeDoor.open(configuration.requests, label: .requests, backlog: backlog)
         self.endpoints = Endpoints(
-            notices: try notices.bind(configured: configuration.notices),
-            requests: try requests.bind(configured: configuration.requests),
+            notices: notices,
+            requests: requests,
             broadcast: try broadcast.bind(configured: configuration.broadcast)
         )
 
         let peers = PeerLog(metrics: metrics, logger: logger)
-        let noticeThread = try PollingThread(name: "cuecast-notices")
         let requestThread = try PollingThread(name: "cuecast-request")
         let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
-        let fanOut = FanOutService(
-            thread: noticeThread,
-            socket: notices,
-            board: board,
-            settings: FanOutService.Settings(instance: instance, headInterval: configuration.headInterval),
-            clock: clock,
+        let inbox = try EdgeInbox(clock: { clock.now() })
+        let live = LiveListeners()
+        let logHealth = LogHealth(
+            log: log,
+            silenceMax: configuration.logSilenceMax,
             metrics: metrics,
-            peers: peers
+            readiness: readiness,
+            logger: logger
         )
         var settings = ListenerRequestHandler.Settings(instance: instance)
         settings.headInterval = configuration.headInterval
@@ -181,12 +173,29 @@ package struct Gateway: Sendable {
         settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
-        let requestService = RequestService(
-            thread: requestThread,
-            listeners: requests,
-            broadcasters: broadcast,
+        let listenerService = try ListenerService(
+            doors: [noticesDoor, requestsDoor],
+            inbox: inbox,
+            settings: Self.edgeSettings(configuration, instance: instance, epoch: board.epoch),
             handler: ListenerRequestHandler(settings: settings, board: board, metrics: metrics),
-            log: log,
+            counting: limit,
+            tools: ListenerDesk.Tools(
+                mailbox: ListenerMailbox(inbox: inbox),
+                log: logHealth,
+                holder: holder,
+                clock: clock,
+                live: live,
+                metrics: metrics,
+                peers: peers,
+                logger: logger
+            )
+        )
+        let requestService = BroadcastService(
+            thread: requestThread,
+            socket: broadcast,
+            listeners: listenerService,
+            live: live,
+            log: logHealth,
             holder: holder,
             configuration: configuration,
             clock: clock,
@@ -214,9 +223,8 @@ package struct Gateway: Sendable {
             log: log,
             holder: holder,
             changes: changes,
-            connections: limit,
             observers: [requestService, ledgerFeed],
-            sinks: [fanOut],
+            sinks: [inbox],
             metrics: metrics,
             logger: logger
         )
@@ -225,9 +233,9 @@ package struct Gateway: Sendable {
             ResourceService(
                 log: log,
                 ledger: ledger,
-                threads: [noticeThread, requestThread],
+                threads: [requestThread],
                 workers: [boardThread],
-                monitors: [noticesMonitor, requestsMonitor, broadcastMonitor]
+                monitors: [broadcastMonitor]
             ),
             // It ends late, so that a log that fails while the gateway stops is told of too.
             LogWatchService(log: log, requests: requestService, readiness: readiness, logger: logger),
@@ -249,7 +257,7 @@ package struct Gateway: Sendable {
         ]
         self.workers =
             clockServices + [
-                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, fanOut,
+                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, listenerService,
                 ThreadedService(boardService, on: boardThread), requestService,
             ]
         self.readiness = readiness
@@ -267,6 +275,20 @@ package struct Gateway: Sendable {
 }
 
 extension Gateway {
+    private static func edgeSettings(
+        _ configuration: GatewayConfiguration,
+        instance: UInt64,
+        epoch: UInt64
+    ) -> EdgeSettings {
+        var settings = EdgeSettings(instance: instance, epoch: epoch)
+        settings.headInterval = configuration.headInterval
+        settings.connectionsPerAddressMax = configuration.connectionsPerAddressMax
+        settings.messagesPerConnectionPerSecondMax = configuration.messagesPerConnectionPerSecondMax
+        settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
+        settings.stalledTimeout = configuration.stalledTimeout
+        return settings
+    }
+
     /// Compares the clock with the books, and begins where they end.
     ///
     /// - Returns: the newest time of the books that an operator has called wrong.

@@ -2,18 +2,16 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Edge
 import GatewayCore
+import NetworkIO
 import ServiceLifecycle
 import ZeroMQ
 
-/// The gateway's three sockets, each with the settings that keep it safe.
+/// The broadcasters' socket, with the settings that keep it safe.
 ///
 /// `docs/sockets.md` says why, line by line.
 enum GatewaySocket {
-    case notices
-    case requests
-    case broadcast
-
     /// Makes the socket with its settings; not bound yet.
     ///
     /// - Parameters:
@@ -21,8 +19,8 @@ enum GatewaySocket {
     ///   - backlog: how many connections wait to be accepted at most.
     /// - Returns: the socket.
     /// - Throws: when there are too many sockets or descriptors.
-    func make(in context: Context, backlog: Int) throws -> sending Socket {
-        let socket = try Socket(self == .notices ? .xpub : .router, in: context)
+    static func makeBroadcast(in context: Context, backlog: Int) throws -> sending Socket {
+        let socket = try Socket(.router, in: context)
         try socket.set(.linger, to: .seconds(1))
         try socket.set(.backlog, to: Int32(clamping: backlog))
         try socket.set(.handshakeInterval, to: .seconds(3))
@@ -30,27 +28,46 @@ enum GatewaySocket {
         try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
         try socket.set(.tcpKeepaliveInterval, to: .seconds(15))
         try socket.set(.tcpKeepaliveCount, to: 4)
-        switch self {
-        case .notices:
-            try socket.set(.messageBytesMax, to: 4_096)
-            try socket.set(.sendHighWaterMark, to: 1_000)
-            try socket.set(.xpubNoDrop, to: false)
-            try socket.set(.xpubVerbose, to: false)
-        case .requests, .broadcast:
-            try socket.set(
-                .messageBytesMax,
-                to: Int64(self == .requests ? WireLimits.requestFrameBytesMax : WireLimits.broadcastFrameBytesMax)
-            )
-            if self == .requests {
-                try socket.set(.sendHighWaterMark, to: 64)
-            } else {
-                // Broadcasters are few, and some send all their updates before they read an answer.
-                try socket.set(.sendHighWaterMark, to: 1_000)
-            }
-            try socket.set(.receiveHighWaterMark, to: 16)
-            try socket.set(.routerMandatory, to: true)
-        }
+        try socket.set(.messageBytesMax, to: Int64(WireLimits.broadcastFrameBytesMax))
+        // Broadcasters are few, and some send all their updates before they read an answer.
+        try socket.set(.sendHighWaterMark, to: 1_000)
+        try socket.set(.receiveHighWaterMark, to: 16)
+        try socket.set(.routerMandatory, to: true)
         return socket
+    }
+}
+
+extension EdgeDoor {
+    /// Opens a door for listeners.
+    ///
+    /// - Parameters:
+    ///   - configured: where, as the configuration says it: `tcp://HOST:PORT`.
+    ///   - label: the metric label of its connections.
+    ///   - backlog: how many connections wait to be accepted at most.
+    /// - Returns: the door, and where it is: a port that was left to the system is filled in.
+    /// - Throws: for instance where the address is in use.
+    static func open(
+        _ configured: String,
+        label: MetricLabel,
+        backlog: Int
+    ) throws -> (door: EdgeDoor, endpoint: String) {
+        let address = try NetworkAddress(endpoint: configured, for: .bind)
+        let descriptor: Int32
+        do throws(SystemCallError) {
+            descriptor = try System.listen(
+                host: address.host,
+                port: address.port,
+                backlog: Int32(clamping: backlog)
+            )
+        } catch {
+            throw SystemCallError(operation: "binding \(configured)", code: error.code)
+        }
+        let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
+        let written = host.contains(":") ? "[\(host)]" : host
+        return (
+            EdgeDoor(descriptor: descriptor, label: label),
+            "tcp://\(written):\(System.port(of: descriptor))"
+        )
     }
 }
 

@@ -23,7 +23,8 @@ package struct FrameHeader: Hashable, Sendable {
     package static func read(
         _ bytes: Span<UInt8>,
         at offset: Int,
-        frameBytesMax: Int
+        frameBytesMax: Int,
+        commandBytesMax: Int = ZMTPLimits.commandBytesMax
     ) throws(ZMTPError) -> FrameHeader? {
         let available = bytes.count - offset
         guard available >= 1 else { return nil }
@@ -33,7 +34,7 @@ package struct FrameHeader: Hashable, Sendable {
         guard flags & self.reservedFlags == 0, !(isCommand && flags & self.moreFlag != 0) else {
             throw .reservedFlags(flags)
         }
-        let bytesMax = isCommand ? ZMTPLimits.commandBytesMax : frameBytesMax
+        let bytesMax = isCommand ? commandBytesMax : frameBytesMax
         let length: UInt64
         let headerBytes: Int
         if flags & self.longFlag == 0 {

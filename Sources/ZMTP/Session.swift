@@ -51,9 +51,16 @@ package struct Session: Sendable {
         case failed(ZMTPError)
     }
 
-    package let type: SocketType
-    /// The longest body of a message frame, in bytes.
-    package let frameBytesMax: Int
+    /// What this side is: of the types that it may be, the one that talks to the peer, once the handshake is done.
+    package private(set) var type: SocketType
+    /// What the peer is, once the handshake is done.
+    package private(set) var peerType: SocketType?
+    /// What this side may be instead of `type`.
+    private let otherType: SocketType?
+    /// The longest body of a message frame, in bytes; what has begun to come is held to the limit of then.
+    package var frameBytesMax: Int
+    /// The longest command with its name, in bytes.
+    private let commandBytesMax: Int
     /// The minor version that this side announces.
     package let minor: UInt8
     /// The minor version of the peer, once it has greeted.
@@ -68,8 +75,22 @@ package struct Session: Sendable {
         frameBytesMax: Int = ZMTPLimits.frameBytesDefaultMax
     ) {
         self.type = type
+        self.otherType = nil
         self.minor = minor
         self.frameBytesMax = frameBytesMax
+        self.commandBytesMax = ZMTPLimits.commandBytesMax
+    }
+
+    /// A server that is whichever of two socket types talks to its peer.
+    ///
+    /// It learns the peer's type from the peer's READY command, and sends its own one after it: `ready()` is to be sent at
+    /// `.ready`, not at `.greeted`.
+    package init(serving type: SocketType, or otherType: SocketType, frameBytesMax: Int, commandBytesMax: Int) {
+        self.type = type
+        self.otherType = otherType
+        self.minor = 1
+        self.frameBytesMax = frameBytesMax
+        self.commandBytesMax = commandBytesMax
     }
 
     /// Whether the handshake is done.
@@ -119,14 +140,18 @@ package struct Session: Sendable {
     }
 
     private mutating func nextHandshake(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
-        guard let header = try FrameHeader.read(bytes, at: offset, frameBytesMax: self.frameBytesMax) else {
+        guard let header = try self.header(bytes, at: offset) else {
             return .needsMore
         }
         guard header.isCommand else { throw .messageBeforeReady }
         guard let body = self.take(header, in: bytes, at: &offset) else { return .needsMore }
         switch try IncomingCommand(reading: bytes, in: body) {
         case .ready(let peer, _):
-            guard self.type.accepts(peer) else { throw .incompatible(self.type, peer) }
+            if !self.type.accepts(peer) {
+                guard let other = self.otherType, other.accepts(peer) else { throw .incompatible(self.type, peer) }
+                self.type = other
+            }
+            self.peerType = peer
             self.state = .ready
             return .ready
         case .error(let reason):
@@ -138,7 +163,7 @@ package struct Session: Sendable {
     }
 
     private mutating func nextFrame(in bytes: Span<UInt8>, at offset: inout Int) throws(ZMTPError) -> Event {
-        while let header = try FrameHeader.read(bytes, at: offset, frameBytesMax: self.frameBytesMax) {
+        while let header = try self.header(bytes, at: offset) {
             guard let body = self.take(header, in: bytes, at: &offset) else { break }
             guard header.isCommand else {
                 let startsMessage = !self.inMessage
@@ -159,6 +184,16 @@ package struct Session: Sendable {
             }
         }
         return .needsMore
+    }
+
+    @inline(__always)
+    private func header(_ bytes: Span<UInt8>, at offset: Int) throws(ZMTPError) -> FrameHeader? {
+        try FrameHeader.read(
+            bytes,
+            at: offset,
+            frameBytesMax: self.frameBytesMax,
+            commandBytesMax: self.commandBytesMax
+        )
     }
 
     private func take(_ header: FrameHeader, in bytes: Span<UInt8>, at offset: inout Int) -> Range<Int>? {

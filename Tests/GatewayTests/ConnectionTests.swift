@@ -20,25 +20,52 @@ struct ConnectionTests {
         #expect(try await listener.notice().breakID?.description == id)
     }
 
-    @Test func `strange subscriptions are let be, and notices go on`() async throws {
+    @Test func `strange subscriptions match nothing, are counted, and notices go on`() async throws {
         try await self.station.runByHand { running in
             let listener = try await running.listener()
             let peer = try RawPeer(.sub, in: running.network)
             try await peer.connect(running.endpoints.notices)
             var generator = SeededGenerator(seed: 4)
-            var topics: [[UInt8]] = [[], [0], [0, 0], Array("radio".utf8), Array("~".utf8)]
+            var topics: [[UInt8]] = [[], [0], [0, 0], Array("radio".utf8), Array("radio1".utf8), Array("~".utf8)]
+            topics.append([UInt8](repeating: UInt8(ascii: "a"), count: WireLimits.streamIDBytesMax + 1) + [0])
             for length in 1...200 {
-                topics.append((0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) })
+                topics.append((0..<length).map { _ in UInt8.random(in: 128...255, using: &generator) })
             }
             for topic in topics { try await peer.subscribe(topic) }
+            try await until("they are counted") {
+                running.metrics.value(.framesRefused, .unknownTopic) == topics.count
+            }
+            // The longest name of a stream is one.
+            try await peer.subscribe([UInt8](repeating: UInt8(ascii: "a"), count: WireLimits.streamIDBytesMax) + [0])
+            try await until("it counts") { running.metrics.value(.subscribedStreams) == 2 }
             try await self.checkNotices("one", listener, running)
-            // The empty subscription hears everything.
-            #expect(try await peer.next("the notice") { $0.notice }.breakID?.description == "one")
             for topic in topics { try await peer.unsubscribe(topic) }
             try await self.checkNotices("two", listener, running)
+            #expect(await peer.takeAll().isEmpty, "nothing it asked for was ever said")
             await peer.close()
             try await self.checkNotices("three", listener, running)
             try await until("only the listener's stream counts") { running.metrics.value(.subscribedStreams) == 1 }
+        }
+    }
+
+    @Test func `as many subscriptions as may be are taken, one more ends that connection and no other`() async throws {
+        try await self.station.runByHand { running in
+            let listener = try await running.listener()
+            let peer = try RawPeer(.sub, in: running.network)
+            try await peer.watchConnection()
+            try await peer.connect(running.endpoints.notices)
+            for number in 1...16 { try await peer.subscribe(Array("many\(number)".utf8) + [0]) }
+            try await until("all count") { running.metrics.value(.subscribedStreams) == 17 }
+            // Twice the same is one.
+            try await peer.subscribe(Array("many1".utf8) + [0])
+            try await running.broadcaster().publish("sixteenth", of: "many16", start: nil)
+            #expect(try await peer.next("the notice") { $0.notice }.breakID?.description == "sixteenth")
+            #expect(await peer.disconnections == 0)
+            try await peer.subscribe(Array("many17".utf8) + [0])
+            try await until("it is cut off") { await peer.disconnections >= 1 }
+            #expect(running.metrics.value(.limitsHit, .limit(.subscriptionsPerConnectionMax)) >= 1)
+            await peer.close()
+            try await self.checkNotices("one", listener, running)
         }
     }
 

@@ -13,18 +13,18 @@ import Testing
 /// A request is decided on the board that is newest then: whoever has a notice finds its break, however busy the gateway is.
 @Suite(.suiteLimit)
 struct NewestBoardTests {
-    /// A clock that stands still, and lets the request thread stop in the middle of a pass.
+    /// A clock that stands still, and lets the thread of the listeners stop in the middle of a pass.
     private final class StoppingClock: GatewayClock {
         private let time = SystemClock().now()
         private let isArmed = Atomic<Bool>(false)
         let stopped = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
 
-        /// The request thread stops when it reads the clock next.
+        /// The thread of the listeners stops when it reads the clock for a request next.
         func arm() { self.isArmed.store(true, ordering: .releasing) }
 
         func now() -> Timestamp {
-            if self.isArmed.load(ordering: .acquiring), Self.isRequestThread,
+            if self.isArmed.load(ordering: .acquiring), Self.isListenersThread,
                 self.isArmed.exchange(false, ordering: .acquiringAndReleasing)
             {
                 self.stopped.signal()
@@ -33,8 +33,8 @@ struct NewestBoardTests {
             return self.time
         }
 
-        private static var isRequestThread: Bool {
-            (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "cuecast-request\n"
+        private static var isListenersThread: Bool {
+            (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "cuecast-edge\n"
         }
     }
 
@@ -62,7 +62,7 @@ struct NewestBoardTests {
             }
             let second = try await listener.send(.getBatch(ListenerRequest.GetBatch(key: key)))
             log.set(.breaks, .passing)
-            _ = try await listener.notice { $0.breakID?.description == "b" }
+            try await until("the board has it") { running.board[key]?.record != nil }
             clock.goOn.signal()
 
             #expect(try await listener.reply(to: first).body == .done)

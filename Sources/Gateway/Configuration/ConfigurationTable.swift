@@ -195,6 +195,30 @@ package enum ConfigurationTable {
             \.requestsPerSessionPerSecondMax,
             0...1_000_000
         ),
+        number(
+            "listeners.messagesPerConnectionPerSecondMax",
+            "the most messages of one connection in a second; more are read later; 0: no limit",
+            \.messagesPerConnectionPerSecondMax,
+            0...1_000_000
+        ),
+        number(
+            "listeners.connectionsPerAddressMax",
+            "the most connections from one address (IPv6: one network of 64 bits) that is not this machine's; 0: no limit",
+            \.connectionsPerAddressMax,
+            0...10_000_000
+        ),
+        number(
+            "listeners.bytesWaitingMax",
+            "the most bytes that wait until connections take them; beyond it whoever has most is closed",
+            \.listenerBytesWaitingMax,
+            4_194_304...1_099_511_627_776
+        ),
+        duration(
+            "listeners.stalledTimeout",
+            "how long a listener may take nothing of what waits for it before its connection is closed",
+            \.stalledTimeout,
+            .seconds(1) ... .seconds(3_600)
+        ),
         duration(
             "drainTimeout",
             "how long a shutdown waits for answers that were promised",
@@ -244,7 +268,7 @@ package enum ConfigurationTable {
             },
             get: { $0.logFormat.rawValue }
         ),
-        number("ioThreads", "threads that move bytes; 0: one less than there are cores", \.ioThreads, 0...64),
+        number("ioThreads", "threads that move the bytes of broadcasters; 0: one", \.ioThreads, 0...64),
         text("logLevel", "the least severe messages that are logged", \.logLevel) { value in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
             return levels.contains(value) ? nil : "it must be one of \(levels.joined(separator: ", ")), and is \(value)"

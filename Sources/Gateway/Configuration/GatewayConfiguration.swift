@@ -32,6 +32,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersMax = 100_000
     /// The most requests of one session in a second; 0: no limit.
     package var requestsPerSessionPerSecondMax = 1_000
+    /// The most messages a second of one listener's connection; whoever sends more is read from later. 0: no limit.
+    package var messagesPerConnectionPerSecondMax = 1_000
+    /// The most connections of listeners from one address (IPv6: one network of 64 bits) that is not this machine's; 0: no limit.
+    package var connectionsPerAddressMax = 4_096
+    /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
+    package var listenerBytesWaitingMax = 256 * 1_048_576
+    /// How long a listener may take nothing of what waits for it before its connection is closed.
+    package var stalledTimeout: Duration = .seconds(30)
     /// How long a shutdown waits for answers that were promised.
     package var drainTimeout: Duration = .seconds(10)
     /// How long after a break's end its totals are kept.
@@ -48,7 +56,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var ledgerFirstCopyAfter: Duration = .seconds(10)
     /// What the records and snapshots of the log may take, in bytes, before new work is refused (20 GiB).
     package var logBytesMax = 20 * 1_073_741_824
-    /// Threads of libzmq that move bytes; 0: one less than there are cores, at least 1.
+    /// Threads of libzmq that move the bytes of broadcasters; 0: one.
     package var ioThreads = 0
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
     package var logLevel = "info"

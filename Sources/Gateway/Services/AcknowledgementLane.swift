@@ -2,14 +2,14 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Edge
 import GatewayCore
-import ZeroMQ
 
 /// Knows who waits for which group of acknowledgements.
 struct AcknowledgementLane {
     /// An acknowledgement that is not durable yet.
     struct Member: Sendable {
-        let peer: RoutingID
+        let peer: EdgePeer
         let deferred: ListenerRequestHandler.Deferred
     }
 

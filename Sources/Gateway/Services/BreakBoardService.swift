@@ -32,19 +32,8 @@ package struct BreakBoardService: Service {
     /// The most bytes of a snapshot that are read at once.
     private static let snapshotPageBytesMax = 4 * 1_048_576
 
-    /// So many entries at once are a burst: one broadcaster sends all its updates, or many publish together.
-    private static let entriesInBurst = 8
-    /// How long entries gather in a burst before the next are looked at, and how much longer for each connection.
-    ///
-    /// Notices that go out together cost each listener's connection one write, which is most of what they cost at all:
-    /// what gathers while the ones before are being written costs next to nothing.
-    private static let gatherInBurst: Duration = .milliseconds(8)
-    private static let gatherPerConnection: Duration = .microseconds(12)
-    private static let gatherMax: Duration = .milliseconds(125)
-
     private let log: any EventLog
     private let holder: BoardHolder
-    private let connections: ConnectionLimit
     private let observers: [any BoardObserver]
     private let sinks: [any NoticeSink]
     private let metrics: MetricRegistry
@@ -55,7 +44,6 @@ package struct BreakBoardService: Service {
     ///   - log: the event log.
     ///   - holder: has the board as it was loaded, and everybody's newest board from then on.
     ///   - changes: what changed since the snapshot that is kept, as `load` gave it.
-    ///   - connections: how many listeners a burst of notices goes to.
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
     ///   - metrics: counts what happens.
@@ -64,7 +52,6 @@ package struct BreakBoardService: Service {
         log: any EventLog,
         holder: BoardHolder,
         changes: BoardChanges,
-        connections: ConnectionLimit,
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
         metrics: MetricRegistry,
@@ -72,7 +59,6 @@ package struct BreakBoardService: Service {
     ) {
         self.log = log
         self.holder = holder
-        self.connections = connections
         self.observers = observers
         self.sinks = sinks
         self.metrics = metrics
@@ -181,22 +167,15 @@ package struct BreakBoardService: Service {
             )
             guard !records.isEmpty else { return }
             var notices: [StreamNotice] = []
-            var entryCount = 0
             for record in records {
                 let group = try BreakGroup(decoding: record.bytes)
                 let results = board.apply(group, offset: record.offset, after: record.previous)
                 let changes = board.takeChanges()
                 self.snapshots.note(changes, board)
                 notices += self.tell(results, of: group, board: board)
-                entryCount += group.entries.count
             }
             if !notices.isEmpty {
                 for sink in self.sinks { await sink.publish(notices) }
-            }
-            if entryCount >= Self.entriesInBurst {
-                let connections = self.connections.openCount(on: .notices)
-                let gather = Self.gatherInBurst + Self.gatherPerConnection * connections
-                try? await Task.sleep(for: min(gather, Self.gatherMax))
             }
             snapshotGroups += UInt64(records.count)
             if snapshotGroups >= Self.groupsPerSnapshot {

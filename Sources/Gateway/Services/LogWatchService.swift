@@ -17,7 +17,7 @@ package struct LogStopped: Error, Hashable, Sendable, CustomStringConvertible {
 /// Opening the log again is the only way to learn what it holds, so that going on would only refuse (docs/decisions/0023).
 struct LogWatchService: Service {
     let log: any EventLog
-    let requests: RequestService
+    let requests: BroadcastService
     let readiness: ReadinessBoard
     let logger: Logger
 

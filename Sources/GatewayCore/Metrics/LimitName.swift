@@ -8,7 +8,9 @@ package enum LimitName: String, CaseIterable, Sendable {
     case acknowledgementBytesWaitingMax
     case acknowledgementsWaitingMax
     case boardBytesMax
+    case bytesWaitingMax
     case connectionsMax
+    case connectionsPerAddressMax
     case contradictionsLoggedMax
     case controlAnswerBytesMax
     case controlConnectionsMax
@@ -19,13 +21,18 @@ package enum LimitName: String, CaseIterable, Sendable {
     case entriesWaitingMax
     case entryBytesWaitingMax
     case eventsMax
+    case framesPerMessageMax
     case httpAnswerBytesMax
     case httpConnectionsMax
     case httpReadersWaitingMax
     case listenersMax
     case logBytesMax
+    case messagesPerConnectionPerSecondMax
     case recordBytesMax
     case rememberedOutcomesMax
     case requestsPerSessionPerSecondMax
+    case requestsWaitingPerConnectionMax
+    case ringBytesMax
     case streamsMax
+    case subscriptionsPerConnectionMax
 }

@@ -30,6 +30,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case listeners = "cuecast_listeners"
     case connections = "cuecast_connections"
     case connectionsEnded = "cuecast_connections_ended_total"
+    case connectionsClosed = "cuecast_connections_closed_total"
+    case bytesWaiting = "cuecast_bytes_waiting"
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
@@ -71,7 +73,7 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .connections, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
+        case .listeners, .connections, .bytesWaiting, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
             .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes, .logUsedBytesMax, .ledgerBytes,
             .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm,
             .ready, .startTime,
@@ -105,6 +107,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listeners: "Sessions with a live lease."
         case .connections: "Open connections, by socket."
         case .connectionsEnded: "Connections that ended, by socket."
+        case .connectionsClosed: "Connections of listeners that the gateway closed, by reason."
+        case .bytesWaiting: "Bytes that wait until listeners' connections take them."
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
@@ -147,7 +151,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .ledgerCopies: "result"
-        case .repliesDropped, .framesRefused: "reason"
+        case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
@@ -170,7 +174,12 @@ package enum Metric: String, CaseIterable, Sendable {
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .countedOutcomes: [.played, .ignored, .failed]
         case .repliesDropped: [.peerGone, .peerSlow]
-        case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription]
+        case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic]
+        case .connectionsClosed:
+            [
+                .handshake, .unused, .stalled, .violation, .limit(.framesPerMessageMax),
+                .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
+            ]
         case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
         case .breakEntries: [.changed, .unchanged, .refused]
         case .connections, .connectionsEnded: [.notices, .requests, .broadcast, .http]
@@ -212,6 +221,11 @@ package struct MetricLabel: Hashable, Sendable {
     package static let noEnvelope = MetricLabel(text: "no_envelope")
     package static let tooManyFrames = MetricLabel(text: "too_many_frames")
     package static let notSubscription = MetricLabel(text: "not_a_subscription")
+    package static let unknownTopic = MetricLabel(text: "unknown_topic")
+    package static let handshake = MetricLabel(text: "handshake")
+    package static let unused = MetricLabel(text: "unused")
+    package static let stalled = MetricLabel(text: "stalled")
+    package static let violation = MetricLabel(text: "violation")
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")

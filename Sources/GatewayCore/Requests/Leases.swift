@@ -52,6 +52,8 @@ package struct Leases: Sendable {
     private var leases: [SessionID: Lease] = [:]
     private var ends: Heap<End> = []
     private var counts: [StreamID: Int] = [:]
+    /// How the counts have changed since somebody took the changes.
+    private var countChanges: [StreamID: Int] = [:]
 
     package init(length: Duration, listenersMax: Int, requestsPerSecondMax: Double) {
         self.length = length
@@ -68,6 +70,13 @@ package struct Leases: Sendable {
 
     /// How many sessions listen to a stream.
     package func count(of stream: StreamID) -> Int { self.counts[stream] ?? 0 }
+
+    /// Takes how many sessions each stream has won or lost since the last time, for whoever adds up several of these.
+    package mutating func takeCountChanges() -> [StreamID: Int] {
+        guard !self.countChanges.isEmpty else { return [:] }
+        defer { self.countChanges.removeAll(keepingCapacity: true) }
+        return self.countChanges
+    }
 
     /// The streams that have listeners, with their numbers.
     package var countsByStream: [StreamID: Int] { self.counts }
@@ -166,5 +175,6 @@ package struct Leases: Sendable {
     private mutating func add(_ change: Int, to stream: StreamID) {
         let count = (self.counts[stream] ?? 0) + change
         self.counts[stream] = count == 0 ? nil : count
+        self.countChanges[stream, default: 0] += change
     }
 }

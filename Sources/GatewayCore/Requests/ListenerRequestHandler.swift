@@ -210,6 +210,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     @inline(__always)
     private func steady(_ now: Timestamp) -> Timestamp { now.advanced(microseconds: -self.steppedMicroseconds) }
 
+    /// Takes how many sessions each stream has won or lost since the last time.
+    package mutating func takeListenerChanges() -> [StreamID: Int] { self.leases.takeCountChanges() }
+
     /// Ends the leases that nobody renewed.
     package mutating func expireLeases(at now: Timestamp) {
         self.leases.expire(at: self.steady(now))

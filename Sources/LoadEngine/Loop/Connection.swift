@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import NetworkIO
 package import ZMTP
 
 /// What a connection plays: the ZMTP socket type of our side.

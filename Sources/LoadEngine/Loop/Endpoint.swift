@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import NetworkIO
+
 /// Where to connect to: `tcp://HOST:PORT`, with an IPv4 address or a name that has one.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// The endpoint as it was given.

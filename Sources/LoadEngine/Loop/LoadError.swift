@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import NetworkIO
+
 /// Why a load test cannot run, as a sentence for people.
 package enum LoadError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An endpoint that cannot be read or found.
@@ -23,5 +25,11 @@ package enum LoadError: Error, Hashable, Sendable, CustomStringConvertible {
         case .system(let operation, let code): "\(operation) failed: \(System.describe(code))"
         case .usage(let sentence), .unavailable(let sentence): sentence
         }
+    }
+}
+
+extension LoadError {
+    init(_ error: SystemCallError) {
+        self = .system(operation: error.operation, code: error.code)
     }
 }

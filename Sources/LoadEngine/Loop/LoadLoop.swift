@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import NetworkIO
 internal import HeapModule
 internal import ProcessLimits
 internal import ZMTP
@@ -86,7 +87,11 @@ package final class LoadLoop<Driver: LoadDriver> {
         }
         self.driver = driver
         self.settings = settings
-        self.poller = try Poller()
+        do throws(SystemCallError) {
+            self.poller = try Poller()
+        } catch {
+            throw LoadError(error)
+        }
         self.slots.reserveCapacity(connectionsMax)
         self.buffer = [UInt8](
             repeating: 0,
@@ -128,7 +133,7 @@ package final class LoadLoop<Driver: LoadDriver> {
             kind: kind,
             tag: tag
         )
-        let (result, isConnected) = System.connect(to: endpoint)
+        let (result, isConnected) = System.connect(to: endpoint.address, port: endpoint.port)
         self.openCount += 1
         self.slots[Int(index)].kind = kind
         self.slots[Int(index)].tag = tag
@@ -198,7 +203,12 @@ package final class LoadLoop<Driver: LoadDriver> {
             self.tellEndings()
             guard !self.isStopped else { break }
             let wait = self.endings.isEmpty ? self.timers.min.map { $0.at - LoopTime.now() } : 0
-            let count = try self.poller.wait(nanoseconds: wait)
+            let count: Int
+            do throws(SystemCallError) {
+                count = try self.poller.wait(nanoseconds: wait)
+            } catch {
+                throw LoadError(error)
+            }
             for index in 0..<count where !self.isStopped { self.handle(self.poller.event(index)) }
         }
         for index in self.slots.indices where self.slots[index].phase != .free {

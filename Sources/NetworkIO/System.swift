@@ -4,11 +4,11 @@
 internal import CEpoll
 internal import Glibc
 
-/// The calls of the operating system that the loop makes: with `Poller` the only place with pointers.
+/// The calls of the operating system that event loops make: with `Poller` the only place with pointers.
 ///
 /// Calls of I/O answer with a count, or with the negated errno.
-enum System {
-    static func monotonicNanoseconds() -> UInt64 {
+package enum System {
+    package static func monotonicNanoseconds() -> UInt64 {
         var time = timespec()
         // Safety: the kernel writes the one value during the call.
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -16,7 +16,7 @@ enum System {
     }
 
     /// User and system time of this process.
-    static func cpuSeconds() -> Double {
+    package static func cpuSeconds() -> Double {
         var usage = rusage()
         // Safety: the kernel writes the one value during the call.
         guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return 0 }
@@ -25,7 +25,7 @@ enum System {
     }
 
     /// Microseconds since 1970.
-    static func wallClockMicroseconds() -> Int64 {
+    package static func wallClockMicroseconds() -> Int64 {
         var time = timespec()
         // Safety: the kernel writes the one value during the call.
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -33,13 +33,13 @@ enum System {
     }
 
     /// What an errno means, for people.
-    static func describe(_ code: Int32) -> String {
+    package static func describe(_ code: Int32) -> String {
         // Safety: the C library answers with a text that ends with zero, whatever the number.
         unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     }
 
     /// The first IPv4 address of a host.
-    static func ipv4Address(of host: String) -> UInt32? {
+    package static func ipv4Address(of host: String) -> UInt32? {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_INET
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -56,22 +56,22 @@ enum System {
 
     // MARK: - Sockets
 
-    /// Begins a connection.
+    /// Begins a connection to an IPv4 address.
     ///
     /// - Returns: the descriptor and whether it is connected already; a negated errno where that failed.
-    static func connect(to endpoint: Endpoint) -> (result: Int32, isConnected: Bool) {
+    package static func connect(to address: UInt32, port: UInt16) -> (result: Int32, isConnected: Bool) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(AF_INET, type, 0)
         guard descriptor >= 0 else { return (-errno, false) }
         var on: Int32 = 1
         // Safety: the kernel reads four bytes during the call. Should it refuse, requests are slower, not wrong.
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = endpoint.port.bigEndian
-        address.sin_addr.s_addr = endpoint.address.bigEndian
+        var target = sockaddr_in()
+        target.sin_family = sa_family_t(AF_INET)
+        target.sin_port = port.bigEndian
+        target.sin_addr.s_addr = address.bigEndian
         // Safety: the kernel reads the address during the call only.
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
+        let result = unsafe withUnsafePointer(to: &target) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 unsafe Glibc.connect(descriptor, generic, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
@@ -84,7 +84,7 @@ enum System {
     }
 
     /// How a connection that was begun came out: 0, or an errno.
-    static func connectResult(_ descriptor: Int32) -> Int32 {
+    package static func connectResult(_ descriptor: Int32) -> Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         // Safety: the kernel writes four bytes during the call.
@@ -93,7 +93,7 @@ enum System {
     }
 
     /// Reads what is there into `buffer` from `offset` on, at most `bytesMax`; 0 is the end.
-    static func read(_ descriptor: Int32, into buffer: inout [UInt8], at offset: Int, bytesMax: Int) -> Int {
+    package static func read(_ descriptor: Int32, into buffer: inout [UInt8], at offset: Int, bytesMax: Int) -> Int {
         // Safety: the kernel writes at most `count` bytes behind `offset`, which are the buffer's.
         unsafe buffer.withUnsafeMutableBytes { bytes in
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
@@ -106,7 +106,7 @@ enum System {
     }
 
     /// Writes as much as the kernel takes.
-    static func write(_ descriptor: Int32, _ bytes: Span<UInt8>) -> Int {
+    package static func write(_ descriptor: Int32, _ bytes: Span<UInt8>) -> Int {
         // Safety: the kernel reads the bytes during the call only.
         unsafe bytes.withUnsafeBytes { bytes in
             while true {
@@ -117,12 +117,12 @@ enum System {
         }
     }
 
-    static func close(_ descriptor: Int32) {
+    package static func close(_ descriptor: Int32) {
         _ = Glibc.close(descriptor)
     }
 
     /// Copies bytes to the end of an array.
-    static func append(_ bytes: Span<UInt8>, to array: inout [UInt8]) {
+    package static func append(_ bytes: Span<UInt8>, to array: inout [UInt8]) {
         // Safety: the array copies the bytes during the call.
         unsafe bytes.withUnsafeBufferPointer { unsafe array.append(contentsOf: $0) }
     }
@@ -132,7 +132,7 @@ enum System {
     /// Takes SIGINT and SIGTERM from the process.
     ///
     /// - Returns: a descriptor that becomes readable when one comes, or a negated errno.
-    static func takeSignals() -> Int32 {
+    package static func takeSignals() -> Int32 {
         var signals = sigset_t()
         // Safety: the C library reads and writes the one set during the calls.
         unsafe sigemptyset(&signals)
@@ -147,7 +147,7 @@ enum System {
 
 extension System {
     /// Gives the signals back to the process.
-    static func releaseSignals() {
+    package static func releaseSignals() {
         var signals = sigset_t()
         // Safety: the C library reads and writes the one set during the calls.
         unsafe sigemptyset(&signals)
@@ -159,9 +159,9 @@ extension System {
         _ = unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    static func isRefusal(_ code: Int32) -> Bool { code == ECONNREFUSED }
+    package static func isRefusal(_ code: Int32) -> Bool { code == ECONNREFUSED }
 
-    static func wouldBlock(_ result: Int) -> Bool { result == -Int(EAGAIN) }
+    package static func wouldBlock(_ result: Int) -> Bool { result == -Int(EAGAIN) }
 
-    static func isReset(_ result: Int) -> Bool { result == -Int(ECONNRESET) || result == -Int(EPIPE) }
+    package static func isReset(_ result: Int) -> Bool { result == -Int(ECONNRESET) || result == -Int(EPIPE) }
 }

@@ -5,15 +5,17 @@ internal import CEpoll
 internal import Glibc
 
 /// Says which of many descriptors can be read or written.
+///
+/// Owned by the one thread that waits.
 @safe
-struct Poller: ~Copyable {
+package struct Poller: ~Copyable {
     /// What is ready at one descriptor.
-    struct Event {
+    package struct Event {
         /// What was given when it was added.
-        let key: UInt64
-        let isWritable: Bool
+        package let key: UInt64
+        package let isWritable: Bool
         /// It can be read, or has ended, which reading then says.
-        let isReadable: Bool
+        package let isReadable: Bool
     }
 
     /// Few, so that timers do not wait long behind a flood of messages.
@@ -23,10 +25,23 @@ struct Poller: ~Copyable {
     /// Whether the kernel knows waiting by the nanosecond.
     private var hasNanoseconds = true
 
-    init() throws(LoadError) {
-        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else { throw .system(operation: "epoll_create1", code: errno) }
+    /// - Throws: where there are too many descriptors.
+    package init() throws(SystemCallError) {
+        try self.init(adopting: Self.makeDescriptor())
+    }
+
+    /// A poller of a descriptor that `makeDescriptor` gave; closes it at its end.
+    package init(adopting descriptor: Int32) {
         self.descriptor = descriptor
+    }
+
+    /// A descriptor for a poller that another thread will make.
+    ///
+    /// - Throws: where there are too many descriptors.
+    package static func makeDescriptor() throws(SystemCallError) -> Int32 {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw SystemCallError(operation: "epoll_create1", code: errno) }
+        return descriptor
     }
 
     deinit {
@@ -36,11 +51,14 @@ struct Poller: ~Copyable {
     /// Begins to look at a descriptor; closing the descriptor ends it.
     ///
     /// - Returns: 0, or an errno.
-    borrowing func add(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
+    package borrowing func add(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
         self.control(EPOLL_CTL_ADD, descriptor, key: key, reading: reading, writing: writing)
     }
 
-    borrowing func change(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
+    /// Looks for something else at a descriptor from now on.
+    ///
+    /// - Returns: 0, or an errno.
+    package borrowing func change(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
         self.control(EPOLL_CTL_MOD, descriptor, key: key, reading: reading, writing: writing)
     }
 
@@ -62,7 +80,7 @@ struct Poller: ~Copyable {
     /// Waits for events, at most so many nanoseconds; `nil`: for ever.
     ///
     /// - Returns: how many there are; 0 when time is over.
-    mutating func wait(nanoseconds: UInt64?) throws(LoadError) -> Int {
+    package mutating func wait(nanoseconds: UInt64?) throws(SystemCallError) -> Int {
         let count = Int32(Self.eventsMax)
         var result: Int32 = -1
         if self.hasNanoseconds {
@@ -78,12 +96,12 @@ struct Poller: ~Copyable {
             result = unsafe epoll_wait(self.descriptor, &self.events, count, milliseconds)
         }
         if result >= 0 { return Int(result) }
-        guard errno == EINTR else { throw .system(operation: "epoll_wait", code: errno) }
+        guard errno == EINTR else { throw SystemCallError(operation: "epoll_wait", code: errno) }
         return 0
     }
 
     /// One of the events of the last wait.
-    borrowing func event(_ index: Int) -> Event {
+    package borrowing func event(_ index: Int) -> Event {
         // Safety: the kernel filled in what was given: the union holds the key.
         let event = unsafe self.events[index]
         return Event(

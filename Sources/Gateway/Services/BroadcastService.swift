@@ -2,31 +2,32 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-package import GatewayCore
-package import Logging
+import GatewayCore
+import Logging
 import ServiceLifecycle
-package import ZeroMQ
+import ZeroMQ
 
-/// Answers listeners and broadcasters on two ROUTER sockets that share one polling thread, and lets timers fire.
+/// Answers broadcasters on a ROUTER socket, and lets timers fire.
 ///
 /// Requests are drained in passes; each is decided synchronously on the board that is newest then, and
 /// answered in the same pass unless it has to be durable first. Nothing here waits: the log and the board answer through
 /// `events`.
-package actor RequestService: Service, BoardObserver {
+actor BroadcastService: Service, BoardObserver {
     /// What comes back from the log and from the board.
     private enum Event: Sendable {
-        case acknowledgementsAppended(UInt64, Result<UInt64, EventLogError>)
         case breaksAppended(UInt64, Result<UInt64, EventLogError>)
         case applied([EntryResult], offset: UInt64)
     }
 
     /// The most events that wait; as many as groups can be in flight, many times over.
     private static let eventsMax = 65_536
-    /// How often leases are looked at and gauges set.
+    /// How often the log's own time goes on and the log is looked at.
     private static let housekeepingInterval: Duration = .seconds(1)
 
     private let thread: PollingThread
-    private let log: any EventLog
+    private let log: LogHealth
+    private let listeners: ListenerService
+    private let live: LiveListeners
     private let holder: BoardHolder
     private let clock: any GatewayClock
     private var planner: BroadcastPlanner
@@ -40,45 +41,41 @@ package actor RequestService: Service, BoardObserver {
     private let readiness: ReadinessBoard
     private let manager: ServiceManager
     private let peers: PeerLog
-    /// Whether every request of a listener is logged; looked at once a pass.
-    private var tracesListeners = false
-    private var silence: LogSilence
 
-    private var sockets: RequestSockets
-    private var handler: ListenerRequestHandler
-    private var acknowledgements = AcknowledgementLane()
+    private var socket: BroadcastSocket
+    /// The newest board that this thread has seen.
+    private var board: Board
     private var breaks: BreakLane
     private var timer: PollingThread.Timer?
     private var timerQueue: TimerQueue
-    /// Whether the log takes nothing until the next start.
-    private var logHasFailed = false
+    /// Whether the gateway is stopping.
+    private var isDraining = false
+    /// Whether the log has no room for new work.
+    private var isLogFull = false
     private let retention: RetentionGate
     /// How many listeners there were before the start.
     private let expected: ExpectedListeners
     /// Where the next start learns how many there are.
     private let counts: ListenerCounts
-    private var housekeeping = HousekeepingSchedule(elapsed: RequestService.elapsed)
-    private var turns = PassTurns()
+    private var housekeeping = HousekeepingSchedule(elapsed: BroadcastService.elapsed)
 
     private let events: AsyncStream<Event>
     private let eventSink: AsyncStream<Event>.Continuation
-    /// Tells a shutdown, once, that nobody waits any more, or (`false`) that it has waited long enough.
-    private let drained: AsyncStream<Bool>
-    private let drainedSink: AsyncStream<Bool>.Continuation
-    /// Tells, after the log failed for good, that nobody waits any more, or (`false`) that it took too long.
-    private let refused: AsyncStream<Bool>
-    private let refusedSink: AsyncStream<Bool>.Continuation
+    /// Nobody waits any more, after a shutdown has begun.
+    private let drained = Occurrence()
+    /// How often the listeners' loop had gone round at the last sign of life.
+    private var listenerRounds = -1
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
     }
 
-    package init(
+    init(
         thread: PollingThread,
-        listeners: consuming sending Socket,
-        broadcasters: consuming sending Socket,
-        handler: ListenerRequestHandler,
-        log: any EventLog,
+        socket: consuming sending Socket,
+        listeners: ListenerService,
+        live: LiveListeners,
+        log: LogHealth,
         holder: BoardHolder,
         configuration: GatewayConfiguration,
         clock: any GatewayClock,
@@ -93,28 +90,24 @@ package actor RequestService: Service, BoardObserver {
     ) {
         self.manager = manager
         self.peers = peers
-        self.silence = LogSilence(silenceMax: configuration.logSilenceMax)
         self.retention = retention
         self.expected = expected
         self.counts = counts
         self.thread = thread
-        self.sockets = RequestSockets(
-            listeners: listeners,
-            broadcasters: broadcasters,
-            metrics: metrics,
-            peers: peers
-        )
+        self.socket = BroadcastSocket(socket, metrics: metrics, peers: peers)
+        self.listeners = listeners
+        self.live = live
         self.breaks = BreakLane(
             entriesWaitingMax: configuration.entriesWaitingMax,
             entryBytesWaitingMax: configuration.entryBytesWaitingMax
         )
-        self.handler = handler
+        self.board = holder.board
         self.log = log
         self.holder = holder
         self.clock = clock
         self.planner = BroadcastPlanner(policy: configuration.breaks)
         self.timers = BreakTimers(policy: configuration.breaks)
-        self.timerQueue = TimerQueue(handler.board)
+        self.timerQueue = TimerQueue(holder.board)
         self.recheckInterval = configuration.timerRecheck
         self.drainTimeout = configuration.drainTimeout
         self.metrics = metrics
@@ -124,13 +117,11 @@ package actor RequestService: Service, BoardObserver {
             of: Event.self,
             bufferingPolicy: .bufferingOldest(Self.eventsMax)
         )
-        (self.drained, self.drainedSink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
-        (self.refused, self.refusedSink) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
     }
 
-    isolated deinit {}  // The sockets are closed on their thread.
+    isolated deinit {}  // The socket is closed on its thread.
 
-    package nonisolated func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
+    nonisolated func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
         self.post(.applied(results, offset: offset))
     }
 
@@ -146,19 +137,15 @@ package actor RequestService: Service, BoardObserver {
     /// Takes over what may change while the gateway runs.
     ///
     /// What was decided before stays: decisions stand in the log.
-    package func reload(_ configuration: GatewayConfiguration) {
+    func reload(_ configuration: GatewayConfiguration) {
         self.planner.policy = configuration.breaks
         self.timers.policy = configuration.breaks
         self.drainTimeout = configuration.drainTimeout
-        self.handler.setLimits(
-            listenersMax: configuration.listenersMax,
-            requestsPerSessionPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
-        )
+        self.listeners.reload(configuration)
     }
 
-    package func run() async throws {
-        self.sockets.attach(.listeners, to: self.thread, for: self) { $0.drainListeners() }
-        self.sockets.attach(.broadcasters, to: self.thread, for: self) { $0.drainBroadcasters() }
+    func run() async throws {
+        self.socket.attach(to: self.thread, for: self) { $0.pass() }
         let housekeeping = self.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
         self.runTimers()
         self.giveSignOfLife()
@@ -172,17 +159,12 @@ package actor RequestService: Service, BoardObserver {
         }
         housekeeping.cancel()
         self.timer?.cancel()
-        self.sockets.close()
+        self.socket.close()
     }
 
     private func consume() async {
         for await event in self.events {
             switch event {
-            case .acknowledgementsAppended, .breaksAppended: self.silence.heard(at: .now)
-            case .applied: break
-            }
-            switch event {
-            case .acknowledgementsAppended(let id, let result): await self.acknowledgementsAnswered(id, result)
             case .breaksAppended(let id, let result): self.breaksAnswered(id, result)
             case .applied(let results, let offset):
                 for result in results {
@@ -190,7 +172,7 @@ package actor RequestService: Service, BoardObserver {
                     case .changed(let each, let notice):
                         self.timerQueue.note(each)
                         if notice?.kind == .available {
-                            self.metrics.count(.notifiedListeners, by: self.handler.leases.count(of: each.key.stream))
+                            self.metrics.count(.notifiedListeners, by: self.live.count(of: each.key.stream))
                         }
                     case .unchanged(let each): self.timerQueue.note(each)
                     case .refused, .housekept: break
@@ -206,105 +188,40 @@ package actor RequestService: Service, BoardObserver {
 
     private func closeGroups() {
         self.lookAtRoom()
-        // At a stop what was handed out goes into the reserve: nobody asks for more.
-        while !self.handler.isLogFull || self.handler.isDraining,
-            let (id, group) = self.acknowledgements.close(&self.handler)
-        {
-            self.metrics.count(.acknowledgementGroups)
-            self.append(group.encoded(), to: .acknowledgements(0)) { .acknowledgementsAppended(id, $0) }
-        }
         while let (id, record) = self.breaks.close() {
-            self.append(record, to: .breaks) { .breaksAppended(id, $0) }
-        }
-    }
-
-    /// Hands a record to the log; the answer comes back as an event.
-    private func append(
-        _ record: [UInt8],
-        to lane: Lane,
-        as event: @escaping @Sendable (Result<UInt64, EventLogError>) -> Event
-    ) {
-        let metrics = self.metrics
-        let handedOver = ContinuousClock.now
-        self.silence.asked(at: handedOver)
-        self.log.append(record, to: lane) { result in
-            metrics.observe(.appendSeconds, ContinuousClock.now - handedOver)
-            self.post(event(result))
-        }
-    }
-}
-
-// MARK: - Listeners
-
-extension RequestService {
-    /// Takes what a socket has, up to a bound, so that neither the other socket nor the timers wait for long.
-    private func pass(
-        over side: RequestSockets.Side,
-        _ handle: (isolated RequestService, RoutingID, [UInt8]) -> Void
-    ) {
-        guard var pass = self.turns.begin(side, at: .now) else { return }
-        self.tracesListeners = self.peers.logs(.debug)
-        var hasMore = true
-        var goesOn = true
-        while goesOn {
-            switch self.sockets.receive(from: side) {
-            case .nothing:
-                hasMore = false
-                goesOn = false
-            case .refused: goesOn = self.turns.goesOn(&pass, bytes: 0, at: .now)
-            case .request(let peer):
-                // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out,
-                // and a listener that has it already ask for the break.
-                if self.holder.offset != self.handler.board.offset { self.handler.board = self.holder.board }
-                handle(self, peer, self.sockets.body)
-                goesOn = self.turns.goesOn(&pass, bytes: self.sockets.body.count, at: .now)
-            }
-        }
-        self.closeGroups()
-        self.turns.end(pass, hasMore: hasMore, at: .now)
-    }
-
-    private func drainListeners() {
-        self.pass(over: .listeners) { (service, peer, request) in
-            let answer = service.handler.handle(
-                request,
-                from: PeerFacts(transport: "zeromq"),
-                at: service.readClock().now
-            )
-            if service.tracesListeners || service.handler.unreadable != nil { service.tell(answer, to: request) }
-            switch answer {
-            case .now(let reply): service.sockets.send(reply, to: peer, by: .listeners)
-            case .afterGroup(let deferred):
-                service.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
-            }
-        }
-    }
-
-    private func acknowledgementsAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) async {
-        let isDurable = self.note(result, of: .acknowledgements(0))
-        let members = self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler)
-        for (index, member) in members.enumerated() {
-            self.sockets.send(
-                self.handler.finish(member.deferred, isDurable: isDurable, at: self.clock.now()),
-                to: member.peer,
-                by: .listeners
-            )
-            // As many as a pass takes; then the sockets have their turn.
-            if index % PassTurns.passMessagesMax == PassTurns.passMessagesMax - 1 { await Task.yield() }
+            self.log.append(record, to: .breaks) { self.post(.breaksAppended(id, $0)) }
         }
     }
 }
 
 // MARK: - Broadcasters
 
-extension RequestService {
-    private func drainBroadcasters() {
-        self.pass(over: .broadcasters) { (service, peer, request) in
-            service.broadcastRequest(request, from: peer, at: service.readClock())
-        }
+extension BroadcastService {
+    /// How long a pass goes on; the request that reaches it is finished.
+    private static let passTimeMax: Duration = .milliseconds(2)
+    /// How many messages a pass takes.
+    private static let passMessagesMax = 256
+
+    /// Takes what the socket has, up to a bound, so that timers and answers do not wait for long.
+    private func pass() {
+        self.isLogFull = self.log.lookAtRoom()
+        let end = ContinuousClock.now + Self.passTimeMax
+        var messages = 0
+        repeat {
+            switch self.socket.receive() {
+            case .nothing: messages = Self.passMessagesMax
+            case .refused: messages += 1
+            case .request(let peer):
+                // Looked at for each request, not for each pass: while a pass lasts the board may advance.
+                if self.holder.offset != self.board.offset { self.board = self.holder.board }
+                self.decide(self.socket.body, from: peer, at: self.clock.reading())
+                messages += 1
+            }
+        } while messages < Self.passMessagesMax && ContinuousClock.now < end
+        self.closeGroups()
     }
 
-    private func broadcastRequest(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
+    private func decide(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
         let now = reading.now
         let request: BroadcastRequest
         do throws(WireError) {
@@ -327,13 +244,13 @@ extension RequestService {
             kind: request.kind.metricLabel,
             key: request.kind.key
         )
-        guard !self.handler.isDraining else { return self.reply(.refused(.draining), to: waiting) }
+        guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
         let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
-        let plan = self.planner.plan(request, by: "", on: self.handler.board, at: now, listeners: listeners)
+        let plan = self.planner.plan(request, by: "", on: self.board, at: now, listeners: listeners)
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
-        case .append(let entry) where self.handler.isLogFull && !entry.kind.mayUseReserve:
+        case .append(let entry) where self.isLogFull && !entry.kind.mayUseReserve:
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             self.reply(.refused(.logFull), to: waiting)
         case .append(let entry):
@@ -347,11 +264,9 @@ extension RequestService {
     private func breaksAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
         switch result {
         case .success(let offset):
-            _ = self.note(result, of: .breaks)
             for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
         case .failure:
-            _ = self.note(result, of: .breaks)
-            self.acknowledgements.noteFailure()
+            self.listeners.noteLogFailure()
             for member in self.breaks.failed(id) {
                 self.waitAgain(member.entry)
                 if case .housekeeping = member.entry.kind { self.housekeeping.answered(nil) }
@@ -387,45 +302,17 @@ extension RequestService {
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
-        self.sockets.send(ReplyBytes(head: reply.encoded()), to: waiting.peer, by: .broadcasters)
+        self.socket.send(reply.encoded(), to: waiting.peer)
     }
 }
 
 // MARK: - The log
 
-extension RequestService {
-    /// Counts and logs what the log said.
-    private func note(_ result: Result<UInt64, EventLogError>, of lane: Lane) -> Bool {
-        switch result {
-        case .success(let offset):
-            self.metrics.set(.logOffset, .lane(lane), to: Int(clamping: offset))
-            self.readiness.set(.log, isReady: !self.handler.isLogFull && !self.logHasFailed)
-            return true
-        case .failure(let error):
-            self.metrics.count(.logFailures)
-            self.readiness.set(.log, isReady: false)
-            self.logger.error("the event log failed", metadata: ["lane": "\(lane)", "error": "\(error)"])
-            return false
-        }
-    }
-}
-
-extension RequestService {
+extension BroadcastService {
     /// Looks whether the log has room for new work; when it has none, what gathered is refused.
     private func lookAtRoom() {
-        let isFull = self.log.usage?.isReached ?? false
-        if isFull != self.handler.isLogFull {
-            self.handler.isLogFull = isFull
-            self.readiness.set(.log, isReady: !isFull && !self.logHasFailed)
-            self.logger.warning(isFull ? "the event log has no room for new work" : "the event log has room again")
-        }
-        guard isFull else { return }
-        let now = self.clock.now()
-        for member in self.acknowledgements.refuse(&self.handler) {
-            self.metrics.count(.limitsHit, .limit(.logBytesMax))
-            let reply = self.handler.finish(member.deferred, isDurable: false, at: now)
-            self.sockets.send(reply, to: member.peer, by: .listeners)
-        }
+        self.isLogFull = self.log.lookAtRoom()
+        guard self.isLogFull else { return }
         for member in self.breaks.refuseNewWork() {
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
@@ -435,18 +322,18 @@ extension RequestService {
 
 // MARK: - Time
 
-extension RequestService {
+extension BroadcastService {
     /// Records what has fallen due, and sets the timer for what falls due next.
     private func runTimers() {
         self.timer?.cancel()
-        guard !self.handler.isDraining else { return }
-        self.handler.board = self.holder.board
-        let reading = self.readClock()
+        guard !self.isDraining else { return }
+        self.board = self.holder.board
+        let reading = self.clock.reading()
         let now = reading.now
         var wait = self.recheckInterval
-        let (leases, expected) = (self.handler.leases, self.expected)
-        let entries = self.timerQueue.due(on: self.handler.board, at: now, timers: self.timers) {
-            expected.count(of: $0, live: leases.count(of: $0), at: reading.steady)
+        let (live, expected) = (self.live, self.expected)
+        let entries = self.timerQueue.due(on: self.board, at: now, timers: self.timers) {
+            expected.count(of: $0, live: live.count(of: $0), at: reading.steady)
         }
         for entry in entries where self.breaks.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil {
             // Looked at again at the next recheck.
@@ -462,16 +349,9 @@ extension RequestService {
         if let each = entry.key.flatMap({ self.holder.board[$0] }) { self.timerQueue.note(each) }
     }
 
-    /// Looks at the clock, and tells the handler how far commands have moved it.
-    private func readClock() -> ClockReading {
-        let reading = self.clock.reading()
-        self.handler.steppedMicroseconds = reading.steppedMicroseconds
-        return reading
-    }
-
     /// How many listeners of a stream are expected to ask for a batch.
     private func listeners(of stream: StreamID, at steady: Timestamp) -> Int {
-        self.expected.count(of: stream, live: self.handler.leases.count(of: stream), at: steady)
+        self.expected.count(of: stream, live: self.live.count(of: stream), at: steady)
     }
 
     /// Monotonic time.
@@ -482,9 +362,9 @@ extension RequestService {
 
     /// Appends a record that lets the log's own time go on, where it is time for one.
     private func letTimePass() {
-        guard !self.handler.isDraining,
+        guard !self.isDraining,
             let entry = self.housekeeping.entry(
-                on: self.handler.board,
+                on: self.board,
                 at: self.clock.now(),
                 elapsed: Self.elapsed,
                 mayAdvance: self.retention.isOpen
@@ -510,88 +390,73 @@ extension RequestService {
 
     private func keepHouse() {
         self.peers.tellLeftOut()
-        self.lookAtSilence()
+        self.log.lookAtSilence()
         self.letTimePass()
-        let reading = self.readClock()
-        self.handler.expireLeases(at: reading.now)
-        self.counts.set(self.expected.merged(with: self.handler.leases.countsByStream, at: reading.steady))
-        self.metrics.set(.listeners, to: self.handler.leases.count)
-        self.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
-        self.acknowledgements.retry()
+        self.counts.set(self.expected.merged(with: self.live.counts, at: self.clock.reading().steady))
         self.closeGroups()
     }
 
-    /// Answers what was accepted; everything new is refused as `DRAINING`.
+    /// Answers what was accepted, on both sides; everything new is refused as `DRAINING`.
     ///
     /// Ends early when the task is cancelled: then something has failed that the answers would need.
     private func drain() async {
-        self.handler.isDraining = true
+        self.isDraining = true
+        self.listeners.refuseNewRequests()
         self.readiness.set(.sockets, isReady: false)
-        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { $0.drainedSink.yield(false) }
-        self.tellIfDrained()
-        // `first` gives `nil` when the task is cancelled.
-        let isDrained = await self.drained.first { _ in true } == true
-        let waiting = self.acknowledgements.waitingCount + self.breaks.waitingCount
-        if !isDrained, waiting > 0 || !self.logHasFailed {
+        let isDrained = await self.waitForAnswers()
+        let waiting = self.listeners.waitingCount + self.breaks.waitingCount
+        if !isDrained, waiting > 0 || !self.log.hasFailed {
             self.logger.error("stopping before everything was answered", metadata: ["waiting": "\(waiting)"])
         }
-        deadline.cancel()
+    }
+
+    /// - Returns: whether nobody waits any more.
+    private func waitForAnswers() async -> Bool {
+        self.closeGroups()
+        self.tellIfDrained()
+        let (service, limit) = (self.listeners, self.drainTimeout)
+        async let listeners = service.drain(atMost: limit)
+        let broadcasters = await self.drained.wait(atMost: limit)
+        return await listeners && broadcasters
     }
 
     private func tellIfDrained() {
-        guard self.handler.isDraining, self.acknowledgements.isIdle, self.breaks.isIdle else { return }
-        // Deliveries that the log did not take are lost with it.
-        guard self.logHasFailed || self.handler.hasGatheredNothing else { return }
-        self.drainedSink.yield(true)
-        self.refusedSink.yield(true)
+        if self.isDraining, self.breaks.isIdle { self.drained.happen() }
     }
 
     /// The log takes nothing until the next start: takes nothing new, and returns when everybody who waits was answered, at
     /// the latest after `drainTimeout`.
     func refuseWhatWaits() async {
-        self.logHasFailed = true
-        self.handler.isDraining = true
+        self.log.failForGood()
+        self.isDraining = true
+        self.listeners.refuseNewRequests()
         self.readiness.set(.sockets, isReady: false)
-        let deadline = self.thread.schedule(at: .now + self.drainTimeout, for: self) { $0.refusedSink.yield(false) }
-        self.closeGroups()
-        self.tellIfDrained()
-        _ = await self.refused.first { _ in true }
-        deadline.cancel()
+        _ = await self.waitForAnswers()
     }
 }
 
 // MARK: - Signs of life
 
-extension RequestService {
+extension BroadcastService {
     /// Tells the service manager that this thread goes round, twice in each interval that it watches.
     ///
-    /// Only from here: a thread that hangs in a handler gives none, and one that is busy has its timers after each pass.
+    /// Only from here: a thread that hangs in a handler gives none, and one that is busy has its timers after each pass. Nor is
+    /// there one while the listeners' loop does not go round.
     private func giveSignOfLife() {
         guard let interval = self.manager.watchdog else { return }
-        // One that was not taken is repeated soon, so that it still comes in time.
-        let wait = self.manager.giveSignOfLife() ? interval / 2 : interval / 16
+        let rounds = self.listeners.roundCount
+        defer { self.listenerRounds = rounds }
+        // One that was not given or not taken is repeated soon, so that it still comes in time.
+        let isGiven = rounds != self.listenerRounds && self.manager.giveSignOfLife()
+        let wait = isGiven ? interval / 2 : interval / 16
         self.thread.schedule(at: .now + max(wait, .milliseconds(1)), for: self) { $0.giveSignOfLife() }
     }
 
-    /// A log that does not answer is told of: a new start would not make its disk any faster (docs/decisions/0037).
-    private func lookAtSilence() {
-        switch self.silence.look(at: .now) {
-        case .silent(let duration):
-            let sentence =
-                "The event log has not answered for \(duration.components.seconds) s: nothing is confirmed. Look at its disk."
-            if self.readiness.raise(.logSilent, sentence) {
-                self.logger.error("the event log does not answer", metadata: ["for": "\(duration)"])
-            }
-        case .answersAgain:
-            if self.readiness.clear(.logSilent) { self.logger.notice("the event log answers again") }
-        case .fine: break
-        }
-    }
 }
 
 // MARK: - The log of messages
 
-extension RequestService {
+extension BroadcastService {
     /// Logs what became of a broadcaster's request.
     private func tell(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool) {
         switch body {
@@ -619,35 +484,6 @@ extension RequestService {
         }
     }
 
-    /// Logs what became of a listener's request: one that could not be read always, others where that is asked for.
-    private func tell(_ answer: Answer<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
-        if let unreadable = self.handler.unreadable {
-            self.handler.unreadable = nil
-            self.peers.log(
-                .unreadable,
-                .notice,
-                "a message on the listeners' socket was refused",
-                [
-                    "requestId": "\(unreadable.requestID)", "status": "\(unreadable.refusal.status.name)",
-                    "sentence": "\(unreadable.refusal.sentence)",
-                ]
-            )
-            return
-        }
-        guard let decoded = try? ListenerRequest(decoding: request) else { return }
-        var metadata: Logger.Metadata = [
-            "requestId": "\(decoded.id)", "kind": "\(decoded.kind.metricLabel.text)",
-        ]
-        guard case .now(let reply) = answer else {
-            return self.logger.trace("a listener's acknowledgement waits for the log", metadata: metadata)
-        }
-        guard case .refused(let refusal)? = (try? ListenerReply(decoding: reply.frame))?.body else {
-            return self.logger.trace("a listener's request was answered", metadata: metadata)
-        }
-        metadata["status"] = "\(refusal.status.name)"
-        metadata["sentence"] = "\(refusal.sentence)"
-        self.logger.debug("a listener's request was refused", metadata: metadata)
-    }
 }
 
 extension BroadcastRequest.Kind {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import ZMTP
+
+/// What one listener's connection says, without its I/O: bytes in, requests and subscriptions out.
+///
+/// It keeps no bytes, and no peer can make it grow: a message is bounded in frames (``EdgeSettings/framesPerMessageMax``) and
+/// each frame in bytes, and what is no request is passed over frame by frame.
+///
+/// ```swift
+/// var offset = 0
+/// while true {
+///     switch connection.next(in: received.span, at: &offset) {
+///     case .request(let body): answer(received[body])
+///     case .needsMore: …  // keep what is behind `offset`, and come back with more behind it
+///     …
+///     }
+/// }
+/// ```
+package struct EdgeConnection: Sendable {
+    /// What the peer is.
+    package enum Peer: Sendable {
+        /// SUB or XSUB: hears notices.
+        case subscriber
+        /// REQ or DEALER: asks.
+        case requester
+    }
+
+    /// Why a message has no meaning here; it was passed over.
+    package enum Strange: Hashable, Sendable {
+        /// It is not an empty frame and one more.
+        case noEnvelope
+        case tooManyFrames
+        /// Its first byte is not 0 or 1.
+        case notSubscription
+    }
+
+    /// What comes next in the bytes of the peer; ranges are of the span that was given.
+    package enum Event: Hashable, Sendable {
+        /// Nothing whole is left.
+        case needsMore
+        /// The handshake is done: send `ready`, then answers.
+        case ready
+        case request(Range<Int>)
+        case subscribe(topic: Range<Int>)
+        case cancel(topic: Range<Int>)
+        /// Send a PONG with this context.
+        case ping(context: Range<Int>)
+        case strange(Strange)
+        /// A message has more frames than anybody has use for: close.
+        case endless
+        /// The peer cannot be talked to: close.
+        case failed(ZMTPError)
+    }
+
+    private var session: Session
+    /// What the peer is, once the handshake is done.
+    package private(set) var peer: Peer?
+    /// How many frames of the message at hand have come.
+    private var frameCount = 0
+    /// Whether the first of them is the empty one that a request begins with.
+    private var hasDelimiter = false
+
+    package init() {
+        self.session = Session(
+            serving: .xpub,
+            or: .router,
+            frameBytesMax: EdgeSettings.requestBytesMax,
+            commandBytesMax: EdgeSettings.subscriptionBytesMax
+        )
+    }
+
+    /// What to send first.
+    package var greeting: [UInt8] { self.session.greeting }
+
+    /// What to send when the handshake is done.
+    package var ready: [UInt8] { self.session.ready() }
+
+    /// Reads the next thing at `offset` and moves `offset` behind it; never traps, whatever the bytes are.
+    package mutating func next(in bytes: Span<UInt8>, at offset: inout Int) -> Event {
+        while true {
+            switch self.session.next(in: bytes, at: &offset) {
+            case .needsMore: return .needsMore
+            case .greeted, .pong: continue
+            case .ready:
+                if self.session.type == .xpub {
+                    self.peer = .subscriber
+                    self.session.frameBytesMax = EdgeSettings.subscriptionBytesMax
+                } else {
+                    self.peer = .requester
+                }
+                return .ready
+            case .frame(let body, let more):
+                if let event = self.frame(body, more: more) { return event }
+            case .ping(let context): return .ping(context: context)
+            case .subscribe(let topic):
+                guard self.peer == .subscriber else { continue }
+                return .subscribe(topic: topic)
+            case .cancel(let topic):
+                guard self.peer == .subscriber else { continue }
+                return .cancel(topic: topic)
+            case .failed(let error): return .failed(error)
+            }
+        }
+    }
+
+    /// Takes note of a frame of a message.
+    ///
+    /// - Returns: what the message is, where this was its last frame.
+    private mutating func frame(_ body: Range<Int>, more: Bool) -> Event? {
+        let number = self.frameCount
+        self.frameCount += 1
+        guard self.frameCount <= EdgeSettings.framesPerMessageMax else { return .endless }
+        if number == 0 { self.hasDelimiter = body.isEmpty && more }
+        guard !more else { return nil }
+        self.frameCount = 0
+        if self.peer == .subscriber { return .strange(number == 0 ? .notSubscription : .tooManyFrames) }
+        if number > 1 { return .strange(.tooManyFrames) }
+        return number == 1 && self.hasDelimiter ? .request(body) : .strange(.noEnvelope)
+    }
+}

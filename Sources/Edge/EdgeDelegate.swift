@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import GatewayCore
+package import NetworkIO
+package import ZMTP
+
+/// A connection of an ``EdgeLoop``: a value, valid until the connection ends.
+///
+/// What is sent to it later is dropped and counted.
+package struct EdgePeer: Hashable, Sendable {
+    let index: UInt32
+    let generation: UInt32
+}
+
+/// Why the loop closed a connection by itself.
+package enum EdgeClosing: Hashable, Sendable {
+    /// No handshake in time (``EdgeSettings/handshakeTimeout``).
+    case handshake
+    /// Nothing was asked for in time (``EdgeSettings/unusedTimeout``).
+    case unused
+    /// What waits for the peer was not taken in time (``EdgeSettings/stalledTimeout``).
+    case stalled
+    /// The peer does not keep to ZMTP.
+    case violation(ZMTPError)
+    /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
+    case endless
+    /// More subscriptions than ``EdgeSettings/subscriptionsPerConnectionMax``.
+    case subscriptions
+    /// More connections from its address than ``EdgeSettings/connectionsPerAddressMax``.
+    case address
+    /// It had most of what waits for all, which was more than ``EdgeSettings/bytesWaitingMax``.
+    case memory
+
+    /// What counts it.
+    package var metricLabel: MetricLabel {
+        switch self {
+        case .handshake: .handshake
+        case .unused: .unused
+        case .stalled: .stalled
+        case .violation: .violation
+        case .endless: .limit(.framesPerMessageMax)
+        case .subscriptions: .limit(.subscriptionsPerConnectionMax)
+        case .address: .limit(.connectionsPerAddressMax)
+        case .memory: .limit(.bytesWaitingMax)
+        }
+    }
+
+    /// The limit that the peer passed, where it was one that an operator can set.
+    var limit: LimitName? {
+        switch self {
+        case .endless: .framesPerMessageMax
+        case .subscriptions: .subscriptionsPerConnectionMax
+        case .address: .connectionsPerAddressMax
+        case .memory: .bytesWaitingMax
+        case .handshake, .unused, .stalled, .violation: nil
+        }
+    }
+}
+
+/// What happened on a connection that an operator may want to read.
+package enum EdgeHappening: Hashable, Sendable {
+    /// A message without a meaning was passed over.
+    case strange(EdgeConnection.Strange, from: PeerAddress, on: MetricLabel)
+    case closed(EdgeClosing, peer: PeerAddress, on: MetricLabel)
+}
+
+/// Decides what an ``EdgeLoop`` answers; called on the loop's thread only.
+package protocol EdgeDelegate: AnyObject {
+    /// The gateway's clock.
+    var now: Timestamp { get }
+
+    /// Decides about a request.
+    ///
+    /// - Returns: the answer; `nil`: it comes later, by ``EdgeLoop/answer(_:to:)``, once.
+    func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes?
+
+    /// Everything that had come was handled: what gathered can go.
+    func passEnded(in loop: EdgeLoop)
+
+    /// Somebody called ``EdgeInbox/poke()``.
+    func poked(in loop: EdgeLoop)
+
+    /// A second has passed.
+    func keepHouse(in loop: EdgeLoop)
+
+    /// Something for the log.
+    func tell(_ happening: EdgeHappening)
+}
+
+/// Counts connections of all entrances together, and knows how many there may be.
+package protocol ConnectionCounting: Sendable {
+    /// A connection was accepted.
+    ///
+    /// - Returns: whether there is room for another one; if not, ``EdgeInbox/setAccepting(_:)`` tells when there is.
+    func accepted(on door: MetricLabel) -> Bool
+
+    /// A connection has ended.
+    func ended(on door: MetricLabel)
+
+    /// The system had no descriptor for a connection.
+    func acceptFailed()
+}
+
+/// A listening socket of the edge.
+package struct EdgeDoor: Sendable {
+    /// Closed when the loop ends.
+    package let descriptor: Int32
+    /// The metric label of its connections.
+    package let label: MetricLabel
+
+    package init(descriptor: Int32, label: MetricLabel) {
+        self.descriptor = descriptor
+        self.label = label
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+internal import GatewayCore
+internal import NetworkIO
+
+extension EdgeLoop {
+    /// The time that head notices go by: it never jumps.
+    private var elapsed: Timestamp { Timestamp(microseconds: Int64(self.now / 1_000)) }
+
+    // MARK: - Who hears what
+
+    /// From now on a connection hears a stream: every notice that comes after this, and none from before.
+    func subscribe(_ index: Int, to id: StreamID) {
+        let stream: EdgeStream
+        if let known = self.streams[id] {
+            stream = known
+        } else {
+            stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax)
+            self.streams[id] = stream
+            _ = self.heads.subscribed(id, at: self.elapsed)
+            self.metrics.set(.subscribedStreams, to: self.streams.count)
+        }
+        let place = stream.add(UInt32(index))
+        self.slots[index].subscriptions.append(Subscription(stream: stream, cursor: stream.ring.end, place: place))
+    }
+
+    /// A connection hears a stream no more.
+    func unsubscribe(_ index: Int, _ stream: EdgeStream) {
+        guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { return }
+        let subscription = self.slots[index].subscriptions.remove(at: number)
+        if let moved = stream.remove(at: subscription.place),
+            let other = self.slots[Int(moved)].subscriptions.firstIndex(where: { $0.stream === stream })
+        {
+            self.slots[Int(moved)].subscriptions[other].place = subscription.place
+        }
+        if subscription.isBehind {
+            stream.behindCount -= 1
+            stream.clearIfTaken()
+        }
+        guard stream.subscribers.isEmpty else { return }
+        self.streams[stream.id] = nil
+        self.heads.unsubscribed(stream.id)
+        self.metrics.set(.subscribedStreams, to: self.streams.count)
+    }
+
+    // MARK: - Notices
+
+    /// Puts notices into the rings of their streams.
+    func append(_ notices: [EdgeNotice]) {
+        let now = self.delegate.now
+        for notice in notices {
+            self.sent[notice.stream] = notice.sequence
+            self.heads.noticed(notice.stream, at: self.elapsed)
+            self.metrics.count(.noticesSent)
+            self.metrics.observe(.noticeSeconds, now - notice.made)
+            if let stream = self.streams[notice.stream] { self.append(notice.frame, to: stream) }
+        }
+    }
+
+    private func append(_ frame: [UInt8], to stream: EdgeStream) {
+        stream.ring.append(frame)
+        if stream.beginRound() { self.rounds.append(stream) }
+    }
+
+    /// Goes on with writing notices to connections, for so many of them.
+    func goOnWithRounds(writesMax: Int) {
+        var left = writesMax
+        while left > 0, self.roundsNext < self.rounds.count {
+            let stream = self.rounds[self.roundsNext]
+            guard let slot = stream.next() else {
+                self.roundsNext += 1
+                continue
+            }
+            let index = Int(slot)
+            guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { continue }
+            let subscription = self.slots[index].subscriptions[number]
+            guard !subscription.isBehind, subscription.cursor != stream.ring.end else { continue }
+            left -= 1
+            self.writeNotices(index, number)
+        }
+        if self.roundsNext == self.rounds.count {
+            self.rounds.removeAll(keepingCapacity: true)
+            self.roundsNext = 0
+        }
+    }
+
+    /// Writes what waits for a connection on one stream, as one piece.
+    func writeNotices(_ index: Int, _ number: Int) {
+        let stream = self.slots[index].subscriptions[number].stream
+        let cursor = self.slots[index].subscriptions[number].cursor
+        // An answer that gathered for it goes first.
+        if self.scratchOwner == index { self.flushScratch() }
+        guard self.slots[index].phase != .free else { return }
+        guard self.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
+        if stream.ring.hasLapped(cursor) {
+            // Its position tells it that notices are missing.
+            self.metrics.count(.limitsHit, .limit(.ringBytesMax))
+            self.slots[index].subscriptions[number].cursor = stream.ring.end
+            return
+        }
+        let descriptor = self.slots[index].descriptor
+        let (written, wanted) = stream.ring.withPending(cursor) { (System.write(descriptor, $0), $0.count) }
+        if written == wanted {
+            self.slots[index].subscriptions[number].cursor = stream.ring.end
+        } else if written >= 0 {
+            // A frame that is begun has to be finished, whatever becomes of the ring.
+            let (rest, next) = stream.ring.restOfFrame(after: written, behind: cursor)
+            self.slots[index].subscriptions[number].cursor = next
+            if !rest.isEmpty { self.keep(rest.span, index) }
+            if self.slots[index].phase != .free { self.fallBehind(index, number) }
+        } else if System.wouldBlock(written) {
+            self.fallBehind(index, number)
+        } else {
+            self.close(index)
+        }
+    }
+
+    private func fallBehind(_ index: Int, _ number: Int) {
+        if !self.slots[index].subscriptions[number].isBehind {
+            self.slots[index].subscriptions[number].isBehind = true
+            self.slots[index].subscriptions[number].stream.behindCount += 1
+        }
+        self.beginStall(index)
+    }
+
+    // MARK: - Heads and ticks
+
+    /// Repeats the positions that are due.
+    func sendHeads() {
+        for id in self.heads.due(at: self.elapsed) {
+            guard let stream = self.streams[id] else { continue }
+            let position = Position(epoch: self.settings.epoch, sequence: self.sent[id] ?? 0)
+            let head = NoticeFrame.notice(.head(position, sent: self.delegate.now), stream: id)
+            self.append(Self.framed(head.encoded()), to: stream)
+            self.metrics.count(.headsSent)
+        }
+    }
+
+    /// Sends the tick to everybody who asked for it.
+    func tick() {
+        self.tickCounter += 1
+        guard !self.ticking.isEmpty else { return }
+        let frame = self.tickFrame
+        for slot in self.ticking { self.sendTick(frame, Int(slot)) }
+    }
+
+    private var tickFrame: [UInt8] {
+        let tick = SyncTick(instance: self.settings.instance, counter: self.tickCounter)
+        return Self.framed(NoticeFrame.tick(tick).encoded())
+    }
+
+    /// A tick says that subscriptions from before it have taken effect: to nobody who has something waiting, who would hear
+    /// of it late.
+    private func sendTick(_ frame: [UInt8], _ index: Int) {
+        guard self.slots[index].stalledSince == 0 else { return }
+        self.write(frame.span, index)
+    }
+
+    /// The proof that subscriptions have taken effect: they were made on this thread, before this, so the first tick can go
+    /// at once.
+    func beginTicks(_ index: Int) {
+        guard self.slots[index].tickPlace < 0 else { return }
+        self.slots[index].tickPlace = Int32(self.ticking.count)
+        self.ticking.append(UInt32(index))
+        self.sendTick(self.tickFrame, index)
+    }
+
+    func endTicks(_ index: Int) {
+        let place = Int(self.slots[index].tickPlace)
+        guard place >= 0 else { return }
+        self.slots[index].tickPlace = -1
+        let last = self.ticking.removeLast()
+        guard Int(last) != index else { return }
+        self.ticking[place] = last
+        self.slots[Int(last)].tickPlace = Int32(place)
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+internal import GatewayCore
+internal import NetworkIO
+internal import ZMTP
+
+extension EdgeLoop {
+    /// Reads once what is there, and handles every whole message of it.
+    func readable(_ index: Int) {
+        let kept = self.takeInput(index)
+        let count = System.read(
+            self.slots[index].descriptor,
+            into: &self.buffer,
+            at: kept,
+            bytesMax: 32_768
+        )
+        guard count > 0 else {
+            if count < 0, System.wouldBlock(count) {
+                self.keepInput(index, kept, from: 0)
+            } else {
+                self.close(index)
+            }
+            return
+        }
+        self.handleInput(index, kept + count)
+    }
+
+    /// Goes on with those that may be read from again.
+    func resume() {
+        guard !self.resumable.isEmpty else { return }
+        let peers = self.resumable
+        self.resumable = []
+        for peer in peers {
+            guard let index = self.index(of: peer), self.slots[index].pause.isEmpty else { continue }
+            let kept = self.takeInput(index)
+            if kept > 0 { self.handleInput(index, kept) }
+        }
+    }
+
+    /// Ends a reason not to read from a connection.
+    func lift(_ pause: Pause, _ index: Int) {
+        guard self.slots[index].pause.contains(pause) else { return }
+        self.slots[index].pause.remove(pause)
+        guard self.slots[index].pause.isEmpty else { return }
+        self.resumable.append(self.peer(at: index))
+        self.watch(index)
+    }
+
+    /// Does not read from a connection for a while.
+    func pause(_ pause: Pause, _ index: Int) {
+        self.slots[index].pause.insert(pause)
+        self.watch(index)
+    }
+
+    /// Those who sent too much may go on once they may send something again.
+    func endThrottling() {
+        guard !self.throttled.isEmpty else { return }
+        let peers = self.throttled
+        self.throttled = []
+        for peer in peers {
+            guard let index = self.index(of: peer) else { continue }
+            self.refill(index)
+            if self.slots[index].allowance >= 1 {
+                self.lift(.throttled, index)
+            } else {
+                self.throttled.append(peer)
+            }
+        }
+    }
+
+    private func refill(_ index: Int) {
+        let perSecond = Float(self.settings.messagesPerConnectionPerSecondMax)
+        let seconds = Float(self.now - min(self.now, self.slots[index].refilled)) / 1e9
+        self.slots[index].allowance = min(2 * perSecond, self.slots[index].allowance + seconds * perSecond)
+        self.slots[index].refilled = self.now
+    }
+
+    /// Takes one message from what a connection may send; the last one is handled too, and the next ones come later.
+    @inline(__always)
+    private func takeAllowance(_ index: Int) {
+        guard self.settings.messagesPerConnectionPerSecondMax > 0 else { return }
+        if self.slots[index].allowance < 2 { self.refill(index) }
+        self.slots[index].allowance -= 1
+        if self.slots[index].allowance < 1 { self.throttle(index) }
+    }
+
+    private func throttle(_ index: Int) {
+        guard !self.slots[index].pause.contains(.throttled) else { return }
+        self.metrics.count(.limitsHit, .limit(.messagesPerConnectionPerSecondMax))
+        self.throttled.append(self.peer(at: index))
+        self.pause(.throttled, index)
+    }
+
+    // MARK: - Input
+
+    /// Moves what a connection kept to the beginning of the buffer.
+    private func takeInput(_ index: Int) -> Int {
+        let kept = self.slots[index].input.count
+        guard kept > 0 else { return 0 }
+        self.buffer.replaceSubrange(0..<kept, with: self.slots[index].input)
+        self.bytesHeld -= kept
+        self.slots[index].input = []
+        return kept
+    }
+
+    /// Keeps what was not handled.
+    private func keepInput(_ index: Int, _ count: Int, from offset: Int) {
+        guard offset < count else { return }
+        self.slots[index].input = Array(self.buffer[offset..<count])
+        self.bytesHeld += count - offset
+    }
+
+    private func handleInput(_ index: Int, _ count: Int) {
+        let generation = self.slots[index].generation
+        var offset = 0
+        while self.slots[index].generation == generation {
+            guard self.slots[index].pause.isEmpty else {
+                self.keepInput(index, count, from: offset)
+                return
+            }
+            let event = self.next(index, count, &offset)
+            switch event {
+            case .needsMore: return self.keepInput(index, count, from: offset)
+            case .request(let body): self.request(index, body)
+            case .ready:
+                self.slots[index].phase = .ready
+                (self.slots[index].since, self.slots[index].refilled) = (self.now, self.now)
+                self.slots[index].allowance = 2 * Float(self.settings.messagesPerConnectionPerSecondMax)
+                let ready = self.slots[index].connection.ready
+                self.write(ready.span, index)
+            case .subscribe(let topic): self.subscription(index, topic, cancels: false)
+            case .cancel(let topic): self.subscription(index, topic, cancels: true)
+            case .ping(let context):
+                self.takeAllowance(index)
+                var pong: [UInt8] = []
+                Outgoing.appendPong(context: Array(self.buffer[context]), to: &pong)
+                self.write(pong.span, index)
+            case .strange(let strange):
+                self.takeAllowance(index)
+                self.count(strange, index)
+            case .endless: self.close(index, .endless)
+            case .failed(let error): self.close(index, .violation(error))
+            }
+        }
+    }
+
+    private func next(_ index: Int, _ count: Int, _ offset: inout Int) -> EdgeConnection.Event {
+        // One more reference to the bytes, given back at once: nothing is copied.
+        let buffer = self.buffer
+        return self.slots[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
+    }
+
+    private func request(_ index: Int, _ body: Range<Int>) {
+        self.takeAllowance(index)
+        self.slots[index].isUsed = true
+        self.request.removeAll(keepingCapacity: true)
+        self.request += self.buffer[body]
+        let peer = self.peer(at: index)
+        if let reply = self.delegate.handle(self.request, from: peer) {
+            self.send(reply, index)
+        } else {
+            self.slots[index].waitingCount += 1
+            if self.slots[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
+                !self.slots[index].pause.contains(.waiting)
+            {
+                self.metrics.count(.limitsHit, .limit(.requestsWaitingPerConnectionMax))
+                self.pause(.waiting, index)
+            }
+        }
+    }
+
+    private func count(_ strange: EdgeConnection.Strange, _ index: Int) {
+        let label: MetricLabel =
+            switch strange {
+            case .noEnvelope: .noEnvelope
+            case .tooManyFrames: .tooManyFrames
+            case .notSubscription: .notSubscription
+            }
+        self.metrics.count(.framesRefused, label)
+        self.delegate.tell(.strange(strange, from: self.slots[index].address, on: self.label(of: index)))
+    }
+
+    // MARK: - Subscriptions
+
+    private func subscription(_ index: Int, _ topic: Range<Int>, cancels: Bool) {
+        self.takeAllowance(index)
+        if topic.count == NoticeFrame.syncTopic.count, self.buffer[topic].elementsEqual(NoticeFrame.syncTopic) {
+            self.slots[index].isUsed = true
+            if cancels { self.endTicks(index) } else { self.beginTicks(index) }
+            return
+        }
+        // A topic is matched whole: a stream's id and its zero byte.
+        guard topic.count > 1, topic.count <= WireLimits.streamIDBytesMax + 1, self.buffer[topic.upperBound - 1] == 0,
+            let id = try? StreamID(String(decoding: self.buffer[topic.dropLast()], as: UTF8.self))
+        else {
+            if !cancels { self.metrics.count(.framesRefused, .unknownTopic) }
+            return
+        }
+        self.slots[index].isUsed = true
+        let known = self.slots[index].subscriptions.first { $0.stream.id == id }
+        if cancels {
+            if let known { self.unsubscribe(index, known.stream) }
+        } else if known == nil {
+            guard self.slots[index].subscriptions.count < self.settings.subscriptionsPerConnectionMax else {
+                return self.close(index, .subscriptions)
+            }
+            self.subscribe(index, to: id)
+        }
+    }
+}

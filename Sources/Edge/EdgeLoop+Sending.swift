@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+package import GatewayCore
+internal import NetworkIO
+internal import ZMTP
+
+extension EdgeLoop {
+    /// So many bytes of answers to one connection go out at the latest.
+    private static let scratchBytesMax = 65_536
+
+    /// Answers a request that was not answered at once; on the loop's thread.
+    ///
+    /// An answer to a connection that has ended is dropped and counted.
+    package func answer(_ reply: ReplyBytes, to peer: EdgePeer) {
+        guard let index = self.index(of: peer) else { return self.repliesGone.add() }
+        self.slots[index].waitingCount -= 1
+        self.send(reply, index)
+        guard self.index(of: peer) != nil else { return }
+        if Int(self.slots[index].waitingCount) <= self.settings.requestsWaitingPerConnectionMax / 2 {
+            self.lift(.waiting, index)
+        }
+    }
+
+    /// Sends a reply, as a ROUTER does: an empty frame and one body. It goes out with the others of the connection.
+    func send(_ reply: ReplyBytes, _ index: Int) {
+        if self.scratchOwner != index {
+            self.flushScratch()
+            self.scratchOwner = index
+        }
+        FrameHeader.append(bodyBytes: 0, more: true, to: &self.scratch)
+        FrameHeader.append(bodyBytes: reply.head.count + reply.tail.count, to: &self.scratch)
+        self.scratch += reply.head
+        self.scratch += reply.tail
+        if self.scratch.count >= Self.scratchBytesMax { self.flushScratch() }
+    }
+
+    /// Writes the answers that gathered for one connection.
+    func flushScratch() {
+        guard self.scratchOwner >= 0 else { return }
+        let index = self.scratchOwner
+        self.scratchOwner = -1
+        // Taken out, so that nothing can be added meanwhile, and given back for its room.
+        var bytes: [UInt8] = []
+        swap(&bytes, &self.scratch)
+        self.write(bytes.span, index)
+        guard bytes.capacity <= 4 * Self.scratchBytesMax else { return }
+        bytes.removeAll(keepingCapacity: true)
+        self.scratch = bytes
+    }
+
+    /// One frame of a message, with its header.
+    static func framed(_ body: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + ZMTPLimits.frameHeaderBytesMax)
+        Outgoing.appendFrame(body, to: &bytes)
+        return bytes
+    }
+
+    // MARK: - Writing
+
+    /// Writes what the kernel takes and keeps the rest.
+    func write(_ bytes: Span<UInt8>, _ index: Int) {
+        guard self.slots[index].output.isEmpty else { return self.keep(bytes, index) }
+        let written = System.write(self.slots[index].descriptor, bytes)
+        if written == bytes.count { return }
+        if written < 0 {
+            guard System.wouldBlock(written) else { return self.close(index) }
+            return self.keep(bytes, index)
+        }
+        self.keep(bytes.extracting(written..<bytes.count), index)
+    }
+
+    /// Keeps what the kernel did not take.
+    func keep(_ bytes: Span<UInt8>, _ index: Int) {
+        System.append(bytes, to: &self.slots[index].output)
+        self.bytesHeld += bytes.count
+        self.beginStall(index)
+        if self.slots[index].output.count - self.slots[index].outputSent > EdgeSettings.bytesWaitingBeforePause {
+            self.pause(.unread, index)
+        }
+        if self.bytesHeld > self.settings.bytesWaitingMax { self.boundBytes() }
+    }
+
+    /// Something waits for the peer: the poller tells when it takes more.
+    func beginStall(_ index: Int) {
+        if self.slots[index].stalledSince == 0 { self.slots[index].stalledSince = max(1, self.now) }
+        self.watch(index)
+    }
+
+    /// The peer takes something again.
+    func writable(_ index: Int) {
+        self.slots[index].stalledSince = max(1, self.now)
+        if !self.slots[index].output.isEmpty {
+            let sent = self.slots[index].outputSent
+            let output = self.slots[index].output
+            let written = System.write(
+                self.slots[index].descriptor,
+                output.span.extracting(sent..<output.count)
+            )
+            guard written >= 0 else {
+                if !System.wouldBlock(written) { self.close(index) }
+                return
+            }
+            guard sent + written == output.count else {
+                self.slots[index].outputSent = sent + written
+                return
+            }
+            self.bytesHeld -= output.count
+            self.slots[index].output = []
+            self.slots[index].outputSent = 0
+            self.lift(.unread, index)
+        }
+        self.catchUp(index)
+    }
+
+    /// Writes the notices that wait for a connection that was behind.
+    private func catchUp(_ index: Int) {
+        let generation = self.slots[index].generation
+        for number in self.slots[index].subscriptions.indices {
+            guard self.slots[index].subscriptions[number].isBehind else { continue }
+            self.slots[index].subscriptions[number].isBehind = false
+            self.slots[index].subscriptions[number].stream.behindCount -= 1
+            self.writeNotices(index, number)
+            guard self.slots[index].generation == generation else { return }
+            guard self.slots[index].output.isEmpty, !self.slots[index].subscriptions[number].isBehind else { return }
+            self.slots[index].subscriptions[number].stream.clearIfTaken()
+        }
+        self.slots[index].stalledSince = 0
+        self.watch(index)
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+/// What one peer, and all of them together, may take of an ``EdgeLoop``.
+package struct EdgeSettings: Hashable, Sendable {
+    /// How long a connection may take for its greeting and handshake.
+    package var handshakeTimeout: Duration = .seconds(3)
+    /// How long a connection may do nothing at all after its handshake: no request, no subscription.
+    package var unusedTimeout: Duration = .seconds(30)
+    /// How long a peer may take nothing of what waits for it before its connection is closed.
+    package var stalledTimeout: Duration = .seconds(30)
+    /// The most subscriptions of one connection.
+    package var subscriptionsPerConnectionMax = 16
+    /// The most messages a second of one connection, on average; twice as many at once. 0: no limit.
+    ///
+    /// Whoever sends more is read from later.
+    package var messagesPerConnectionPerSecondMax = 1_000
+    /// The most requests of one connection that wait for the event log; then it is read from later.
+    package var requestsWaitingPerConnectionMax = 64
+    /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit. Addresses of this machine count not.
+    package var connectionsPerAddressMax = 4_096
+    /// The most bytes that wait for all peers together; beyond it whoever has most is closed.
+    package var bytesWaitingMax = 256 * 1_048_576
+    /// The most bytes of one stream's notices that wait for peers; who is further behind is skipped ahead.
+    package var ringBytesMax = 1_048_576
+    /// How often the tick is sent that proves subscriptions.
+    package var syncInterval: Duration = .milliseconds(50)
+    /// How often a stream's position is repeated when nothing else happens.
+    package var headInterval: Duration = .seconds(5)
+    /// How long a stop waits for peers to take what was answered.
+    package var lingerMax: Duration = .seconds(1)
+    /// Which run of the gateway this is; ticks say it.
+    package var instance: UInt64
+    /// The epoch of the gateway's history; heads say it.
+    package var epoch: UInt64
+
+    package init(instance: UInt64, epoch: UInt64) {
+        self.instance = instance
+        self.epoch = epoch
+    }
+
+    /// The longest subscription with its first byte, and the longest command, in bytes.
+    package static let subscriptionBytesMax = 4_096
+    /// The longest request, in bytes.
+    package static let requestBytesMax = WireLimits.requestFrameBytesMax
+    /// The most frames of a message that is passed over; one of more ends its connection.
+    package static let framesPerMessageMax = 64
+    /// So many bytes that wait for a peer are enough: it is not read from until it has taken them.
+    package static let bytesWaitingBeforePause = 65_536
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+
+/// A stream that at least one connection hears: its notices that wait, and who hears them.
+///
+/// A *round* goes over the subscribers and writes to each what waits for it. Notices that come meanwhile go out with the rest of
+/// the round, and to those before in another round: the more comes at once, the fewer writes.
+final class EdgeStream {
+    let id: StreamID
+    var ring: NoticeRing
+    /// The slots of the connections that hear it, in no order.
+    private(set) var subscribers: [UInt32] = []
+    /// How many of them could not take all at once.
+    var behindCount = 0
+    /// Whether a round goes on.
+    private(set) var isInRound = false
+    /// The next subscriber of the round.
+    private var place = 0
+    /// The end of the ring when the round began; everybody before `place` has got all up to here.
+    private var roundEnd: NoticeRing.Cursor = 0
+
+    init(id: StreamID, ringBytesMax: Int) {
+        self.id = id
+        self.ring = NoticeRing(bytesMax: ringBytesMax)
+    }
+
+    /// - Returns: the place, for `remove`.
+    func add(_ slot: UInt32) -> Int {
+        self.subscribers.append(slot)
+        return self.subscribers.count - 1
+    }
+
+    /// - Returns: the slot that has the place now; `nil`: nobody.
+    func remove(at place: Int) -> UInt32? {
+        self.subscribers.swapAt(place, self.subscribers.count - 1)
+        self.subscribers.removeLast()
+        // Who moved may not have had its turn: another round finds out.
+        if place < self.place { self.roundEnd = 0 }
+        return place < self.subscribers.count ? self.subscribers[place] : nil
+    }
+
+    /// Notices were appended.
+    ///
+    /// - Returns: whether a round begins.
+    func beginRound() -> Bool {
+        guard !self.isInRound else { return false }
+        self.isInRound = true
+        self.place = 0
+        self.roundEnd = self.ring.end
+        return true
+    }
+
+    /// Whose turn it is; `nil`: the round is over, and what nobody waits for is gone.
+    func next() -> UInt32? {
+        if self.place >= self.subscribers.count {
+            guard self.roundEnd != self.ring.end, !self.subscribers.isEmpty else {
+                self.isInRound = false
+                self.clearIfTaken()
+                return nil
+            }
+            self.place = 0
+            self.roundEnd = self.ring.end
+        }
+        defer { self.place += 1 }
+        return self.subscribers[self.place]
+    }
+
+    /// Gives the ring's memory back where everybody has everything.
+    func clearIfTaken() {
+        if !self.isInRound, self.behindCount == 0 { self.ring.clear() }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ZMTP
+
+/// The notices of one stream that some connection has not taken yet, encoded and framed, one behind the other.
+///
+/// Every connection has a cursor in it, always at the beginning of a frame; what is behind the cursor goes out as one write.
+/// When more waits than the ring may hold, the oldest half goes: cursors in there are lapped, and are set to the end.
+package struct NoticeRing: Sendable {
+    /// A place in the ring: how many bytes were appended before it, ever.
+    package typealias Cursor = UInt64
+
+    /// The most bytes that wait.
+    private let bytesMax: Int
+    private var bytes: [UInt8] = []
+    /// The cursor of the first byte that is still there.
+    package private(set) var start: Cursor = 0
+
+    package init(bytesMax: Int) {
+        self.bytesMax = bytesMax
+    }
+
+    /// The cursor behind the newest notice.
+    package var end: Cursor { self.start + Cursor(self.bytes.count) }
+
+    /// How many bytes it holds.
+    package var count: Int { self.bytes.count }
+
+    /// Appends whole frames.
+    package mutating func append(_ frames: [UInt8]) {
+        if self.bytes.count + frames.count > self.bytesMax, !self.bytes.isEmpty { self.dropOldest() }
+        self.bytes += frames
+    }
+
+    /// What is behind a cursor; empty where that is the end, or where the ring has lapped it.
+    @inline(__always)
+    package func withPending<Result>(_ cursor: Cursor, _ body: (Span<UInt8>) -> Result) -> Result {
+        let from = cursor < self.start ? self.bytes.count : Int(cursor - self.start)
+        return body(self.bytes.span.extracting(min(from, self.bytes.count)..<self.bytes.count))
+    }
+
+    /// Whether what is behind a cursor is gone in part.
+    package func hasLapped(_ cursor: Cursor) -> Bool { cursor < self.start }
+
+    /// The rest of the frame that ends after `sent` bytes behind a cursor or contains that place, and the cursor behind it.
+    ///
+    /// - Parameters:
+    ///   - cursor: where a frame begins.
+    ///   - sent: how many bytes behind it were sent: fewer than there are.
+    package func restOfFrame(after sent: Int, behind cursor: Cursor) -> (rest: [UInt8], next: Cursor) {
+        let base = Int(cursor - self.start)
+        var offset = base
+        while offset < base + sent {
+            guard let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count)
+            else { break }
+            offset += header.headerBytes + header.bodyBytes
+        }
+        return (Array(self.bytes[(base + sent)..<offset]), self.start + Cursor(offset))
+    }
+
+    /// Gives back what nobody waits for any more.
+    package mutating func clear() {
+        self.start = self.end
+        // A burst's room is given back; that of a notice now and then is kept.
+        self.bytes.removeAll(keepingCapacity: self.bytes.capacity <= 4_096)
+    }
+
+    /// Drops whole frames, so that half of the room is free.
+    private mutating func dropOldest() {
+        var offset = 0
+        while offset < self.bytes.count, self.bytes.count - offset > self.bytesMax / 2 {
+            guard let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count)
+            else { break }
+            offset += header.headerBytes + header.bodyBytes
+        }
+        self.bytes.removeFirst(offset)
+        self.start += Cursor(offset)
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Edge
+import GatewayCore
+import Logging
+
+/// Decides about listeners' requests on the thread of their connections.
+///
+/// Each is decided synchronously on the board that is newest then, and answered in the same pass unless it has to be durable first.
+final class ListenerDesk: EdgeDelegate {
+    /// What a desk works with; everything of it may be used on any thread.
+    struct Tools: Sendable {
+        let mailbox: ListenerMailbox
+        let log: LogHealth
+        let holder: BoardHolder
+        let clock: any GatewayClock
+        let live: LiveListeners
+        let metrics: MetricRegistry
+        let peers: PeerLog
+        let logger: Logger
+    }
+
+    private static let facts = PeerFacts(transport: "zeromq")
+
+    private let tools: Tools
+    private var handler: ListenerRequestHandler
+    private var acknowledgements = AcknowledgementLane()
+    /// Whether every request is logged; looked at once a pass.
+    private var tracesRequests = false
+
+    init(handler: ListenerRequestHandler, tools: Tools) {
+        self.handler = handler
+        self.tools = tools
+    }
+
+    var now: Timestamp { self.tools.clock.now() }
+
+    // MARK: - Requests
+
+    func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes? {
+        // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
+        // listener that has it already ask for the break.
+        if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
+        self.handler.isDraining = self.tools.mailbox.isDraining
+        let answer = self.handler.handle(request, from: Self.facts, at: self.readClock().now)
+        // Told before the answer goes: whoever has it may count on being counted.
+        self.tellCounts()
+        if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: request) }
+        switch answer {
+        case .now(let reply): return reply
+        case .afterGroup(let deferred):
+            self.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
+            return nil
+        }
+    }
+
+    /// Looks at the clock, and tells the handler how far commands have moved it.
+    private func readClock() -> ClockReading {
+        let reading = self.tools.clock.reading()
+        self.handler.steppedMicroseconds = reading.steppedMicroseconds
+        return reading
+    }
+
+    private func tellCounts() {
+        let changes = self.handler.takeListenerChanges()
+        if !changes.isEmpty { self.tools.metrics.set(.listeners, to: self.tools.live.add(changes)) }
+    }
+
+    // MARK: - Acknowledgements
+
+    func passEnded(in loop: EdgeLoop) {
+        self.tracesRequests = self.tools.peers.logs(.debug)
+        if self.handler.isLogFull || !self.handler.hasGatheredNothing || !self.acknowledgements.isIdle {
+            self.closeGroups(in: loop)
+        }
+    }
+
+    private func closeGroups(in loop: EdgeLoop) {
+        self.handler.isLogFull = self.tools.log.lookAtRoom()
+        if self.handler.isLogFull {
+            let now = self.now
+            for member in self.acknowledgements.refuse(&self.handler) {
+                self.tools.metrics.count(.limitsHit, .limit(.logBytesMax))
+                loop.answer(self.handler.finish(member.deferred, isDurable: false, at: now), to: member.peer)
+            }
+        }
+        // At a stop what was handed out goes into the reserve: nobody asks for more.
+        while !self.handler.isLogFull || self.handler.isDraining,
+            let (id, group) = self.acknowledgements.close(&self.handler)
+        {
+            self.tools.metrics.count(.acknowledgementGroups)
+            let mailbox = self.tools.mailbox
+            self.tools.log.append(group.encoded(), to: .acknowledgements(0)) { result in
+                mailbox.post(.appended(id, isDurable: (try? result.get()) != nil))
+            }
+        }
+        self.tools.mailbox.note(waitingCount: self.acknowledgements.waitingCount)
+    }
+
+    private func answered(_ id: UInt64, isDurable: Bool, in loop: EdgeLoop) {
+        for member in self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler) {
+            loop.answer(self.handler.finish(member.deferred, isDurable: isDurable, at: self.now), to: member.peer)
+        }
+    }
+
+    // MARK: - What others have to say
+
+    func poked(in loop: EdgeLoop) {
+        self.handler.isDraining = self.tools.mailbox.isDraining
+        for letter in self.tools.mailbox.takeAll() {
+            switch letter {
+            case .appended(let id, let isDurable): self.answered(id, isDurable: isDurable, in: loop)
+            case .logFailed: self.acknowledgements.noteFailure()
+            case .reload(let listenersMax, let requestsMax):
+                self.handler.setLimits(
+                    listenersMax: listenersMax,
+                    requestsPerSessionPerSecondMax: requestsMax
+                )
+            }
+        }
+        self.closeGroups(in: loop)
+        self.tellIfDrained()
+    }
+
+    private func tellIfDrained() {
+        guard self.handler.isDraining, self.acknowledgements.isIdle else { return }
+        // Deliveries that the log did not take are lost with it.
+        guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }
+        self.tools.mailbox.drained.happen()
+    }
+
+    func keepHouse(in loop: EdgeLoop) {
+        self.handler.expireLeases(at: self.readClock().now)
+        self.tellCounts()
+        self.tools.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
+        self.acknowledgements.retry()
+        self.closeGroups(in: loop)
+        self.tellIfDrained()
+    }
+
+    // MARK: - The log of messages
+
+    func tell(_ happening: EdgeHappening) {
+        switch happening {
+        case .strange(let strange, let peer, let door):
+            let reason =
+                switch strange {
+                case .noEnvelope: "it is not an empty frame and one more"
+                case .tooManyFrames: "it has too many frames"
+                case .notSubscription: "its first byte is not 0 or 1"
+                }
+            self.tools.peers.log(
+                .frames,
+                .notice,
+                strange == .notSubscription
+                    ? "a message is no subscription, and has no answer" : "a message is no request, and has no answer",
+                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
+            )
+        case .closed(let reason, let peer, let door):
+            self.tools.peers.log(
+                .frames,
+                .notice,
+                "a listener's connection was closed",
+                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason.metricLabel.text)"]
+            )
+        }
+    }
+
+    /// Logs what became of a request: one that could not be read always, others where that is asked for.
+    private func tell(_ answer: Answer<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
+        if let unreadable = self.handler.unreadable {
+            self.handler.unreadable = nil
+            self.tools.peers.log(
+                .unreadable,
+                .notice,
+                "a message on the listeners' socket was refused",
+                [
+                    "requestId": "\(unreadable.requestID)", "status": "\(unreadable.refusal.status.name)",
+                    "sentence": "\(unreadable.refusal.sentence)",
+                ]
+            )
+            return
+        }
+        guard let decoded = try? ListenerRequest(decoding: request) else { return }
+        var metadata: Logger.Metadata = [
+            "requestId": "\(decoded.id)", "kind": "\(decoded.kind.metricLabel.text)",
+        ]
+        guard case .now(let reply) = answer else {
+            return self.tools.logger.trace("a listener's acknowledgement waits for the log", metadata: metadata)
+        }
+        guard case .refused(let refusal)? = (try? ListenerReply(decoding: reply.frame))?.body else {
+            return self.tools.logger.trace("a listener's request was answered", metadata: metadata)
+        }
+        metadata["status"] = "\(refusal.status.name)"
+        metadata["sentence"] = "\(refusal.sentence)"
+        self.tools.logger.debug("a listener's request was refused", metadata: metadata)
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Edge
+import GatewayCore
+import Synchronization
+
+/// What other threads have for a ``ListenerDesk``.
+final class ListenerMailbox: Sendable {
+    enum Letter: Sendable {
+        /// The log has answered about a group of acknowledgements.
+        case appended(UInt64, isDurable: Bool)
+        /// Another lane of the log failed.
+        case logFailed
+        /// Limits have changed.
+        case reload(listenersMax: Int, requestsPerSessionPerSecondMax: Double)
+    }
+
+    private let letters: Mutex<[Letter]> = Mutex([])
+    private let inbox: EdgeInbox
+    /// Whether nothing new is accepted any more.
+    private let draining = Atomic<Bool>(false)
+    /// Nobody waits any more, after `beginDraining`.
+    let drained = Occurrence()
+    /// How many wait for the log.
+    private let waiting = Atomic<Int>(0)
+
+    /// - Parameter inbox: of the loop that the desk serves.
+    init(inbox: EdgeInbox) {
+        self.inbox = inbox
+    }
+
+    func post(_ letter: Letter) {
+        self.letters.withLock { $0.append(letter) }
+        self.inbox.poke()
+    }
+
+    func takeAll() -> [Letter] {
+        self.letters.withLock { letters in
+            defer { letters = [] }
+            return letters
+        }
+    }
+
+    /// Whether nothing new is accepted any more; looked at for every request.
+    var isDraining: Bool { self.draining.load(ordering: .acquiring) }
+
+    /// Accepts nothing new from now on.
+    func beginDraining() {
+        self.draining.store(true, ordering: .releasing)
+        self.inbox.poke()
+    }
+
+    var waitingCount: Int { self.waiting.load(ordering: .relaxed) }
+
+    /// The desk says how many wait for the log.
+    func note(waitingCount: Int) { self.waiting.store(waitingCount, ordering: .relaxed) }
+}

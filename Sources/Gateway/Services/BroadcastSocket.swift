@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Logging
+import ZeroMQ
+
+/// The ROUTER socket of broadcasters, and what goes wrong on it.
+struct BroadcastSocket: ~Copyable {
+    /// What the socket had.
+    enum Received {
+        case nothing
+        /// A message that is not a request; it was counted.
+        case refused
+        /// A request of this peer; its bytes are `body`.
+        case request(RoutingID)
+    }
+
+    private var socket: Socket?
+    private var frames = FrameBuffer(framesMax: 3)
+    private let metrics: MetricRegistry
+    private let peers: PeerLog
+
+    init(_ socket: consuming sending Socket, metrics: MetricRegistry, peers: PeerLog) {
+        self.socket = consume socket
+        self.metrics = metrics
+        self.peers = peers
+    }
+
+    /// Has `onReadable` called on the thread whenever something has come.
+    mutating func attach<Owner: Actor>(
+        to thread: PollingThread,
+        for owner: Owner,
+        onReadable: @escaping @Sendable (isolated Owner) -> Void
+    ) {
+        guard let socket = self.socket.take() else { return }
+        thread.attach(socket, for: owner, onReadable: onReadable)
+        self.socket = consume socket
+    }
+
+    /// Closes it; what was answered is still sent.
+    mutating func close() {
+        self.socket = nil
+    }
+
+    /// The next message.
+    mutating func receive() -> Received {
+        do throws(ZeroMQError) {
+            switch try self.socket?.receive(into: &self.frames) {
+            case .nothing, nil: return .nothing
+            case .message where self.frames.isRequest:
+                self.frames.copyBytes(at: 2, into: &self.body)
+                return .request(self.frames.routingID)
+            case .message: self.refuse(.noEnvelope, "it is not an empty frame and one more")
+            case .tooManyFrames: self.refuse(.tooManyFrames, "it has too many frames")
+            }
+            return .refused
+        } catch {
+            self.peers.log(.sockets, .error, "could not receive requests", ["error": "\(error)"])
+            return .nothing
+        }
+    }
+
+    private func refuse(_ label: MetricLabel, _ reason: String) {
+        self.metrics.count(.framesRefused, label)
+        self.peers.log(
+            .frames,
+            .notice,
+            "a message is no request, and has no answer",
+            ["socket": "broadcast", "reason": "\(reason)"]
+        )
+    }
+
+    /// The bytes of the request received last.
+    private(set) var body: [UInt8] = []
+
+    /// Sends a reply without waiting; one that its peer cannot take is dropped and counted.
+    func send(_ reply: [UInt8], to peer: RoutingID) {
+        do throws(ZeroMQError) {
+            switch try self.socket?.sendReply(to: peer, head: reply) {
+            case .sent, nil: break
+            case .wouldBlock: self.metrics.count(.repliesDropped, .peerSlow)
+            case .unreachable: self.metrics.count(.repliesDropped, .peerGone)
+            }
+        } catch {
+            self.peers.log(.sockets, .error, "could not reply", ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CEpoll
+internal import Glibc
+
+/// The calls that a server makes beside those that every event loop makes.
+extension System {
+    /// How a connection is watched for a peer that vanished without a word.
+    private static let keepAlive: [(option: Int32, value: Int32)] = [
+        (Int32(TCP_KEEPIDLE), 60), (Int32(TCP_KEEPINTVL), 15), (Int32(TCP_KEEPCNT), 4),
+    ]
+
+    /// Listens on an address.
+    ///
+    /// - Parameters:
+    ///   - host: a numeric address, a name, the name of a network interface, or `*` for all addresses of the machine.
+    ///   - port: the port; 0: the system chooses.
+    ///   - backlog: how many connections may wait to be accepted.
+    /// - Returns: the descriptor, which does not block.
+    /// - Throws: for instance where the address is in use.
+    package static func listen(host: String, port: UInt16, backlog: Int32) throws(SystemCallError) -> Int32 {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        unsafe hints.ai_family = AF_UNSPEC
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        // All addresses: IPv4, as every other socket of the gateway has it.
+        let name = host == "*" ? "0.0.0.0" : host
+        // Safety: getaddrinfo answers 0 only with a list, which is read before it is freed.
+        let answer = unsafe getaddrinfo(name, "\(port)", &hints, &found)
+        guard answer == 0, let first = unsafe found else {
+            throw SystemCallError(operation: "getaddrinfo \(host)", code: answer == EAI_SYSTEM ? errno : ENODEV)
+        }
+        defer { unsafe freeaddrinfo(first) }
+        let descriptor = unsafe Glibc.socket(
+            first.pointee.ai_family,
+            Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue),
+            0
+        )
+        guard descriptor >= 0 else { throw SystemCallError(operation: "socket", code: errno) }
+        // A port is free again as soon as its server is gone, whatever its last connections still say to each other.
+        Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        // Safety: the kernel reads the address, which the list holds, during the call.
+        guard unsafe Glibc.bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) == 0,
+            Glibc.listen(descriptor, backlog) == 0
+        else {
+            let code = errno
+            Self.close(descriptor)
+            throw SystemCallError(operation: "bind \(host):\(port)", code: code)
+        }
+        return descriptor
+    }
+
+    /// The port that a socket is bound to; 0 where the system does not tell.
+    package static func port(of descriptor: Int32) -> UInt16 {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        // Safety: the kernel writes at most `length` bytes; both families have the port at the same place.
+        return unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe getsockname(descriptor, generic, &length) == 0
+            }
+        } ? UInt16(bigEndian: address.sin6_port) : 0
+    }
+
+    /// Takes a connection that waits.
+    ///
+    /// - Returns: its descriptor, which does not block, or the negated errno; and who is at the other end.
+    package static func accept(_ listening: Int32) -> (result: Int32, peer: PeerAddress) {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        // Safety: the kernel writes at most `length` bytes during the call.
+        let descriptor = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe accept4(listening, generic, &length, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+            }
+        }
+        guard descriptor >= 0 else { return (-errno, PeerAddress()) }
+        Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        Self.set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+        for (option, value) in Self.keepAlive { Self.set(descriptor, Int32(IPPROTO_TCP), option, value) }
+        return (descriptor, PeerAddress(address))
+    }
+
+    /// Should the kernel refuse, the connection works all the same.
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        // Safety: the kernel reads four bytes during the call.
+        _ = unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Writes as much as the kernel takes of two stretches of bytes, one after the other.
+    package static func write(_ descriptor: Int32, _ first: Span<UInt8>, _ second: Span<UInt8>) -> Int {
+        guard !first.isEmpty else { return Self.write(descriptor, second) }
+        guard !second.isEmpty else { return Self.write(descriptor, first) }
+        // Safety: the kernel reads the bytes of both during the call only.
+        return unsafe first.withUnsafeBytes { first in
+            unsafe second.withUnsafeBytes { second in
+                var parts = unsafe (
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count)
+                )
+                return unsafe withUnsafeMutablePointer(to: &parts) { pointer in
+                    unsafe pointer.withMemoryRebound(to: iovec.self, capacity: 2) { vector in
+                        var message = unsafe msghdr()
+                        unsafe message.msg_iov = unsafe vector
+                        unsafe message.msg_iovlen = 2
+                        while true {
+                            let count = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+                            if count >= 0 { return count }
+                            if errno != EINTR { return -Int(errno) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says that nothing more is sent; what was sent still arrives.
+    package static func endSending(_ descriptor: Int32) {
+        _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Whether a call failed because the process, or the machine, has no descriptor left.
+    package static func hasNoDescriptor(_ result: Int32) -> Bool {
+        result == -EMFILE || result == -ENFILE || result == -ENOBUFS || result == -ENOMEM
+    }
+
+    // MARK: - Waking a thread that waits
+
+    /// A descriptor that becomes readable when somebody calls `wake`.
+    package static func makeWakeUp() throws(SystemCallError) -> Int32 {
+        let descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+        guard descriptor >= 0 else { throw SystemCallError(operation: "eventfd", code: errno) }
+        return descriptor
+    }
+
+    package static func wake(_ descriptor: Int32) {
+        _ = eventfd_write(descriptor, 1)
+    }
+
+    package static func resetWakeUp(_ descriptor: Int32) {
+        var count: eventfd_t = 0
+        // Safety: the kernel writes the one value during the call.
+        _ = unsafe eventfd_read(descriptor, &count)
+    }
+}
