@@ -110,6 +110,7 @@ extension EdgeLoop {
         guard offset < count else { return }
         self.slots[index].input = Array(self.buffer[offset..<count])
         self.bytesHeld += count - offset
+        if self.bytesHeld > self.settings.bytesWaitingMax { self.boundBytes() }
     }
 
     private func handleInput(_ index: Int, _ count: Int) {

@@ -344,7 +344,9 @@ package final class EdgeLoop {
 
     /// Counts a connection of an address, where those are limited.
     private func admit(_ address: PeerAddress) -> Bool {
-        guard self.settings.connectionsPerAddressMax > 0, !address.isLoopback else { return true }
+        guard self.settings.connectionsPerAddressMax > 0, self.settings.limitsOwnMachine || !address.isLoopback else {
+            return true
+        }
         let count = self.addressCounts[address] ?? 0
         guard count < self.settings.connectionsPerAddressMax else { return false }
         self.addressCounts[address] = count + 1

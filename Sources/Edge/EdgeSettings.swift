@@ -21,6 +21,10 @@ package struct EdgeSettings: Hashable, Sendable {
     package var requestsWaitingPerConnectionMax = 64
     /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit. Addresses of this machine count not.
     package var connectionsPerAddressMax = 4_096
+    /// Whether connections from this machine are limited with those from others.
+    ///
+    /// For tests.
+    package var limitsOwnMachine = false
     /// The most bytes that wait for all peers together; beyond it whoever has most is closed.
     package var bytesWaitingMax = 256 * 1_048_576
     /// The most bytes of one stream's notices that wait for peers; who is further behind is skipped ahead.

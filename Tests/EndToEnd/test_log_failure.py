@@ -15,7 +15,7 @@ class FaultyGateway(Gateway):
     """A gateway with an environment and limits of its own, whose messages are kept."""
 
     def __init__(self, *arguments, environment=None, file_bytes=None):
-        self.extra, self.file_bytes, self.messages = environment or {}, file_bytes, tempfile.TemporaryFile("w+")
+        self.extra, self.file_bytes, self.messages = environment or {}, file_bytes, tempfile.TemporaryFile("a+")
         super().__init__(*arguments)
 
     def start(self):

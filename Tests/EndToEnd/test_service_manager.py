@@ -49,7 +49,7 @@ class ManagedGateway(Gateway):
     """A gateway with variables of its own, whose messages are kept."""
 
     def __init__(self, *arguments, environment=None):
-        self.extra, self.messages = environment or {}, tempfile.TemporaryFile("w+")
+        self.extra, self.messages = environment or {}, tempfile.TemporaryFile("a+")
         super().__init__(*arguments)
 
     def start(self):
@@ -352,7 +352,7 @@ class Messages(unittest.TestCase):
             self.assertEqual((found[0]["level"], found[0]["status"], found[0]["path"]), ("debug", "404", "/nowhere"))
 
     def test_the_journal_gets_priorities_and_everybody_else_the_time(self):
-        messages = tempfile.TemporaryFile("w+")
+        messages = tempfile.TemporaryFile("a+")
         self.addCleanup(messages.close)
         status = os.fstat(messages.fileno())
         for stream, pattern in [(f"{status.st_dev}:{status.st_ino}", r"^<[2-7]>(info|notice|warning|error) cuecast: "),

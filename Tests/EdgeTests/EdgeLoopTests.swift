@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import NetworkIO
+import Testing
+import ZMTP
+
+@testable import Edge
+
+/// A loop on real connections: what each kind of peer gets, and what each limit does, at the limit and one past it.
+@Suite(.suiteLimit)
+struct EdgeLoopTests {
+    @Test(arguments: [SocketType.req, .dealer], [UInt8(0), 1])
+    func `requests are answered in their order, also when they come together`(type: SocketType, minor: UInt8) async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(type, minor: minor)
+        #expect(try peer.ask("one") == "one")
+        try peer.send(WirePeer.request("two") + WirePeer.request("three"))
+        #expect(try peer.answer() == "two")
+        #expect(try peer.answer() == "three")
+        await stand.inbox.stop()
+    }
+
+    @Test func `a subscriber hears its streams and no others, from the proof of its subscription on`() async throws {
+        let stand = try LoopStand()
+        try await stand.publish(1, of: "radio1")
+        let peers = [try stand.subscriber(of: "radio1"), try stand.subscriber(of: "radio1")]
+        let other = try stand.subscriber(of: "radio10")
+        for sequence in 2...50 { try await stand.publish(UInt64(sequence), of: "radio1") }
+        try await stand.publish(1, of: "radio10")
+        for peer in peers { for sequence in 2...50 { #expect(try peer.sequence() == UInt64(sequence)) } }
+        #expect(try other.sequence() == 1)
+        // What it hears no more it does not get.
+        var bytes: [UInt8] = []
+        Outgoing.appendSubscription(Array("radio1".utf8) + [0], cancel: true, to: &bytes)
+        Outgoing.appendSubscription(Array("radio2".utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
+        try peers[0].send(bytes)
+        _ = try peers[0].next()
+        try await stand.publish(51, of: "radio1")
+        try await stand.publish(9, of: "radio2")
+        #expect(try peers[0].sequence() == 9)
+        #expect(try peers[1].sequence() == 51)
+        await stand.inbox.stop()
+    }
+
+    @Test func `a laggard is skipped ahead and hears on, and nobody else loses anything`() async throws {
+        let stand = try LoopStand { $0.ringBytesMax = 100_000 }
+        let laggard = try stand.subscriber(of: "radio1")
+        let listener = try stand.subscriber(of: "radio1")
+        var sequence: UInt64 = 0
+        // Until what waits for the laggard is more than the kernel and the ring hold.
+        while stand.metrics.value(.limitsHit, .limit(.ringBytesMax)) == 0 {
+            try await stand.publish(sequence + 1...sequence + 1_000, of: "radio1")
+            for _ in 0..<1_000 {
+                sequence += 1
+                try #require(try listener.sequence() == sequence)
+            }
+            // It takes a little now and then, so that its turn comes.
+            if sequence % 100_000 == 0 { for _ in 0..<2_000 { _ = try laggard.sequence() } }
+        }
+        sequence += 1
+        try await stand.publish(sequence, of: "radio1")
+        #expect(try listener.sequence() == sequence)
+        var last: UInt64 = 0
+        var gaps = 0
+        while last < sequence {
+            let next = try #require(try laggard.sequence())
+            #expect(next > last)
+            if last > 0, next != last + 1 { gaps += 1 }
+            last = next
+        }
+        #expect(gaps == 1)
+        await stand.inbox.stop()
+    }
+
+    @Test func `as many requests of one connection wait as may, more are read when some are answered`() async throws {
+        let stand = try LoopStand { $0.requestsWaitingPerConnectionMax = 4 }
+        let peer = try stand.peer(.dealer)
+        for number in 0..<3 { try peer.send(WirePeer.request("later\(number)")) }
+        try await until { stand.waitingCount == 3 }
+        #expect(stand.metrics.value(.limitsHit, .limit(.requestsWaitingPerConnectionMax)) == 0)
+        for number in 3..<10 { try peer.send(WirePeer.request("later\(number)")) }
+        try await until { stand.metrics.value(.limitsHit, .limit(.requestsWaitingPerConnectionMax)) == 1 }
+        let other = try stand.peer(.dealer)
+        #expect(try other.ask("now") == "now")
+        #expect(stand.waitingCount == 4)
+        for number in 0..<10 {
+            stand.inbox.poke()
+            if number % 4 == 0 { try await until { stand.waitingCount > 0 } }
+            stand.inbox.poke()
+            #expect(try peer.answer() == "later\(number)")
+        }
+        await stand.inbox.stop()
+    }
+
+    @Test func `whoever sends more than it may is read from later, and loses nothing`() async throws {
+        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 50 }
+        let peer = try stand.peer(.dealer)
+        var bytes: [UInt8] = []
+        for number in 0..<200 { bytes += WirePeer.request("\(number)") }
+        try peer.send(bytes)
+        for number in 0..<99 { #expect(try peer.answer() == "\(number)") }
+        try await until { stand.metrics.value(.limitsHit, .limit(.messagesPerConnectionPerSecondMax)) > 0 }
+        let other = try stand.peer(.dealer)
+        #expect(try other.ask("other") == "other")
+        for number in 99..<200 { #expect(try peer.answer() == "\(number)") }
+        await stand.inbox.stop()
+    }
+
+    @Test func `whoever does not take its answers is not read from, and closed in the end`() async throws {
+        let stand = try LoopStand { $0.stalledTimeout = .seconds(1) }
+        let peer = try stand.peer(.dealer)
+        for _ in 0..<100 { try peer.send(WirePeer.request("large")) }
+        try await until { stand.closings == [.stalled] }
+        #expect(stand.metrics.value(.connectionsClosed, .stalled) == 1)
+        #expect(try stand.peer(.dealer).ask("now") == "now")
+        await stand.inbox.stop()
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `as much waits as may, and whoever holds most is closed when it is one byte more`() async throws {
+        let bytesMax = 10_000
+        let stand = try LoopStand { $0.bytesWaitingMax = bytesMax }
+        let small = try stand.peer(.dealer)
+        let part = Array(WirePeer.request("half").dropLast())
+        try small.send(part)
+        // Its delimiter is read; the second frame is kept with its header.
+        let kept = part.count - 2
+        let large = try stand.peer(.dealer)
+        var bytes = WirePeer.request(String(repeating: "x", count: bytesMax))
+        bytes.removeLast(bytes.count - 2 - (bytesMax - kept))
+        try large.send(bytes)
+        #expect(try stand.peer(.dealer).ask("others are served") == "others are served")
+        #expect(stand.closings.isEmpty)
+        try large.send([UInt8(ascii: "x")])
+        #expect(try large.next() == nil)
+        try await until { stand.closings == [.memory] }
+        #expect(stand.metrics.value(.limitsHit, .limit(.bytesWaitingMax)) == 1)
+        try small.send([UInt8(ascii: "f")])
+        #expect(try small.answer() == "half")
+        await stand.inbox.stop()
+    }
+
+    @Test func `answers that nobody takes count towards what may wait`() async throws {
+        let stand = try LoopStand { $0.bytesWaitingMax = 10_000 }
+        let peer = try stand.peer(.dealer)
+        // Far more than the kernel takes.
+        for _ in 0..<50 { try peer.send(WirePeer.request("large")) }
+        try await until { stand.closings == [.memory] }
+        #expect(try stand.peer(.dealer).ask("now") == "now")
+        await stand.inbox.stop()
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `connections that say nothing are closed, each after its time`() async throws {
+        let stand = try LoopStand {
+            $0.handshakeTimeout = .milliseconds(500)
+            $0.unusedTimeout = .milliseconds(500)
+        }
+        let silent = try WirePeer(connectedTo: stand.endpoint, Session(.sub))
+        let unused = try stand.peer(.dealer)
+        let used = try stand.peer(.dealer)
+        let subscriber = try stand.subscriber(of: "radio1")
+        // It may be late with its first request on a busy machine; then it says nothing here either.
+        let isUsed = try used.ask("one") == "one"
+        try await until { stand.closings.count >= 2 }
+        #expect(stand.closings.contains(.handshake))
+        #expect(stand.closings.contains(.unused))
+        #expect(try unused.answer() == nil)
+        _ = try silent.next()
+        #expect(try silent.next() == nil)
+        if isUsed { #expect(try used.ask("two") == "two") }
+        try await stand.publish(1, of: "radio1")
+        #expect(try subscriber.sequence() == 1)
+        await stand.inbox.stop()
+    }
+
+    @Test func `as many connections of one address are taken as may be, one more is closed at once`() async throws {
+        let stand = try LoopStand {
+            $0.connectionsPerAddressMax = 2
+            $0.limitsOwnMachine = true
+        }
+        let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
+        let third = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
+        #expect(try third.next() == nil)
+        try await until { stand.closings == [.address] }
+        #expect(stand.metrics.value(.limitsHit, .limit(.connectionsPerAddressMax)) == 1)
+        for peer in peers { #expect(try peer.ask("one") == "one") }
+        await stand.inbox.stop()
+    }
+
+    @Test func `who asks for more than there is room for waits at the door`() async throws {
+        let stand = try LoopStand(connectionsMax: 2)
+        let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
+        let third = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))
+        try third.send(third.session.greeting + third.session.ready())
+        for peer in peers { #expect(try peer.ask("one") == "one") }
+        #expect(stand.openCount == 2)
+        stand.inbox.setAccepting(true)
+        #expect(try third.next() == .greeted)
+        #expect(try third.next() == .ready)
+        #expect(try third.ask("three") == "three")
+        await stand.inbox.stop()
+    }
+
+    @Test func `answers to a connection that is gone are counted, and go to nobody who has its place`() async throws {
+        let stand = try LoopStand()
+        var leaver: WirePeer? = try stand.peer(.dealer)
+        try leaver?.send(WirePeer.request("later"))
+        try await until { stand.waitingCount == 1 }
+        leaver = nil
+        try await until { stand.openCount == 0 }
+        let next = try stand.peer(.dealer)
+        #expect(try next.ask("mine") == "mine")
+        stand.inbox.poke()
+        try await until { stand.metrics.value(.repliesDropped, .peerGone) == 1 }
+        #expect(try next.ask("mine too") == "mine too")
+        await stand.inbox.stop()
+    }
+
+    @Test func `what was answered before the end arrives`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        let subscriber = try stand.subscriber(of: "radio1")
+        for number in 0..<20 { try peer.send(WirePeer.request("later\(number)")) }
+        try await until { stand.waitingCount == 20 }
+        stand.inbox.poke()
+        try await stand.publish(1, of: "radio1")
+        await stand.inbox.stop()
+        for number in 0..<20 { #expect(try peer.answer() == "later\(number)") }
+        #expect(try peer.answer() == nil)
+        #expect(try subscriber.sequence() == 1)
+        #expect(try subscriber.sequence() == nil)
+    }
+
+    @Test func `notices and stops after the end return`() async throws {
+        let stand = try LoopStand()
+        await stand.inbox.stop()
+        try await stand.publish(1, of: "radio1")
+        await stand.inbox.stop()
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import GatewayCore
+import NetworkIO
+import Synchronization
+import Testing
+import ZMTP
+
+@testable import Edge
+
+/// A loop on a thread of its own that answers a request with its own bytes; requests that begin with `later` when it is told to.
+final class LoopStand: Sendable {
+    /// Who counts connections for the loop.
+    private final class Counting: ConnectionCounting {
+        let connectionsMax: Int
+        private let open = Mutex(0)
+
+        init(connectionsMax: Int) {
+            self.connectionsMax = connectionsMax
+        }
+
+        var openCount: Int { self.open.withLock { $0 } }
+
+        func accepted(on door: MetricLabel) -> Bool {
+            self.open.withLock { open in
+                open += 1
+                return open < self.connectionsMax
+            }
+        }
+
+        func ended(on door: MetricLabel) { self.open.withLock { $0 -= 1 } }
+
+        func acceptFailed() {}
+    }
+
+    private final class Echo: EdgeDelegate {
+        private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
+        private let happenings: Happenings
+
+        init(_ happenings: Happenings) {
+            self.happenings = happenings
+        }
+
+        var now: Timestamp { Timestamp(microseconds: 1_000_000) }
+
+        func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes? {
+            if request.starts(with: Array("large".utf8)) {
+                return ReplyBytes(head: [], tail: ArraySlice([UInt8](repeating: 7, count: 1_000_000)))
+            }
+            let reply = ReplyBytes(head: request)
+            guard request.starts(with: Array("later".utf8)) else { return reply }
+            self.waiting.append((peer, reply))
+            self.happenings.waiting.withLock { $0 = self.waiting.count }
+            return nil
+        }
+
+        func passEnded(in loop: EdgeLoop) {}
+
+        func poked(in loop: EdgeLoop) {
+            for (peer, reply) in self.waiting { loop.answer(reply, to: peer) }
+            self.waiting = []
+        }
+
+        func keepHouse(in loop: EdgeLoop) {}
+
+        func tell(_ happening: EdgeHappening) {
+            if case .closed(let reason, _, _) = happening { self.happenings.closings.withLock { $0.append(reason) } }
+        }
+    }
+
+    private final class Happenings: Sendable {
+        let waiting = Mutex(0)
+        let closings: Mutex<[EdgeClosing]> = Mutex([])
+    }
+
+    let endpoint: String
+    let inbox: EdgeInbox
+    let metrics = MetricRegistry()
+    private let counting: Counting
+    private let happenings = Happenings()
+
+    init(connectionsMax: Int = .max, _ change: (inout EdgeSettings) -> Void = { _ in }) throws {
+        var settings = EdgeSettings(instance: 42, epoch: 7)
+        settings.messagesPerConnectionPerSecondMax = 0
+        change(&settings)
+        let door = EdgeDoor(
+            descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
+            label: .requests
+        )
+        let poller = try Poller.makeDescriptor()
+        self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
+        self.inbox = try EdgeInbox(clock: { Timestamp(microseconds: 1_000_000) })
+        self.counting = Counting(connectionsMax: connectionsMax)
+        let (inbox, metrics, counting, happenings) = (self.inbox, self.metrics, self.counting, self.happenings)
+        Thread.detachNewThread { [settings] in
+            let echo = Echo(happenings)
+            EdgeLoop(
+                doors: [door],
+                inbox: inbox,
+                poller: poller,
+                settings: settings,
+                sequences: [:],
+                metrics: metrics,
+                counting: counting,
+                delegate: echo
+            )
+            .run()
+        }
+    }
+
+    /// How many connections are open.
+    var openCount: Int { self.counting.openCount }
+
+    /// How many requests are answered when the loop is poked.
+    var waitingCount: Int { self.happenings.waiting.withLock { $0 } }
+
+    /// Why connections were closed.
+    var closings: [EdgeClosing] { self.happenings.closings.withLock { $0 } }
+
+    /// A peer that has shaken hands.
+    func peer(_ type: SocketType, minor: UInt8 = 0) throws -> WirePeer {
+        let peer = try WirePeer(connectedTo: self.endpoint, Session(type, minor: minor))
+        try peer.shakeHandsAsClient()
+        return peer
+    }
+
+    /// A peer that hears a stream, for sure.
+    func subscriber(of stream: String) throws -> WirePeer {
+        let peer = try self.peer(.sub)
+        var bytes: [UInt8] = []
+        Outgoing.appendSubscription(Array(stream.utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
+        try peer.send(bytes)
+        guard case .frame(let tick, _)? = try peer.next(), tick.starts(with: NoticeFrame.syncTopic) else {
+            throw StandError.noTick
+        }
+        return peer
+    }
+
+    /// Publishes a notice.
+    func publish(_ sequence: UInt64, of stream: String) async throws {
+        try await self.publish(sequence...sequence, of: stream)
+    }
+
+    /// Publishes notices together.
+    func publish(_ sequences: ClosedRange<UInt64>, of stream: String) async throws {
+        let (stream, id) = (try StreamID(stream), try BreakID("b"))
+        await self.inbox.publish(
+            sequences.map { sequence in
+                StreamNotice(
+                    stream: stream,
+                    notice: Notice(
+                        position: Position(epoch: 7, sequence: sequence),
+                        kind: .cancelled,
+                        breakID: id,
+                        expires: Timestamp(microseconds: 1),
+                        sent: Timestamp(microseconds: 1)
+                    )
+                )
+            }
+        )
+    }
+}
+
+enum StandError: Error {
+    case noTick
+}
+
+extension WirePeer {
+    /// Greets as a client that waits for nobody: the edge says what it is after the peer.
+    func shakeHandsAsClient() throws {
+        try self.send(self.session.greeting + self.session.ready())
+        #expect(try self.next() == .greeted)
+        #expect(try self.next() == .ready)
+    }
+
+    /// Sends a request and waits for its answer.
+    func ask(_ text: String) throws -> String? {
+        try self.send(Self.request(text))
+        return try self.answer()
+    }
+
+    static func request(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        Outgoing.appendRequest(Array(text.utf8), to: &bytes)
+        return bytes
+    }
+
+    /// The next answer, or notice; `nil`: the connection was closed.
+    func answer() throws -> String? {
+        while let heard = try self.next() {
+            if case .frame(let body, more: false) = heard { return String(decoding: body, as: UTF8.self) }
+        }
+        return nil
+    }
+
+    /// The sequence of the next notice that is not a repeat of the position; `nil`: the connection was closed.
+    func sequence() throws -> UInt64? {
+        while let heard = try self.next() {
+            guard case .frame(let body, _) = heard, case .notice(let notice, _)? = try? NoticeFrame(decoding: body),
+                notice.kind != .head
+            else { continue }
+            return notice.position.sequence
+        }
+        return nil
+    }
+}
+
+/// Waits until a condition holds; the limit of the suite ends what never does.
+func until(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+}
