@@ -67,7 +67,7 @@ def expected_unit(expression):
         return "ops"
     if "increase(" in expression or "changes(" in expression:
         return "short"
-    units = {"bytes" if re.search(r"_bytes(_max)?$", name) else "s" if name.endswith("_seconds") else "short"
+    units = {"bytes" if re.search(r"_bytes(_max|_waiting)?$", name) else "s" if name.endswith("_seconds") else "short"
              for name in metric_names(expression)}
     assert len(units) == 1, f"units are mixed: {expression}"
     return units.pop()
