@@ -19,7 +19,7 @@ package struct EdgeSettings: Hashable, Sendable {
     package var messagesPerConnectionPerSecondMax = 1_000
     /// The most requests of one connection that wait for the event log; then it is read from later.
     package var requestsWaitingPerConnectionMax = 64
-    /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit. Addresses of this machine count not.
+    /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit. Loopback is not counted.
     package var connectionsPerAddressMax = 4_096
     /// Whether connections from this machine are limited with those from others.
     ///

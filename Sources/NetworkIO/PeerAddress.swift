@@ -48,7 +48,7 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self.isIPv4 = isIPv4
     }
 
-    /// Whether the peer is on this machine.
+    /// Whether the peer is on this machine and came by its loopback interface.
     package var isLoopback: Bool { self.isIPv4 ? self.bits >> 24 == 127 : self.bits == 0 }
 
     /// `192.0.2.7`, or `2001:db8:0:7::/64`.

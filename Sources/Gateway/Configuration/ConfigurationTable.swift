@@ -203,7 +203,7 @@ package enum ConfigurationTable {
         ),
         number(
             "listeners.connectionsPerAddressMax",
-            "the most connections from one address (IPv6: one network of 64 bits) that is not this machine's; 0: no limit",
+            "the most connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit",
             \.connectionsPerAddressMax,
             0...10_000_000
         ),

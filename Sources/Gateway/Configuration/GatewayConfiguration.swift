@@ -34,7 +34,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var requestsPerSessionPerSecondMax = 1_000
     /// The most messages a second of one listener's connection; whoever sends more is read from later. 0: no limit.
     package var messagesPerConnectionPerSecondMax = 1_000
-    /// The most connections of listeners from one address (IPv6: one network of 64 bits) that is not this machine's; 0: no limit.
+    /// The most connections of listeners from one address (IPv6: one network of 64 bits); 0: no limit. Loopback is not counted.
     package var connectionsPerAddressMax = 4_096
     /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
     package var listenerBytesWaitingMax = 256 * 1_048_576
