@@ -220,7 +220,8 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
-    "Edge", "EdgeTests", "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests", "LoadEngine",
+    "Edge", "EdgeTests", "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests",
+    "LoadEngine",
     "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests", "StoreBenchmark", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }

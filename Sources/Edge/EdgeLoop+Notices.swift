@@ -74,7 +74,9 @@ extension EdgeLoop {
                 continue
             }
             let index = Int(slot)
-            guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { continue }
+            guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
+                continue
+            }
             let subscription = self.slots[index].subscriptions[number]
             guard !subscription.isBehind, subscription.cursor != stream.ring.end else { continue }
             left -= 1

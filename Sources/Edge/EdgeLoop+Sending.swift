@@ -23,7 +23,9 @@ extension EdgeLoop {
         }
     }
 
-    /// Sends a reply, as a ROUTER does: an empty frame and one body. It goes out with the others of the connection.
+    /// Sends a reply, as a ROUTER does: an empty frame and one body.
+    ///
+    /// It goes out with the others of the connection.
     func send(_ reply: ReplyBytes, _ index: Int) {
         if self.scratchOwner != index {
             self.flushScratch()

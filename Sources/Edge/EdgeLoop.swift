@@ -316,7 +316,8 @@ package final class EdgeLoop {
         for (number, door) in self.doors.enumerated() {
             let key = Self.doorKey + UInt64(number)
             // Level-triggered: what waits at a door that nobody looks at stays there.
-            _ = self.poller.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
+            _ =
+                self.poller.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
                 || self.poller.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
         }
     }
@@ -468,7 +469,8 @@ package final class EdgeLoop {
         }
         for index in self.slots.indices where self.slots[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
-            while System.read(self.slots[index].descriptor, into: &self.buffer, at: 0, bytesMax: self.buffer.count) > 0 {}
+            while System.read(self.slots[index].descriptor, into: &self.buffer, at: 0, bytesMax: self.buffer.count) > 0
+            {}
             self.close(index)
         }
         for door in self.doors { System.close(door.descriptor) }

@@ -13,13 +13,13 @@ package struct EdgeSettings: Hashable, Sendable {
     package var stalledTimeout: Duration = .seconds(30)
     /// The most subscriptions of one connection.
     package var subscriptionsPerConnectionMax = 16
-    /// The most messages a second of one connection, on average; twice as many at once. 0: no limit.
+    /// The most messages a second of one connection, on average, and twice as many at once; 0: no limit.
     ///
     /// Whoever sends more is read from later.
     package var messagesPerConnectionPerSecondMax = 1_000
     /// The most requests of one connection that wait for the event log; then it is read from later.
     package var requestsWaitingPerConnectionMax = 64
-    /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit. Loopback is not counted.
+    /// The most connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
     package var connectionsPerAddressMax = 4_096
     /// Whether connections from this machine are limited with those from others.
     ///

@@ -43,11 +43,12 @@ package struct NoticeRing: Sendable {
     /// Whether what is behind a cursor is gone in part.
     package func hasLapped(_ cursor: Cursor) -> Bool { cursor < self.start }
 
-    /// The rest of the frame that ends after `sent` bytes behind a cursor or contains that place, and the cursor behind it.
+    /// Finds the frame in which sending stopped.
     ///
     /// - Parameters:
+    ///   - sent: how many bytes behind the cursor were sent: fewer than there are.
     ///   - cursor: where a frame begins.
-    ///   - sent: how many bytes behind it were sent: fewer than there are.
+    /// - Returns: what is not sent of that frame, empty where sending stopped at the end of one; and the cursor behind it.
     package func restOfFrame(after sent: Int, behind cursor: Cursor) -> (rest: [UInt8], next: Cursor) {
         let base = Int(cursor - self.start)
         var offset = base

@@ -32,9 +32,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersMax = 100_000
     /// The most requests of one session in a second; 0: no limit.
     package var requestsPerSessionPerSecondMax = 1_000
-    /// The most messages a second of one listener's connection; whoever sends more is read from later. 0: no limit.
+    /// The most messages a second of one listener's connection; whoever sends more is read from later; 0: no limit.
     package var messagesPerConnectionPerSecondMax = 1_000
-    /// The most connections of listeners from one address (IPv6: one network of 64 bits); 0: no limit. Loopback is not counted.
+    /// The most connections of listeners from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
     package var connectionsPerAddressMax = 4_096
     /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
     package var listenerBytesWaitingMax = 256 * 1_048_576

@@ -27,6 +27,7 @@ final class ListenerService: Service {
     ///   - handler: decides.
     ///   - counting: counts connections of all sockets.
     ///   - tools: what decisions need.
+    /// - Throws: where there are too many descriptors.
     init(
         doors: [EdgeDoor],
         inbox: EdgeInbox,

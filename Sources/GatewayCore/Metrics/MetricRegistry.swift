@@ -73,8 +73,9 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .connections, .bytesWaiting, .subscribedStreams, .streams, .boardBytes, .logOffset, .ledgerOffset, .ledgerLag,
-            .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes, .logUsedBytesMax, .ledgerBytes,
+        case .listeners, .connections, .bytesWaiting, .subscribedStreams, .streams, .boardBytes, .logOffset,
+            .ledgerOffset, .ledgerLag, .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes,
+            .logUsedBytesMax, .ledgerBytes,
             .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm,
             .ready, .startTime,
             .clockDifferenceSeconds:

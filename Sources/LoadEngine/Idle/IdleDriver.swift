@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import CuecastWire
+internal import NetworkIO
 
 /// Opens the listeners, waits until all are up, holds them, and lets them leave.
 final class IdleDriver: LoadDriver {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import HeapModule
+internal import NetworkIO
 internal import ProcessLimits
 internal import ZMTP
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
 import Glibc
+import NetworkIO
 import ProcessLimits
 
 /// An instant by the monotonic clock, in nanoseconds.

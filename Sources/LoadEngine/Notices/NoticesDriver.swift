@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import CuecastWire
+internal import NetworkIO
 internal import ZMTP
 
 /// Subscribes on many connections, proves the subscriptions, then publishes round after round and checks what comes.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import CuecastWire
+internal import NetworkIO
 
 /// The requests of a closed loop, made beforehand: which one a connection sends next.
 ///

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import CuecastWire
+internal import NetworkIO
 
 /// Publishes what is asked for, connects, fetches deliveries, then keeps one request under way on each connection.
 final class RequestsDriver: LoadDriver {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
 import CuecastWire
+import NetworkIO
 import ZMTP
 
 /// Drives simulated listeners over the connections of a loop.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
 internal import CuecastWire
+internal import NetworkIO
 internal import ZMTP
 
 /// What a broadcaster is to send, in order, with as many under way at once as the gateway takes.
