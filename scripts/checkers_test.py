@@ -166,6 +166,12 @@ class DocumentsTests(CheckerTest):
         self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
         self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
 
+    def test_defaults_are_read_as_a_table_writes_them(self):
+        text = ("    package var bytesMax = 256 * 1_024\n    package static let framesMax = 64\n    package var wait: Duration = .seconds(3)\n"
+                "    package var tick: Duration = .milliseconds(50)\n    package var instance: UInt64\n    static let other = Limits.framesMax\n")
+        self.assertEqual(CHECK_DOCUMENTS.defaults(text),
+                         {"bytesMax": "262144", "framesMax": "64", "wait": "3 s", "tick": "50 ms"})
+
     def links(self, text):
         self.write("README.md", text)
         return CHECK_DOCUMENTS.offences_of_links(self.root)
