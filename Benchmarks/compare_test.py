@@ -273,7 +273,7 @@ class BaselineTests(unittest.TestCase):
         for name, body in copied.items():
             self.assertEqual(body, stored[name], name)
 
-    def test_the_sockets_settings_are_those_of_the_gateway(self):
+    def test_the_sockets_settings_are_those_of_the_gateways_socket_of_libzmq(self):
         swift = "".join((ROOT / f"Sources/Gateway/{name}.swift").read_text() for name in ("GatewaySockets", "ConnectionLimit"))
         c = (ROOT / "Benchmarks/baselines/baseline.h").read_text()
         for swift_setting, c_setting in (
@@ -281,9 +281,7 @@ class BaselineTests(unittest.TestCase):
             (".handshakeInterval, to: .seconds(3)", "ZMQ_HANDSHAKE_IVL, 3000"),
             (".tcpKeepaliveIdle, to: .seconds(60)", "ZMQ_TCP_KEEPALIVE_IDLE, 60"),
             (".sendHighWaterMark, to: 1_000", "ZMQ_SNDHWM, 1000"),
-            (".sendHighWaterMark, to: 64", "ZMQ_SNDHWM, 64"),
             (".routerMandatory, to: true", "ZMQ_ROUTER_MANDATORY, 1"),
-            (".xpubNoDrop, to: false", "ZMQ_XPUB_NODROP, 0"),
         ):
             self.assertIn(swift_setting, swift)
             self.assertIn(c_setting, c)

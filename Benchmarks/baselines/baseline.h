@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 //
-// What the bare servers share: the gateway's socket settings (Sources/Gateway/GatewaySockets.swift; docs/sockets.md gives
-// the reasons), an end on SIGTERM, and errors that say what failed.
+// What the bare servers share: the settings of a libzmq server for many connections, of which the gateway's broadcasters'
+// socket has most (Sources/Gateway/GatewaySockets.swift; docs/sockets.md gives the reasons), an end on SIGTERM, and errors
+// that say what failed.
 
 #ifndef CUECAST_BASELINE_H
 #define CUECAST_BASELINE_H
@@ -24,7 +25,7 @@ enum {
     exitSoftware = 70,
 };
 
-// How often the sockets are touched, in milliseconds, as the gateway does.
+// How often the sockets are touched, in milliseconds: libzmq attaches and detaches peers only inside calls.
 static const long touchMilliseconds = 10;
 // The most messages taken in one pass over a ROUTER, and over the receiving side of an XPUB.
 static const int requestsPerPassMax = 256;
@@ -60,7 +61,7 @@ static void stopOnSignals(void) {
     }
 }
 
-// Without a number as many threads move bytes as in the gateway: one less than there are cores, at least one.
+// Without a number all cores but one move bytes, at least one.
 static inline void *makeContext(int ioThreads) {
     void *context = zmq_ctx_new();
     if (!context) { fail(exitSoftware, "zmq_ctx_new: %s", zmq_strerror(zmq_errno())); }
@@ -76,7 +77,7 @@ static void setOption(void *socket, int option, int value, const char *name) {
     check(zmq_setsockopt(socket, option, &value, sizeof value), name);
 }
 
-// A socket with the settings that all of the gateway's have.
+// A socket with the settings that all of them have.
 static void *makeSocket(void *context, int kind, int64_t messageBytesMax) {
     void *socket = zmq_socket(context, kind);
     if (!socket) { fail(exitSoftware, "zmq_socket: %s", zmq_strerror(zmq_errno())); }
