@@ -59,6 +59,13 @@ package enum EdgeClosing: Hashable, Sendable {
     }
 }
 
+extension EdgeClosing: CustomStringConvertible {
+    package var description: String {
+        if case .violation(let error) = self { return "\(self.metricLabel.text): \(error)" }
+        return self.metricLabel.text
+    }
+}
+
 /// What happened on a connection that an operator may want to read.
 package enum EdgeHappening: Hashable, Sendable {
     /// A message without a meaning was passed over.

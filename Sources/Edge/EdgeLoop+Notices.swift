@@ -60,6 +60,8 @@ extension EdgeLoop {
     }
 
     private func append(_ frame: [UInt8], to stream: EdgeStream) {
+        // Whoever keeps up loses nothing, however much comes at once: only then are laggards lapped.
+        if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds(writesMax: .max) }
         stream.ring.append(frame)
         if stream.beginRound() { self.rounds.append(stream) }
     }

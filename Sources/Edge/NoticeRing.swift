@@ -27,9 +27,12 @@ package struct NoticeRing: Sendable {
     /// How many bytes it holds.
     package var count: Int { self.bytes.count }
 
+    /// Whether so many bytes can be appended without letting anything go.
+    package func hasRoom(for count: Int) -> Bool { self.bytes.isEmpty || self.bytes.count + count <= self.bytesMax }
+
     /// Appends whole frames.
     package mutating func append(_ frames: [UInt8]) {
-        if self.bytes.count + frames.count > self.bytesMax, !self.bytes.isEmpty { self.dropOldest() }
+        if !self.hasRoom(for: frames.count) { self.dropOldest() }
         self.bytes += frames
     }
 

@@ -144,12 +144,14 @@ package struct Gateway: Sendable {
         let backlog = ConnectionLimit.backlog(limit: descriptors)
         let broadcast = try GatewaySocket.makeBroadcast(in: context, backlog: backlog)
         let broadcastMonitor = try limit.watch(broadcast, .broadcast)
-        let (noticesDoor, notices) = try EdgeDoor.open(configuration.notices, label: .notices, backlog: backlog)
-        let (requestsDoor, requests) = try EdgeDoor.open(configuration.requests, label: .requests, backlog: backlog)
+        let broadcastEndpoint = try broadcast.bind(configured: configuration.broadcast)
+        let doors = try EdgeDoor.open([
+            (configuration.notices, label: .notices), (configuration.requests, label: .requests),
+        ])
         self.endpoints = Endpoints(
-            notices: notices,
-            requests: requests,
-            broadcast: try broadcast.bind(configured: configuration.broadcast)
+            notices: doors[0].endpoint,
+            requests: doors[1].endpoint,
+            broadcast: broadcastEndpoint
         )
 
         let peers = PeerLog(metrics: metrics, logger: logger)
@@ -174,7 +176,7 @@ package struct Gateway: Sendable {
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
         let listenerService = try ListenerService(
-            doors: [noticesDoor, requestsDoor],
+            doors: doors.map(\.door),
             inbox: inbox,
             settings: Self.edgeSettings(configuration, instance: instance, epoch: board.epoch),
             handler: ListenerRequestHandler(settings: settings, board: board, metrics: metrics),

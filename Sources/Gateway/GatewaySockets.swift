@@ -38,26 +38,35 @@ enum GatewaySocket {
 }
 
 extension EdgeDoor {
-    /// Opens a door for listeners.
+    /// How many connections wait at a door to be accepted: they take no descriptor yet.
+    private static let backlog: Int32 = 4_096
+
+    /// Opens doors for listeners: all, or none.
     ///
-    /// - Parameters:
-    ///   - configured: where, as the configuration says it: `tcp://HOST:PORT`.
-    ///   - label: the metric label of its connections.
-    ///   - backlog: how many connections wait to be accepted at most.
-    /// - Returns: the door, and where it is: a port that was left to the system is filled in.
-    /// - Throws: for instance where the address is in use.
+    /// - Parameter wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
+    /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
+    /// - Throws: for instance where an address is in use.
     static func open(
-        _ configured: String,
-        label: MetricLabel,
-        backlog: Int
-    ) throws -> (door: EdgeDoor, endpoint: String) {
+        _ wanted: [(configured: String, label: MetricLabel)]
+    ) throws -> [(door: EdgeDoor, endpoint: String)] {
+        var doors: [(door: EdgeDoor, endpoint: String)] = []
+        do {
+            for each in wanted { doors.append(try Self.open(each.configured, label: each.label)) }
+        } catch {
+            for each in doors { System.close(each.door.descriptor) }
+            throw error
+        }
+        return doors
+    }
+
+    private static func open(_ configured: String, label: MetricLabel) throws -> (door: EdgeDoor, endpoint: String) {
         let address = try NetworkAddress(endpoint: configured, for: .bind)
         let descriptor: Int32
         do throws(SystemCallError) {
             descriptor = try System.listen(
                 host: address.host,
                 port: address.port,
-                backlog: Int32(clamping: backlog)
+                backlog: Self.backlog
             )
         } catch {
             throw SystemCallError(operation: "binding \(configured)", code: error.code)

@@ -22,7 +22,9 @@ struct EdgeConnectionPropertyTests {
         case failed
     }
 
-    private func hear(_ part: some Collection<UInt8>, _ connection: inout EdgeConnection, _ kept: inout [UInt8]) -> [Said] {
+    private func hear(_ part: some Collection<UInt8>, _ connection: inout EdgeConnection, _ kept: inout [UInt8])
+        -> [Said]
+    {
         kept += part
         var said: [Said] = []
         var offset = 0

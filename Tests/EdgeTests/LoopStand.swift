@@ -148,7 +148,8 @@ final class LoopStand: Sendable {
 
     /// Publishes notices together.
     func publish(_ sequences: ClosedRange<UInt64>, of stream: String) async throws {
-        let (stream, id) = (try StreamID(stream), try BreakID("b"))
+        // As long as it can be, so that fewer fill a buffer.
+        let (stream, id) = (try StreamID(stream), try BreakID(String(repeating: "b", count: WireLimits.breakIDBytesMax)))
         await self.inbox.publish(
             sequences.map { sequence in
                 StreamNotice(

@@ -163,7 +163,7 @@ final class ListenerDesk: EdgeDelegate {
                 .frames,
                 .notice,
                 "a listener's connection was closed",
-                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason.metricLabel.text)"]
+                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
             )
         }
     }

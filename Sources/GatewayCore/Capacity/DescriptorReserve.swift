@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// How many descriptors of a process are kept back from connections: for files, for HTTP, and for connections that are accepted
-/// before they are counted.
+/// How many descriptors of a process are kept back from connections: for files, for HTTP, and for broadcasters' connections
+/// that are accepted before they are counted.
 ///
-/// An eighth of the limit on open files, and not less than 64 nor more than 16,384.
+/// A sixteenth of the limit on open files, and not less than 64 nor more than 16,384.
 package enum DescriptorReserve {
-    private static let part = 8
+    private static let part = 16
     private static let atLeast = 64
     private static let atMost = 16_384
 
