@@ -12,7 +12,8 @@ BASELINES = os.path.join(measuring.ROOT, "Benchmarks/baselines")
 IO_THREADS = 1
 # Closed loops ask faster than any listener: the limits of one session and of one connection stay on, out of their way.
 GATEWAY_SETTINGS = ("--set", f"ioThreads={IO_THREADS}", "--set", "listeners.requestsPerSecondMax=1000000",
-                    "--set", "listeners.messagesPerConnectionPerSecondMax=1000000")
+                    "--set", "listeners.messagesPerConnectionPerSecondMax=0",
+                    "--set", "listeners.sessionsPerConnectionMax=0")
 # Keeps the ledger from following the log.
 LEDGER_PAUSED = ("--set", "ledger.paused=true")
 # Our side of the row about the projection: it makes a ledger with rows in it, projects groups, and prints one JSON object

@@ -73,6 +73,19 @@ package enum EdgeHappening: Hashable, Sendable {
     case closed(EdgeClosing, peer: PeerAddress, on: MetricLabel)
 }
 
+/// What becomes of a request.
+package struct EdgeAnswer: Sendable {
+    /// The answer; `nil`: it comes later, by ``EdgeLoop/answer(_:to:)``, once.
+    package let reply: ReplyBytes?
+    /// Whether a session has begun by it.
+    package let hasBegunSession: Bool
+
+    package init(reply: ReplyBytes?, hasBegunSession: Bool = false) {
+        self.reply = reply
+        self.hasBegunSession = hasBegunSession
+    }
+}
+
 /// Decides what an ``EdgeLoop`` answers; called on the loop's thread only.
 package protocol EdgeDelegate: AnyObject {
     /// The gateway's clock.
@@ -80,8 +93,12 @@ package protocol EdgeDelegate: AnyObject {
 
     /// Decides about a request.
     ///
-    /// - Returns: the answer; `nil`: it comes later, by ``EdgeLoop/answer(_:to:)``, once.
-    func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes?
+    /// - Parameters:
+    ///   - request: its bytes.
+    ///   - peer: whose it is.
+    ///   - mayBeginSession: whether its connection may begin a session.
+    /// - Returns: what becomes of it.
+    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer
 
     /// Everything that had come was handled: what gathered can go.
     func passEnded(in loop: EdgeLoop)

@@ -61,8 +61,7 @@ extension EdgeLoop {
         self.throttled = []
         for peer in peers {
             guard let index = self.index(of: peer) else { continue }
-            self.refill(index)
-            if self.slots[index].allowance >= 1 {
+            if self.reachedRate(index) == nil {
                 self.lift(.throttled, index)
             } else {
                 self.throttled.append(peer)
@@ -70,27 +69,43 @@ extension EdgeLoop {
         }
     }
 
-    private func refill(_ index: Int) {
-        let perSecond = Float(self.settings.messagesPerConnectionPerSecondMax)
-        let seconds = Float(self.now - min(self.now, self.slots[index].refilled)) / 1e9
-        self.slots[index].allowance = min(2 * perSecond, self.slots[index].allowance + seconds * perSecond)
-        self.slots[index].refilled = self.now
-    }
-
-    /// Takes one message from what a connection may send; the last one is handled too, and the next ones come later.
+    /// Takes one message from what a connection, its address and all may send; one that is one too many is handled too, and the
+    /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
-        guard self.settings.messagesPerConnectionPerSecondMax > 0 else { return }
-        if self.slots[index].allowance < 2 { self.refill(index) }
-        self.slots[index].allowance -= 1
-        if self.slots[index].allowance < 1 { self.throttle(index) }
+        self.slots[index].messages.takeOne()
+        self.slots[index].shared?.messages.takeOne()
+        self.messages.takeOne()
+        if let limit = self.reachedRate(index) { self.throttle(index, limit) }
     }
 
-    private func throttle(_ index: Int) {
+    /// Which limit on messages leaves nothing; `nil`: none.
+    private func reachedRate(_ index: Int) -> LimitName? {
+        guard self.slots[index].messages.hasOne(of: self.connectionMessages, at: self.now) else {
+            return .messagesPerConnectionPerSecondMax
+        }
+        if let shared = self.slots[index].shared, !shared.messages.hasOne(of: self.addressMessages, at: self.now) {
+            return .messagesPerAddressPerSecondMax
+        }
+        return self.messages.hasOne(of: self.allMessages, at: self.now) ? nil : .messagesPerSecondMax
+    }
+
+    private func throttle(_ index: Int, _ limit: LimitName) {
         guard !self.slots[index].pause.contains(.throttled) else { return }
-        self.metrics.count(.limitsHit, .limit(.messagesPerConnectionPerSecondMax))
+        self.metrics.count(.limitsHit, .limit(limit))
         self.throttled.append(self.peer(at: index))
         self.pause(.throttled, index)
+    }
+
+    /// Whether a connection may begin a session.
+    private func mayBeginSession(_ index: Int) -> Bool {
+        self.slots[index].sessions.hasOne(of: self.connectionSessions, at: self.now)
+            && self.slots[index].shared?.sessions.hasOne(of: self.addressSessions, at: self.now) ?? true
+    }
+
+    private func noteSession(_ index: Int) {
+        self.slots[index].sessions.takeOne()
+        self.slots[index].shared?.sessions.takeOne()
     }
 
     // MARK: - Input
@@ -127,8 +142,7 @@ extension EdgeLoop {
             case .request(let body): self.request(index, body)
             case .ready:
                 self.slots[index].phase = .ready
-                (self.slots[index].since, self.slots[index].refilled) = (self.now, self.now)
-                self.slots[index].allowance = 2 * Float(self.settings.messagesPerConnectionPerSecondMax)
+                self.slots[index].since = self.now
                 let ready = self.slots[index].connection.ready
                 self.write(ready.span, index)
             case .subscribe(let topic): self.subscription(index, topic, cancels: false)
@@ -159,7 +173,10 @@ extension EdgeLoop {
         self.request.removeAll(keepingCapacity: true)
         self.request += self.buffer[body]
         let peer = self.peer(at: index)
-        if let reply = self.delegate.handle(self.request, from: peer) {
+        let mayBegin = self.mayBeginSession(index)
+        let answer = self.delegate.handle(self.request, from: peer, mayBeginSession: mayBegin)
+        if answer.hasBegunSession { self.noteSession(index) }
+        if let reply = answer.reply {
             self.send(reply, index)
         } else {
             self.slots[index].waitingCount += 1

@@ -69,10 +69,11 @@ package final class EdgeLoop {
         var tickPlace: Int32 = -1
         /// How many of its requests are answered later.
         var waitingCount: UInt32 = 0
-        /// How many messages it may send at once.
-        var allowance: Float = 0
-        /// When the allowance was last filled up, in nanoseconds.
-        var refilled: UInt64 = 0
+        /// The messages that it may send, and the sessions that it may begin.
+        var messages = RateBucket(RateBucket.Limit(atOnce: 0, perSecond: 0), at: 0)
+        var sessions = RateBucket(RateBucket.Limit(atOnce: 0, perSecond: 0), at: 0)
+        /// What all connections of its address have taken; `nil`: those are not limited.
+        var shared: EdgeAddress?
         /// When it was accepted, or its handshake was done, in nanoseconds.
         var since: UInt64 = 0
         /// Since when it takes nothing of what waits, in nanoseconds; 0: it does, or nothing waits.
@@ -112,8 +113,17 @@ package final class EdgeLoop {
     var poller: Poller
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    /// How many connections each address has; only those that are limited.
-    private var addressCounts: [PeerAddress: Int] = [:]
+    private var addresses: EdgeAddresses
+    /// The limits of messages and sessions: of a connection, of an address, and of all.
+    let connectionMessages: RateBucket.Limit
+    let connectionSessions: RateBucket.Limit
+    let addressMessages: RateBucket.Limit
+    let addressSessions: RateBucket.Limit
+    let allMessages: RateBucket.Limit
+    /// What all connections have taken.
+    var messages: RateBucket
+    /// Looked at once a minute: addresses that have gone.
+    private var nextMinute: UInt64
     /// What all connections read into.
     var buffer: [UInt8]
     /// The request at hand.
@@ -166,6 +176,18 @@ package final class EdgeLoop {
         counting: any ConnectionCounting,
         delegate: any EdgeDelegate
     ) {
+        self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
+        self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
+        self.addressMessages = .rate(settings.messagesPerAddressPerSecondMax)
+        self.addressSessions = .count(settings.sessionsPerAddressMax, within: settings.lease)
+        self.allMessages = .rate(settings.messagesPerSecondMax)
+        self.messages = RateBucket(self.allMessages, at: self.now)
+        self.addresses = EdgeAddresses(
+            messages: self.addressMessages,
+            sessions: self.addressSessions,
+            memory: settings.lease
+        )
+        self.nextMinute = self.now
         self.doors = doors
         self.inbox = inbox
         self.poller = Poller(adopting: poller)
@@ -287,6 +309,10 @@ package final class EdgeLoop {
             self.delegate.keepHouse(in: self)
             self.flushScratch()
             self.metrics.set(.bytesWaiting, to: self.bytesHeld)
+            if self.now >= self.nextMinute {
+                self.nextMinute = self.now + 60 * Self.second
+                self.addresses.forgetOld(at: self.now)
+            }
         }
     }
 
@@ -333,28 +359,22 @@ package final class EdgeLoop {
                 }
                 return
             }
-            if !self.admit(address) {
-                System.close(descriptor)
-                self.count(.address, peer: address, on: door.label)
-                continue
+            var shared: EdgeAddress?
+            if self.settings.limitsOwnMachine || !address.isLoopback {
+                let connectionsMax = self.settings.connectionsPerAddressMax
+                shared = self.addresses.admit(address, connectionsMax: connectionsMax, at: self.now)
+                guard shared != nil else {
+                    System.close(descriptor)
+                    self.count(.address, peer: address, on: door.label)
+                    continue
+                }
             }
-            self.open(descriptor, address, door: number)
+            self.open(descriptor, address, shared, door: number)
             if !self.counting.accepted(on: door.label) { self.setAccepting(false) }
         }
     }
 
-    /// Counts a connection of an address, where those are limited.
-    private func admit(_ address: PeerAddress) -> Bool {
-        guard self.settings.connectionsPerAddressMax > 0, self.settings.limitsOwnMachine || !address.isLoopback else {
-            return true
-        }
-        let count = self.addressCounts[address] ?? 0
-        guard count < self.settings.connectionsPerAddressMax else { return false }
-        self.addressCounts[address] = count + 1
-        return true
-    }
-
-    private func open(_ descriptor: Int32, _ address: PeerAddress, door: Int) {
+    private func open(_ descriptor: Int32, _ address: PeerAddress, _ shared: EdgeAddress?, door: Int) {
         let index: Int
         if let free = self.freeSlots.popLast() {
             index = Int(free)
@@ -366,6 +386,9 @@ package final class EdgeLoop {
         self.slots[index].door = UInt8(door)
         self.slots[index].descriptor = descriptor
         self.slots[index].address = address
+        self.slots[index].shared = shared
+        self.slots[index].messages = RateBucket(self.connectionMessages, at: self.now)
+        self.slots[index].sessions = RateBucket(self.connectionSessions, at: self.now)
         self.slots[index].since = self.now
         if self.poller.add(descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
             return self.close(index)
@@ -398,7 +421,7 @@ package final class EdgeLoop {
         self.endTicks(index)
         System.close(self.slots[index].descriptor)
         let address = self.slots[index].address
-        if let count = self.addressCounts[address] { self.addressCounts[address] = count == 1 ? nil : count - 1 }
+        if let shared = self.slots[index].shared { self.addresses.leave(address, shared, at: self.now) }
         self.bytesHeld -= self.slots[index].bytesHeld
         let (door, generation) = (self.slots[index].door, self.slots[index].generation)
         self.slots[index] = Slot()

@@ -17,11 +17,23 @@ package struct EdgeSettings: Hashable, Sendable {
     ///
     /// Whoever sends more is read from later.
     package var messagesPerConnectionPerSecondMax = 1_000
+    /// The most messages a second from one address; else as for one connection.
+    package var messagesPerAddressPerSecondMax = 50_000
+    /// The most messages a second of all connections together; else as for one connection.
+    package var messagesPerSecondMax = 1_000_000
+    /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
+    package var sessionsPerConnectionMax = 100
+    /// The most sessions that connections from one address may begin within the time of a lease; 0: no limit.
+    package var sessionsPerAddressMax = 20_000
+    /// How long a session counts as listening after its last request.
+    package var lease: Duration = .seconds(300)
     /// The most requests of one connection that wait for the event log; then it is read from later.
     package var requestsWaitingPerConnectionMax = 64
-    /// The most connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
+    /// The most connections from one address (IPv6: one network of 64 bits); 0: no limit.
+    ///
+    /// Loopback addresses have none of the limits of an address.
     package var connectionsPerAddressMax = 4_096
-    /// Whether connections from this machine are limited with those from others.
+    /// Whether loopback addresses are limited as others are.
     ///
     /// For tests.
     package var limitsOwnMachine = false

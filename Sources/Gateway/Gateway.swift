@@ -284,8 +284,13 @@ extension Gateway {
     ) -> EdgeSettings {
         var settings = EdgeSettings(instance: instance, epoch: epoch)
         settings.headInterval = configuration.headInterval
+        settings.lease = configuration.lease
         settings.connectionsPerAddressMax = configuration.connectionsPerAddressMax
         settings.messagesPerConnectionPerSecondMax = configuration.messagesPerConnectionPerSecondMax
+        settings.messagesPerAddressPerSecondMax = configuration.messagesPerAddressPerSecondMax
+        settings.messagesPerSecondMax = configuration.messagesPerSecondMax
+        settings.sessionsPerConnectionMax = configuration.sessionsPerConnectionMax
+        settings.sessionsPerAddressMax = configuration.sessionsPerAddressMax
         settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
         settings.stalledTimeout = configuration.stalledTimeout
         return settings

@@ -115,6 +115,40 @@ struct EdgeLoopTests {
         await stand.inbox.stop()
     }
 
+    @Test func `what one address may send is shared by its connections, and what all may send by all`() async throws {
+        for limit in [LimitName.messagesPerAddressPerSecondMax, .messagesPerSecondMax] {
+            let stand = try LoopStand {
+                $0.limitsOwnMachine = true
+                if limit == .messagesPerSecondMax {
+                    $0.messagesPerSecondMax = 50
+                } else {
+                    $0.messagesPerAddressPerSecondMax = 50
+                }
+            }
+            let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
+            for number in 0..<100 { for peer in peers { try peer.send(WirePeer.request("\(number)")) } }
+            for number in 0..<100 { for peer in peers { #expect(try peer.answer() == "\(number)") } }
+            #expect(stand.metrics.value(.limitsHit, .limit(limit)) > 0)
+            await stand.inbox.stop()
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `as many sessions begin on a connection, or from an address, as may, and not one more`(
+        isOfConnection: Bool
+    ) async throws {
+        let stand = try LoopStand {
+            $0.limitsOwnMachine = true
+            if isOfConnection { $0.sessionsPerConnectionMax = 2 } else { $0.sessionsPerAddressMax = 2 }
+        }
+        let (peer, other) = (try stand.peer(.dealer), try stand.peer(.dealer))
+        #expect(try peer.ask("session") == "begun")
+        #expect(try peer.ask("session") == "begun")
+        #expect(try peer.ask("session") == "too many")
+        #expect(try other.ask("session") == (isOfConnection ? "begun" : "too many"))
+        await stand.inbox.stop()
+    }
+
     @Test func `whoever does not take its answers is not read from, and closed in the end`() async throws {
         let stand = try LoopStand { $0.stalledTimeout = .seconds(1) }
         let peer = try stand.peer(.dealer)

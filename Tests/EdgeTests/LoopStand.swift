@@ -46,15 +46,21 @@ final class LoopStand: Sendable {
 
         var now: Timestamp { Timestamp(microseconds: 1_000_000) }
 
-        func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes? {
+        func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer {
             if request.starts(with: Array("large".utf8)) {
-                return ReplyBytes(head: [], tail: ArraySlice([UInt8](repeating: 7, count: 1_000_000)))
+                return EdgeAnswer(
+                    reply: ReplyBytes(head: [], tail: ArraySlice([UInt8](repeating: 7, count: 1_000_000)))
+                )
+            }
+            if request.starts(with: Array("session".utf8)) {
+                let text = mayBeginSession ? "begun" : "too many"
+                return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
             }
             let reply = ReplyBytes(head: request)
-            guard request.starts(with: Array("later".utf8)) else { return reply }
+            guard request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
             self.waiting.append((peer, reply))
             self.happenings.waiting.withLock { $0 = self.waiting.count }
-            return nil
+            return EdgeAnswer(reply: nil)
         }
 
         func passEnded(in loop: EdgeLoop) {}
@@ -149,7 +155,9 @@ final class LoopStand: Sendable {
     /// Publishes notices together.
     func publish(_ sequences: ClosedRange<UInt64>, of stream: String) async throws {
         // As long as it can be, so that fewer fill a buffer.
-        let (stream, id) = (try StreamID(stream), try BreakID(String(repeating: "b", count: WireLimits.breakIDBytesMax)))
+        let (stream, id) = (
+            try StreamID(stream), try BreakID(String(repeating: "b", count: WireLimits.breakIDBytesMax))
+        )
         await self.inbox.publish(
             sequences.map { sequence in
                 StreamNotice(

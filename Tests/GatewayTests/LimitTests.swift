@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Testing
+import ZeroMQ
 
 /// The limits that the gateway's services keep: at the limit, and one past it.
 @Suite(.suiteLimit)
@@ -174,6 +175,36 @@ struct LimitTests {
             _ = try await listeners[0].join()
             _ = try await listeners[1].ask(.leave(third.stream))
             _ = try await third.join()
+        }
+    }
+
+    @Test func `as many sessions begin on one connection as may, one more is refused, and others are not`() async throws
+    {
+        var station = self.station
+        station.configuration.sessionsPerConnectionMax = 3
+        try await station.runByHand { running in
+            let peer = try RawPeer(.dealer, in: running.network)
+            try await peer.connect(running.endpoints.requests)
+            var known: SessionID?
+            func join(_ session: SessionID) async throws -> Refusal? {
+                let join = ListenerRequest.Join(stream: try StreamID("radio1"), instance: 0)
+                try await peer.send([
+                    [], ListenerRequest(id: 1, session: session, kind: .join(join)).encoded(),
+                ])
+                let reply = try await peer.next("a reply") { try? ListenerReply(decoding: $0[1]) }
+                return reply.refusal
+            }
+            for _ in 0..<3 {
+                let session = SessionID.random()
+                known = session
+                #expect(try await join(session) == nil)
+            }
+            let refusal = try #require(try await join(.random()))
+            #expect(refusal.status == .limitReached)
+            #expect(refusal.sentence.contains("sessionsPerConnectionMax"))
+            #expect(running.metrics.value(.limitsHit, .limit(.sessionsPerConnectionMax)) == 1)
+            #expect(try await join(try #require(known)) == nil, "who is in may ask on")
+            _ = try await running.listener().join()
         }
     }
 

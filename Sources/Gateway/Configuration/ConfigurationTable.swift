@@ -202,6 +202,30 @@ package enum ConfigurationTable {
             0...1_000_000
         ),
         number(
+            "listeners.messagesPerAddressPerSecondMax",
+            "the same for all connections from one address (loopback is not limited)",
+            \.messagesPerAddressPerSecondMax,
+            0...100_000_000
+        ),
+        number(
+            "listeners.messagesPerSecondMax",
+            "the same for all connections together",
+            \.messagesPerSecondMax,
+            0...100_000_000
+        ),
+        number(
+            "listeners.sessionsPerConnectionMax",
+            "the most sessions that one connection may begin within the time of a lease; 0: no limit",
+            \.sessionsPerConnectionMax,
+            0...10_000_000
+        ),
+        number(
+            "listeners.sessionsPerAddressMax",
+            "the same for all connections from one address (loopback is not limited)",
+            \.sessionsPerAddressMax,
+            0...10_000_000
+        ),
+        number(
             "listeners.connectionsPerAddressMax",
             "the most connections from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit",
             \.connectionsPerAddressMax,

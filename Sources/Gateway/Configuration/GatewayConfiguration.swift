@@ -34,6 +34,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var requestsPerSessionPerSecondMax = 1_000
     /// The most messages a second of one listener's connection; whoever sends more is read from later; 0: no limit.
     package var messagesPerConnectionPerSecondMax = 1_000
+    /// The same for all connections of listeners from one address, loopback not counted.
+    package var messagesPerAddressPerSecondMax = 50_000
+    /// The same for all connections of listeners together.
+    package var messagesPerSecondMax = 1_000_000
+    /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
+    package var sessionsPerConnectionMax = 100
+    /// The same for all connections from one address, loopback not counted.
+    package var sessionsPerAddressMax = 20_000
     /// The most connections of listeners from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
     package var connectionsPerAddressMax = 4_096
     /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.

@@ -23,6 +23,7 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private static let facts = PeerFacts(transport: "zeromq")
+    private static let factsWithoutSession = PeerFacts(transport: "zeromq", mayBeginSession: false)
 
     private let tools: Tools
     private var handler: ListenerRequestHandler
@@ -39,20 +40,26 @@ final class ListenerDesk: EdgeDelegate {
 
     // MARK: - Requests
 
-    func handle(_ request: [UInt8], from peer: EdgePeer) -> ReplyBytes? {
+    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer {
         // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
         // listener that has it already ask for the break.
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
         self.handler.isDraining = self.tools.mailbox.isDraining
-        let answer = self.handler.handle(request, from: Self.facts, at: self.readClock().now)
+        let begun = self.handler.leases.begunCount
+        let answer = self.handler.handle(
+            request,
+            from: mayBeginSession ? Self.facts : Self.factsWithoutSession,
+            at: self.readClock().now
+        )
+        let hasBegun = self.handler.leases.begunCount != begun
         // Told before the answer goes: whoever has it may count on being counted.
         self.tellCounts()
         if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: request) }
         switch answer {
-        case .now(let reply): return reply
+        case .now(let reply): return EdgeAnswer(reply: reply, hasBegunSession: hasBegun)
         case .afterGroup(let deferred):
             self.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
-            return nil
+            return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
         }
     }
 

@@ -27,12 +27,15 @@ package enum LimitName: String, CaseIterable, Sendable {
     case httpReadersWaitingMax
     case listenersMax
     case logBytesMax
+    case messagesPerAddressPerSecondMax
     case messagesPerConnectionPerSecondMax
+    case messagesPerSecondMax
     case recordBytesMax
     case rememberedOutcomesMax
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
     case ringBytesMax
+    case sessionsPerConnectionMax
     case streamsMax
     case subscriptionsPerConnectionMax
 }

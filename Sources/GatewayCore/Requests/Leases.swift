@@ -62,6 +62,9 @@ package struct Leases: Sendable {
         self.lengthMicroseconds = length.inMicroseconds
     }
 
+    /// How many sessions have begun, ever.
+    package private(set) var begunCount = 0
+
     /// How many ends are remembered; bounded by the number of sessions, whatever comes and goes.
     package var endCount: Int { self.ends.count }
 
@@ -87,8 +90,14 @@ package struct Leases: Sendable {
     ///   - session: who listens.
     ///   - stream: what it listens to; a session that changes it counts for the new one.
     ///   - now: the gateway's clock.
+    ///   - mayBegin: whether a session may begin that has no lease.
     /// - Returns: whether there was room.
-    package mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) -> Bool {
+    package mutating func renew(
+        _ session: SessionID,
+        stream: StreamID,
+        at now: Timestamp,
+        mayBegin: Bool = true
+    ) -> Bool {
         if let place = self.leases.index(forKey: session) {
             let before = self.leases.values[place].stream
             if before != stream {
@@ -99,8 +108,10 @@ package struct Leases: Sendable {
             self.leases.values[place].expires = now.advanced(microseconds: self.lengthMicroseconds)
             return true
         }
+        guard mayBegin else { return false }
         self.expire(at: now)
         guard self.leases.count < self.listenersMax else { return false }
+        self.begunCount += 1
         self.leases[session] = Lease(
             stream: stream,
             expires: now + self.length,

@@ -57,6 +57,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     private var scanned = ScannedRequest()
     /// The ordinals of the acknowledgement at hand.
     private var ordinals: [UInt32] = []
+    /// Whether the peer at hand may begin a session.
+    private var mayBeginSession = true
     /// Whether the gateway is stopping.
     package var isDraining = false
     /// Whether the log has no room for new work: acknowledgements are refused, batches go on as long as deliveries may wait.
@@ -219,6 +221,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     package mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred> {
+        self.mayBeginSession = peer.mayBeginSession
         if !self.isDraining, let answer = self.handleInPlace(request, at: now) { return answer }
         let decoded: ListenerRequest
         do throws(WireError) {
@@ -645,7 +648,11 @@ extension ListenerRequestHandler {
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
-        guard self.leases.renew(session, stream: stream, at: self.steady(now)) else {
+        guard self.leases.renew(session, stream: stream, at: self.steady(now), mayBegin: self.mayBeginSession) else {
+            guard self.mayBeginSession else {
+                self.metrics.count(.limitsHit, .limit(.sessionsPerConnectionMax))
+                throw .tooManySessions
+            }
             self.metrics.count(.limitsHit, .limit(.listenersMax))
             throw Refusal(
                 .limitReached,
@@ -667,6 +674,12 @@ extension Refusal {
         .draining,
         "The gateway is stopping; ask again in a moment.",
         retryAfter: .seconds(1)
+    )
+    /// A connection, or an address, has begun as many sessions lately as it may.
+    package static let tooManySessions = Refusal(
+        .limitReached,
+        "This connection or this address has begun as many sessions as it may (listeners.sessionsPerConnectionMax, listeners.sessionsPerAddressMax).",
+        retryAfter: .seconds(10)
     )
     /// The event log did not take a record.
     package static let logUnavailable = Refusal(

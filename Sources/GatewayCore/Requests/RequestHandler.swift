@@ -5,7 +5,7 @@ package import CuecastWire
 
 /// What a transport knows about whoever sent a request.
 ///
-/// Decisions do not look at it yet: rights and tokens will.
+/// Decisions look only at `mayBeginSession` yet: rights and tokens will look at the others.
 package struct PeerFacts: Hashable, Sendable {
     /// How the request came, for instance `zeromq`.
     package var transport: String
@@ -13,11 +13,14 @@ package struct PeerFacts: Hashable, Sendable {
     package var address: String
     /// Who the transport says it is; empty where it does not say.
     package var userID: String
+    /// Whether a session that is not known may begin: the transport limits how many one connection and one address begin.
+    package var mayBeginSession: Bool
 
-    package init(transport: String, address: String = "", userID: String = "") {
+    package init(transport: String, address: String = "", userID: String = "", mayBeginSession: Bool = true) {
         self.transport = transport
         self.address = address
         self.userID = userID
+        self.mayBeginSession = mayBeginSession
     }
 }
 
