@@ -96,6 +96,8 @@ struct ConnectionTests {
             let peer = try RawPeer(.xsub, in: running.network)
             try await peer.watchConnection()
             try await peer.connect(running.endpoints.notices)
+            // Who subscribes to no stream at all is closed after a while.
+            try await peer.send([[1] + Array("radio1".utf8) + [0]])
             try await peer.send([[1] + [UInt8](repeating: 0x41, count: 4_095)])
             try await self.checkNotices("one", listener, running)
             #expect(await peer.disconnections == 0)
