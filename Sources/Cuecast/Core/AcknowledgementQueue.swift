@@ -55,7 +55,9 @@ struct AcknowledgementQueue: Sendable {
     /// The number of the record that was added last.
     private(set) var lastNumber: UInt64 = 0
     /// Up to which number records may be told: those after it are not on the disk yet.
-    var tellableThrough = UInt64.max
+    private var tellableThrough = UInt64.max
+    /// Those after it, each with the number of its journal entry; both grow.
+    private var unwritten: [(entry: UInt64, number: UInt64)] = []
     private let recordsMax: Int
     private let bytesMax: Int
     private let retries: Backoff
@@ -63,12 +65,42 @@ struct AcknowledgementQueue: Sendable {
     /// The bytes of all records together.
     private(set) var byteCount = 0
 
-    init(recordsMax: Int, bytesMax: Int = .max, retries: Backoff, kept: [OutboxRecord]) {
+    init(recordsMax: Int, bytesMax: Int = .max, retries: Backoff, kept: [OutboxRecord], disk: JournalDisk = .none) {
         self.recordsMax = recordsMax
         self.bytesMax = bytesMax
         self.retries = retries
         for record in kept.sorted(by: { $0.number < $1.number }) { self.insert(record) }
+        // What earlier runs left is on the disk.
+        if case .committing = disk { self.tellableThrough = self.lastNumber }
     }
+
+    // MARK: What waits for the disk
+
+    /// A record was kept as entry number `entry` of the journal: it is told once that is on the disk.
+    mutating func kept(_ record: OutboxRecord, entry: UInt64, on disk: JournalDisk) {
+        if case .committing = disk {
+            self.unwritten.append((entry, record.number))
+        } else {
+            self.tellableThrough = .max
+        }
+    }
+
+    /// What became of the journal's entries.
+    mutating func reached(_ disk: JournalDisk) {
+        guard case .committing(let through) = disk else {
+            self.unwritten = []
+            self.tellableThrough = .max
+            return
+        }
+        // Before the disk took entries again, anything may have been told.
+        if self.tellableThrough == .max { self.tellableThrough = self.lastNumber }
+        let count = self.unwritten.prefix { $0.entry <= through }.count
+        guard count > 0 else { return }
+        self.tellableThrough = self.unwritten[count - 1].number
+        self.unwritten.removeFirst(count)
+    }
+
+    // MARK: Records
 
     /// Adds an outcome.
     ///

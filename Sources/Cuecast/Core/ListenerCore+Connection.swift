@@ -13,7 +13,7 @@ extension ListenerCore {
         case .notice(let frame): self.received(notice: frame, now: now)
         case .reply(let frame): self.received(reply: frame, now: now)
         case .noticesDropped(let count):
-            self.emit(.noticesDropped(count))
+            self.output.emit(.noticesDropped(count))
             self.apply(self.follower.noticesDropped(), isSnapshot: false, now: now)
         case .closed(let reason):
             let actions = self.connection.disconnected(reason: reason, now: now, jitter: &self.jitter)
@@ -27,7 +27,7 @@ extension ListenerCore {
         guard attempt == self.connection.attempt, self.lifecycle != .stopped else { return }
         var token = token
         if let given = token, given.utf8.count > WireLimits.tokenBytesMax {
-            self.log(.error, "The token has more than \(WireLimits.tokenBytesMax) bytes")
+            self.output.log(.error, "The token has more than \(WireLimits.tokenBytesMax) bytes")
             token = nil
         }
         self.token = token ?? ""
@@ -38,15 +38,15 @@ extension ListenerCore {
     mutating func perform(_ actions: [ConnectionMachine.Action], now: LocalInstant) {
         for action in actions {
             switch action {
-            case .connect(let attempt, let gateway): self.act(.connect(attempt: attempt, gateway: gateway))
+            case .connect(let attempt, let gateway): self.output.act(.connect(attempt: attempt, gateway: gateway))
             case .disconnect:
-                self.act(.disconnect)
+                self.output.act(.disconnect)
                 self.follower.disconnected()
                 self.clockSamples.disconnected()
                 for entry in self.requests.abandonAll() { self.abandoned(entry.purpose) }
-            case .subscribe(let topic): self.act(.subscribe(topic))
-            case .unsubscribe(let topic): self.act(.unsubscribe(topic))
-            case .askForToken: self.act(.askForToken(attempt: self.connection.attempt))
+            case .subscribe(let topic): self.output.act(.subscribe(topic))
+            case .unsubscribe(let topic): self.output.act(.unsubscribe(topic))
+            case .askForToken: self.output.act(.askForToken(attempt: self.connection.attempt))
             case .join(let instance): self.sendJoin(instance: instance, now: now)
             }
         }
@@ -95,8 +95,8 @@ extension ListenerCore {
             }
         }
         if let lost = step.lost {
-            self.emit(.positionLost(lost.published))
-            self.log(.info, "A notice is missing (\(lost)): joining again")
+            self.output.emit(.positionLost(lost.published))
+            self.output.log(.info, "A notice is missing (\(lost)): joining again")
             self.connection.rejoin(now: now, jitter: &self.jitter)
         }
         if step.recovered { self.connection.rejoinNotNeeded() }
@@ -151,9 +151,9 @@ extension ListenerCore {
         let step = self.follower.joined(joined, now: now)
         if step.lost != .inconsistentAnswer {
             switch joined.kind {
-            case .current: self.emit(.joined(.current))
-            case .recovered: self.emit(.joined(.recovered(notices: joined.notices.count)))
-            case .snapshot: self.emit(.joined(.snapshot(openBreaks: joined.notices.count)))
+            case .current: self.output.emit(.joined(.current))
+            case .recovered: self.output.emit(.joined(.recovered(notices: joined.notices.count)))
+            case .snapshot: self.output.emit(.joined(.snapshot(openBreaks: joined.notices.count)))
             }
         }
         self.apply(step, isSnapshot: joined.kind == .snapshot && step.lost != .inconsistentAnswer, now: now)
@@ -181,7 +181,7 @@ extension ListenerCore {
         case .batch(let batch):
             if let entry = self.book.entries[id], entry.phase == .requested {
                 let skipped = entry.skipped(batch, at: moment)
-                self.keep(.batch(entry.notice, batch, skipped: skipped))
+                self.output.keep(.batch(entry.notice, batch, skipped: skipped))
             }
             self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
         case .refused(let refusal):
@@ -201,8 +201,8 @@ extension ListenerCore {
         case .acknowledged(let recorded):
             let answer = self.acknowledgements.confirmed(id, recorded: recorded, now: now, jitter: &self.jitter)
             if !answer.confirmed.isEmpty {
-                self.keep(.settled(answer.confirmed.map(\.number), givenUp: nil))
-                self.emit(
+                self.output.keep(.settled(answer.confirmed.map(\.number), givenUp: nil))
+                self.output.emit(
                     .acknowledged(
                         breakID: id.key.id.description,
                         adIDs: answer.confirmed.map(\.outcome.advertisementID.description)
@@ -219,8 +219,8 @@ extension ListenerCore {
     }
 
     mutating func notUnderstood(_ what: String) {
-        self.emit(.notUnderstood(what))
-        self.log(.warning, "Not understood: \(what)")
+        self.output.emit(.notUnderstood(what))
+        self.output.log(.warning, "Not understood: \(what)")
     }
 }
 

@@ -35,7 +35,7 @@ extension ListenerCore {
         self.isSuspended = true
         self.queue.suspend(now: now)
         self.perform(self.connection.suspend(), now: now)
-        self.keep(.alive)
+        self.output.keep(.alive)
         self.settleTime(now: now)
     }
 
@@ -47,7 +47,7 @@ extension ListenerCore {
         self.perform(self.connection.resume(now: now), now: now)
         self.settleTime(now: now)
         // Whoever asked meanwhile got nothing, and would not ask again by itself.
-        if self.wasRefusedWhileSuspended, self.isWaitingForApp { self.act(.tellStillAvailable) }
+        if self.wasRefusedWhileSuspended, self.isWaitingForApp { self.output.act(.tellStillAvailable) }
         self.wasRefusedWhileSuspended = false
     }
 

@@ -12,8 +12,8 @@ extension ListenerCore {
         let (advertisement, effects) = self.queue.next(at: moment, isShown: isShown)
         self.apply(effects, at: now)
         if let advertisement {
-            self.keep(.handedOut(advertisement.key.breakID, advertisement.key.id))
-            self.emit(.handedOut(advertisement))
+            self.output.keep(.handedOut(advertisement.key.breakID, advertisement.key.id))
+            self.output.emit(.handedOut(advertisement))
         }
         self.settleTime(now: now)
         return advertisement
@@ -28,7 +28,7 @@ extension ListenerCore {
 
     mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) {
         guard self.isRunning else {
-            if self.lifecycle != .stopped { self.emit(.reportRefused(report, advertisement, .sessionOver)) }
+            if self.lifecycle != .stopped { self.output.emit(.reportRefused(report, advertisement, .sessionOver)) }
             return
         }
         self.apply(self.queue.report(report, advertisement, now: now), at: now)
@@ -37,21 +37,24 @@ extension ListenerCore {
 
     mutating func bannerClicked(_ advertisement: Advertisement, now: LocalInstant) {
         if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
-        self.emit(.bannerClicked(advertisement))
-        self.track(at: now) { $0.clicked(advertisement, at: $1, jitter: &$2) }
+        self.output.emit(.bannerClicked(advertisement))
+        let playback = self.queue.playback(of: advertisement.key)
+        self.track(at: now) { $0.clicked(advertisement, playback, at: $1) }
         self.settleTime(now: now)
     }
 
     mutating func advertisementClicked(_ advertisement: Advertisement, now: LocalInstant) {
         if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
-        self.emit(.advertisementClicked(advertisement))
-        self.track(at: now) { $0.advertisementClicked(advertisement, at: $1, jitter: &$2) }
+        self.output.emit(.advertisementClicked(advertisement))
+        let playback = self.queue.playback(of: advertisement.key)
+        self.track(at: now) { $0.advertisementClicked(advertisement, playback, at: $1) }
         self.settleTime(now: now)
     }
 
     mutating func bannerShown(_ advertisement: Advertisement, now: LocalInstant) {
-        self.emit(.bannerShown(advertisement))
-        self.track(at: now) { $0.bannerShown(advertisement, at: $1, jitter: &$2) }
+        self.output.emit(.bannerShown(advertisement))
+        let playback = self.queue.playback(of: advertisement.key)
+        self.track(at: now) { $0.bannerShown(advertisement, playback, at: $1) }
         self.settleTime(now: now)
     }
 
@@ -61,23 +64,23 @@ extension ListenerCore {
         guard let moment = self.moment(at: now) else { return }
         for effect in effects {
             switch effect {
-            case .announced(let notice): self.emit(.announced(self.describe(notice, at: moment)))
+            case .announced(let notice): self.output.emit(.announced(self.describe(notice, at: moment)))
             case .askApp(let notice):
                 guard let id = notice.breakID else { continue }
-                self.act(.askApp(id, self.describe(notice, at: moment)))
+                self.output.act(.askApp(id, self.describe(notice, at: moment)))
             case .request(let id):
                 let key = BreakKey(stream: self.settings.stream, id: id)
                 let batch = ListenerRequest.GetBatch(key: key, delay: self.wireDelay(now: now))
                 self.request(.batch(id), .getBatch(batch), now: now)
             case .ready(let notice, let advertisements):
-                self.emit(.ready(self.describe(notice, at: moment), advertisements))
+                self.output.emit(.ready(self.describe(notice, at: moment), advertisements))
             case .queue(let notice, let advertisements, let contentStart):
                 self.queueBatch(notice, advertisements, contentStart: contentStart, at: moment)
             case .ignored(let advertisements, let reason):
                 for each in advertisements { self.record(.ignored(each, reason), at: moment) }
             case .withdrawn(let id, let reason, let advertisements):
                 // Observers were not told of these, so they are not told that they are gone.
-                self.emit(
+                self.output.emit(
                     .withdrawn(
                         AdvertisementWithdrawal(
                             breakID: id.description,
@@ -95,8 +98,8 @@ extension ListenerCore {
             case .missed(let notice, let reason):
                 var missed = self.describe(notice, at: moment)
                 missed.missedReason = reason
-                self.emit(.missed(missed, reason: reason.description))
-                self.log(.info, "Nothing of break \(notice.breakID?.description ?? "") is played: \(reason)")
+                self.output.emit(.missed(missed, reason: reason.description))
+                self.output.log(.info, "Nothing of break \(notice.breakID?.description ?? "") is played: \(reason)")
             }
         }
     }
@@ -119,8 +122,8 @@ extension ListenerCore {
             ),
             now: moment.now
         )
-        self.emit(.available(self.describe(notice, at: moment), advertisements))
-        self.act(.tellAvailable)
+        self.output.emit(.available(self.describe(notice, at: moment), advertisements))
+        self.output.act(.tellAvailable)
     }
 
     mutating func apply(_ effects: [PlayQueue.Effect], at now: LocalInstant) {
@@ -129,19 +132,19 @@ extension ListenerCore {
             case .outcome(let outcome):
                 // There are no advertisements before the gateway's clock is known.
                 if let moment = self.moment(at: now) { self.record(outcome, at: moment) }
-                self.track(at: now) { $0.closed(outcome, at: $1, jitter: &$2) }
+                self.track(outcome, at: now)
             case .unknown(let advertisement):
-                self.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
-                self.emit(.outcomeUnknown(advertisement))
+                self.output.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
+                self.output.emit(.outcomeUnknown(advertisement))
                 self.tracking?.abandoned(advertisement)
-            case .handOutRefused(let current): self.emit(.handOutRefused(current: current))
-            case .reported(let report, let advertisement):
-                self.keepProgress(of: advertisement.key, now: now)
-                self.emit(.reported(report, advertisement))
-                self.track(at: now) { $0.reported(report, advertisement, at: $1, jitter: &$2) }
+            case .handOutRefused(let current): self.output.emit(.handOutRefused(current: current))
+            case .reported(let report, let playback):
+                self.keepProgress(of: playback.advertisement.key, now: now)
+                self.output.emit(.reported(report, playback.advertisement))
+                self.track(at: now) { $0.reported(report, playback, at: $1) }
             case .reportRefused(let report, let advertisement, let refusal):
-                self.emit(.reportRefused(report, advertisement, refusal))
-            case .released: self.act(.tellStillAvailable)
+                self.output.emit(.reportRefused(report, advertisement, refusal))
+            case .released: self.output.act(.tellStillAvailable)
             case .withdrawn(let id, let reason, let dropped, let current, let stopAt):
                 let withdrawal = AdvertisementWithdrawal(
                     breakID: id.description,
@@ -150,16 +153,16 @@ extension ListenerCore {
                     current: current,
                     stopAt: stopAt.map(self.instant)
                 )
-                self.emit(.withdrawn(withdrawal))
-                self.act(.tellWithdrawn(withdrawal))
+                self.output.emit(.withdrawn(withdrawal))
+                self.output.act(.tellWithdrawn(withdrawal))
             }
         }
     }
 
     /// Keeps what is known of an advertisement that has no outcome yet.
     private mutating func keepProgress(of key: AdvertisementKey, now: LocalInstant) {
-        guard let progress = self.queue.progress(of: key, now: now) else { return }
-        self.keep(.progress(key.breakID, key.id, progress))
+        guard let playback = self.queue.playback(of: key) else { return }
+        self.output.keep(.progress(key.breakID, key.id, playback.progress(now: now)))
     }
 
     private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {
@@ -168,7 +171,7 @@ extension ListenerCore {
 
     /// Records an outcome of this session or an earlier one.
     mutating func record(_ outcome: AdvertisementOutcome, of session: JournalEntry.Session, occurred: Timestamp) {
-        self.emit(.outcome(outcome))
+        self.output.emit(.outcome(outcome))
         let (record, givenUp) = self.acknowledgements.add(
             outcome.wire(occurred: occurred),
             session: session.id,

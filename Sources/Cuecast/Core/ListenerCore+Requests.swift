@@ -37,7 +37,7 @@ extension ListenerCore {
             return
         }
         let request = ListenerRequest(id: id, session: self.session, ticket: self.ticket, kind: kind)
-        self.act(.send(request.encoded()))
+        self.output.act(.send(request.encoded()))
     }
 
     /// No reply came in time.
@@ -87,7 +87,7 @@ extension ListenerCore {
                 ticket: ticket,
                 kind: .acknowledge(acknowledge)
             )
-            self.act(.send(request.encoded()))
+            self.output.act(.send(request.encoded()))
         }
     }
 
@@ -107,14 +107,14 @@ extension ListenerCore {
 
     mutating func giveUp(_ givenUp: AcknowledgementQueue.GivenUp?) {
         guard let givenUp, let first = givenUp.records.first else { return }
-        self.keep(.settled(givenUp.records.map(\.number), givenUp: givenUp.reason))
-        self.emit(
+        self.output.keep(.settled(givenUp.records.map(\.number), givenUp: givenUp.reason))
+        self.output.emit(
             .acknowledgementGivenUp(
                 breakID: first.key.id.description,
                 adIDs: givenUp.records.map(\.outcome.advertisementID.description),
                 reason: givenUp.reason
             )
         )
-        self.log(.warning, "Gave up \(givenUp.records.count) outcomes of \(first.key): \(givenUp.reason)")
+        self.output.log(.warning, "Gave up \(givenUp.records.count) outcomes of \(first.key): \(givenUp.reason)")
     }
 }

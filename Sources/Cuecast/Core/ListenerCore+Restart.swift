@@ -79,7 +79,7 @@ extension ListenerCore {
                 continue
             }
             guard progress.started || progress.clicked else {
-                self.keep(.forgotten(leftover.session.id, advertisement.key.breakID, advertisement.key.id))
+                self.output.keep(.forgotten(leftover.session.id, advertisement.key.breakID, advertisement.key.id))
                 interrupted.append(advertisement)
                 continue
             }
@@ -98,12 +98,12 @@ extension ListenerCore {
             self.record(outcome, of: leftover.session, occurred: occurred)
         }
         self.leftovers = []
-        if !interrupted.isEmpty { self.emit(.interrupted(interrupted)) }
+        if !interrupted.isEmpty { self.output.emit(.interrupted(interrupted)) }
     }
 
     /// Keeps what the next run of the app needs to go on with this session.
     mutating func keepSession() {
-        self.keep(.session(self.sessionHeader))
+        self.output.keep(.session(self.sessionHeader))
     }
 
     var sessionHeader: JournalEntry.Session {
@@ -116,7 +116,7 @@ extension ListenerCore {
     }
 
     mutating func keepClosedBreaks() {
-        for each in self.book.takeClosed() { self.keep(.breakClosed(each.id, each.reason.wire)) }
+        for each in self.book.takeClosed() { self.output.keep(.breakClosed(each.id, each.reason.wire)) }
     }
 }
 

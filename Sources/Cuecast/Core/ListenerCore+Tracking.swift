@@ -5,63 +5,51 @@ internal import CuecastWire
 
 // The tracking URLs, where the app has turned them on.
 extension ListenerCore {
-    /// Tells the tracking what happened to an advertisement.
+    /// `nil` before the gateway's clock is known, which tracking needs; it does not need its connection.
+    private func trackingMoment(at now: LocalInstant) -> TrackingMoment? {
+        self.moment(at: now).map { TrackingMoment(now: now, wall: $0.gateway, session: self.session) }
+    }
+
+    /// Something happened to an advertisement.
     mutating func track(
         at now: LocalInstant,
-        _ tell: (inout TrackingQueue, TrackingMoment, inout JitterSource) -> [TrackingQueue.Action]
+        _ what: (inout TrackingEvents, TrackingMoment) -> [TrackingEvents.Due]
     ) {
-        guard var tracking = self.tracking, let moment = self.moment(at: now) else { return }
-        let facts = TrackingMoment(now: now, wall: moment.gateway, session: self.session)
-        let actions = tell(&tracking, facts, &self.jitter)
-        self.tracking = tracking
-        self.perform(actions)
+        guard let moment = self.trackingMoment(at: now) else { return }
+        self.tracking?.tell(at: moment, &self.output) { what(&$0, moment) }
+    }
+
+    /// An outcome was recorded.
+    mutating func track(_ outcome: AdvertisementOutcome, at now: LocalInstant) {
+        guard let moment = self.trackingMoment(at: now) else { return }
+        self.tracking?.closed(outcome, at: moment, &self.output)
     }
 
     /// Calls what is due.
-    ///
-    /// It needs the gateway's clock, and not its connection.
     mutating func track(now: LocalInstant) {
-        guard !self.isSuspended else { return self.releaseCalls(now: now) }
-        self.track(at: now) { tracking, moment, jitter in
-            tracking.advance(now: now, wall: moment.wall, jitter: &jitter) + tracking.due(now: now, wall: moment.wall)
-        }
-        self.releaseCalls(now: now)
+        guard self.tracking != nil, let moment = self.trackingMoment(at: now) else { return }
+        let (playing, disk) = (self.queue.playing, self.disk)
+        if !self.isSuspended { self.tracking?.advance(playing, at: moment, &self.output) }
+        self.tracking?.release(disk, at: moment, &self.output)
     }
 
     /// The listener has agreed to something else.
     mutating func set(consent: ListenerConsent?, now: LocalInstant) {
-        guard self.tracking?.consent != consent else { return }
-        // A call that still waits for the disk is not made before the new consent says that it may be.
-        if consent?.deniesTracking == true { self.takeBackCalls("the listener denies tracking", now: now) }
-        if let actions = self.tracking?.set(consent: consent) { self.perform(actions) }
+        let moment = self.trackingMoment(at: now)
+        self.tracking?.set(consent: consent, at: moment, &self.output)
         self.settleTime(now: now)
     }
 
     /// An attempt ended.
     mutating func tracked(_ id: UInt64, _ result: TrackingResult, now: LocalInstant) {
-        guard self.lifecycle != .stopped else { return }
-        self.track(at: now) { $0.finished(id, result, now: now, wall: $1.wall, jitter: &$2) }
+        guard self.lifecycle != .stopped, let moment = self.trackingMoment(at: now) else { return }
+        self.tracking?.ended(id, result, at: moment, &self.output)
         self.settleTime(now: now)
     }
 
-    /// The client has stopped: whether what is under way arrives nobody will hear.
+    /// The client has stopped.
     mutating func endTracking(now: LocalInstant) {
-        self.takeBackCalls("the client was stopped before it was sent", now: now)
-        for id in self.tracking?.sending ?? [] {
-            self.track(at: now) {
-                $0.finished(id, .uncertain("the client was stopped meanwhile"), now: now, wall: $1.wall, jitter: &$2)
-            }
-        }
-    }
-
-    private mutating func perform(_ actions: [TrackingQueue.Action]) {
-        for action in actions {
-            switch action {
-            case .journal(let entry): self.keep(.tracking(entry.encoded()))
-            case .forget(let ids): self.keep(.trackingForgotten(ids))
-            case .status(let status): self.emit(.trackingChanged(status))
-            case .send(let request): self.callWhenKept(request)
-            }
-        }
+        guard let moment = self.trackingMoment(at: now) else { return }
+        self.tracking?.stop(at: moment, &self.output)
     }
 }

@@ -89,7 +89,7 @@ struct ListenerCore: Sendable {
     var preStreamDeadline: LocalInstant?
     var clockSamples: ClockSampling
     /// The tracking URLs, where the app wants them to be called.
-    var tracking: TrackingQueue?
+    var tracking: ListenerTracking?
     /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
     var leftovers: [Leftover] = []
     private var aliveAt: LocalInstant?
@@ -97,12 +97,9 @@ struct ListenerCore: Sendable {
     private var hasCheckedAge = false
     private var publishedState = ConnectionState.idle
     private var noticesDropped = 0
-    private var actions: [Action] = []
-    private var journal: [JournalEntry.Kind] = []
-    /// How many entries were kept since the session began in this run.
-    private(set) var keptCount: UInt64 = 0
-    /// What waits for the disk.
-    var commits: JournalCommits
+    /// Where entries go.
+    private(set) var disk: JournalDisk
+    var output = Output()
 
     /// - Parameters:
     ///   - settings: what the app configured.
@@ -118,7 +115,7 @@ struct ListenerCore: Sendable {
         origin: ContinuousClock.Instant,
         state: JournalState = JournalState(),
         wallTime: Timestamp = Timestamp(microseconds: 0),
-        disk: JournalCommits.Disk = .none,
+        disk: JournalDisk = .none,
         seed: UInt64
     ) {
         let retries = Backoff(settings.timings)
@@ -146,47 +143,35 @@ struct ListenerCore: Sendable {
             recordsMax: settings.outcomesKeptMax,
             bytesMax: settings.outboxBytesMax,
             retries: retries,
-            kept: state.unconfirmed
+            kept: state.unconfirmed,
+            disk: disk
         )
         self.clockSamples = ClockSampling(timings: settings.timings)
         self.jitter = JitterSource(seed: seed)
         self.tracking = settings.tracking.map {
-            TrackingQueue(configuration: $0, consent: settings.consent, restoring: state.trackingEntries)
+            ListenerTracking(
+                $0,
+                consent: settings.consent,
+                restoring: state.trackingEntries,
+                jitter: JitterSource(seed: ~seed)
+            )
         }
-        self.commits = JournalCommits(disk: disk)
-        // What earlier runs left is on the disk.
-        if case .committing = disk { self.acknowledgements.tellableThrough = self.acknowledgements.lastNumber }
+        self.disk = disk
         self.restore(state, resumed: resumed, wallTime: wallTime)
     }
 
     /// What to do now, in order.
     mutating func takeActions() -> [Action] {
-        defer { self.actions = [] }
-        return self.actions
+        self.output.takeActions()
     }
 
     /// What is to be appended to the journal, in order.
     mutating func takeJournal() -> [JournalEntry.Kind] {
-        defer { self.journal = [] }
-        return self.journal
+        self.output.takeJournal()
     }
 
-    mutating func keep(_ entry: JournalEntry.Kind) {
-        self.journal.append(entry)
-        self.keptCount += 1
-    }
-
-    mutating func act(_ action: Action) {
-        self.actions.append(action)
-    }
-
-    mutating func emit(_ event: ListenerEvent) {
-        self.actions.append(.event(event))
-    }
-
-    mutating func log(_ level: LogLine.Level, _ message: String) {
-        self.actions.append(.log(LogLine(level: level, message: message)))
-    }
+    /// How many entries were kept since the session began in this run.
+    var keptCount: UInt64 { self.output.keptCount }
 
     var isRunning: Bool { self.lifecycle == .running }
 
@@ -220,7 +205,7 @@ struct ListenerCore: Sendable {
         self.lifecycle = .running
         self.keepSession()
         self.aliveAt = now + Self.aliveInterval
-        self.emit(.sessionBegan(resumed: self.isResumed))
+        self.output.emit(.sessionBegan(resumed: self.isResumed))
         self.preStreamDeadline = now + self.settings.timings.preStreamWait
         self.perform(self.connection.start(now: now), now: now)
         self.settleTime(now: now)
@@ -230,7 +215,7 @@ struct ListenerCore: Sendable {
     mutating func stop(now: LocalInstant) {
         switch self.lifecycle {
         case .created:
-            self.act(.preStreamSettled)
+            self.output.act(.preStreamSettled)
             self.finish(now: now)
             return
         case .stopping, .stopped: return
@@ -238,10 +223,10 @@ struct ListenerCore: Sendable {
         }
         self.apply(self.queue.settle(now: now), at: now)
         for advertisement in self.book.held {
-            self.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
-            self.emit(.outcomeUnknown(advertisement))
+            self.output.keep(.forgotten(self.session, advertisement.key.breakID, advertisement.key.id))
+            self.output.emit(.outcomeUnknown(advertisement))
         }
-        self.keep(.sessionOver)
+        self.output.keep(.sessionOver)
         self.settlePreStream()
         self.acknowledgements.hurry()
         self.lifecycle = .stopping(deadline: now + self.settings.timings.stopWait, leaveSent: false)
@@ -258,7 +243,7 @@ struct ListenerCore: Sendable {
         self.lifecycle = .stopped
         self.perform(self.connection.stop(), now: now)
         self.publishState()
-        self.act(.stopped)
+        self.output.act(.stopped)
     }
 
     /// When `wake(now:)` is to be called; `nil`: not before something else happens.
@@ -272,7 +257,9 @@ struct ListenerCore: Sendable {
         if self.isSuspended { return self.preStreamDeadline }
         next = earlier(next, self.preStreamDeadline)
         next = earlier(next, self.aliveAt)
-        if self.clock.lastSampled != nil { next = earlier(next, self.tracking?.nextDeadline(now: now)) }
+        if self.clock.lastSampled != nil {
+            next = earlier(next, self.tracking?.nextDeadline(self.queue.playing, now: now))
+        }
         next = earlier(next, self.follower.silenceDeadline)
         if let moment = self.moment(at: now) {
             let room = self.requestRoom
@@ -319,7 +306,7 @@ struct ListenerCore: Sendable {
     private mutating func checkAlive(now: LocalInstant) {
         guard let due = self.aliveAt, due <= now else { return }
         self.aliveAt = now + Self.aliveInterval
-        self.keep(.alive)
+        self.output.keep(.alive)
         self.giveUpOldOutcomes(now: now)
     }
 
@@ -332,7 +319,7 @@ struct ListenerCore: Sendable {
     private mutating func settlePreStream() {
         guard self.preStreamDeadline != nil else { return }
         self.preStreamDeadline = nil
-        self.act(.preStreamSettled)
+        self.output.act(.preStreamSettled)
     }
 
     private mutating func checkStopping(now: LocalInstant) {
@@ -353,18 +340,23 @@ struct ListenerCore: Sendable {
         if case .stopping = self.lifecycle { state = .stopping }
         guard state != self.publishedState else { return }
         self.publishedState = state
-        self.emit(.connectionChanged(state))
+        self.output.emit(.connectionChanged(state))
         switch state {
-        case .listening: self.log(.info, "Listening")
-        case .waiting(let reason): self.log(.info, "Connection lost, trying again: \(reason)")
-        case .refused(let reason): self.log(.error, "The gateway refuses this listener: \(reason)")
-        default: self.log(.debug, "Connection: \(state)")
+        case .listening: self.output.log(.info, "Listening")
+        case .waiting(let reason): self.output.log(.info, "Connection lost, trying again: \(reason)")
+        case .refused(let reason): self.output.log(.error, "The gateway refuses this listener: \(reason)")
+        default: self.output.log(.debug, "Connection: \(state)")
         }
+    }
+
+    mutating func set(disk: JournalDisk) {
+        self.disk = disk
+        self.acknowledgements.reached(disk)
     }
 
     mutating func tellDroppedNotices() {
         guard self.follower.dropped > self.noticesDropped else { return }
-        self.emit(.noticesDropped(self.follower.dropped - self.noticesDropped))
+        self.output.emit(.noticesDropped(self.follower.dropped - self.noticesDropped))
         self.noticesDropped = self.follower.dropped
     }
 }

@@ -42,7 +42,8 @@ struct PlayQueue: Sendable {
 
     /// The advertisement that plays now; where only reports count, the one that was reported as started last.
     var current: Advertisement? {
-        self.open.last { !$0.isShown && !$0.isReleased && (self.mode == .afterPlaying || $0.isStarted) }?.advertisement
+        self.open.last { !$0.isShown && !$0.isReleased && (self.mode == .afterPlaying || $0.playback.isStarted) }?
+            .advertisement
     }
 
     /// Whether something is concluded from the time that passes, without a report.
@@ -58,13 +59,12 @@ struct PlayQueue: Sendable {
     ) {
         var effects = self.dropExpired(at: moment)
         if !isShown, let current = self.open.last(where: self.infers) {
-            let duration = current.advertisement.exactDuration
-            let isOver = current.elapsed(at: moment.now) >= duration - self.timings.playedToleranceBeforeEnd
-            guard isOver, current.pausedSince == nil else {
+            let isOver = current.playback.rest(at: moment.now) <= self.timings.playedToleranceBeforeEnd
+            guard isOver, !current.playback.isPaused else {
                 self.isGuarding = true
                 return (nil, effects + [.handOutRefused(current: current.advertisement)])
             }
-            effects.append(self.close(current, .played, .inferred, heard: current.heard(at: moment.now)))
+            effects.append(self.close(current, .played, .inferred, heard: current.playback.heard(at: moment.now)))
         }
         effects += self.trimWaiting(at: moment)
         effects += self.dropUnfitting(at: moment)
@@ -75,7 +75,7 @@ struct PlayQueue: Sendable {
         self.batches[0].waits = false
         self.batches.removeAll { $0.advertisements.isEmpty }
         self.open.append(
-            Open(advertisement: advertisement, endMode: endMode, handedOut: moment.now, isShown: isShown)
+            Open(playback: Playback(advertisement, handedOut: moment.now), endMode: endMode, isShown: isShown)
         )
         if self.open.count > Self.openMax {
             effects.append(.unknown(self.forget(self.open[0])))
@@ -95,7 +95,7 @@ struct PlayQueue: Sendable {
 
     mutating func queue(_ batch: Batch, now: LocalInstant) {
         var batch = batch
-        let isPlaying = self.open.contains { !$0.isShown && $0.elapsed(at: now) < $0.advertisement.exactDuration }
+        let isPlaying = self.open.contains { !$0.isShown && $0.playback.rest(at: now) > .zero }
         batch.waits = !self.batches.isEmpty || isPlaying
         if self.open.contains(where: self.infers) { self.isGuarding = true }
         self.batches.append(batch)
@@ -110,7 +110,7 @@ struct PlayQueue: Sendable {
         // What was to be stopped plays on to the new end, or to its own.
         for index in self.open.indices
         where self.open[index].advertisement.key.breakID == id && self.open[index].stopAt != nil {
-            let ownEnd = moment.playhead + self.open[index].rest(at: moment.now)
+            let ownEnd = moment.playhead + self.open[index].playback.rest(at: moment.now)
             self.open[index].stopAt = ownEnd > end + Trimmed.tolerance ? end : nil
         }
         return self.tellMovedStops(at: moment)
@@ -157,7 +157,7 @@ struct PlayQueue: Sendable {
         var stopped: Open?
         if let index = self.indexOfPlaying(id) {
             let playing = self.open[index]
-            let rest = playing.rest(at: moment.now)
+            let rest = playing.playback.rest(at: moment.now)
             let ownEnd = moment.playhead + rest
             cursor = ownEnd
             let stop = end.map { max($0, moment.playhead) } ?? moment.playhead
@@ -191,7 +191,7 @@ struct PlayQueue: Sendable {
     /// The advertisement of the break that plays now: the one handed out last, or the one last reported as started.
     private func indexOfPlaying(_ id: BreakID) -> Int? {
         self.open.lastIndex {
-            $0.advertisement.key.breakID == id && (self.infers($0) || $0.isStarted)
+            $0.advertisement.key.breakID == id && (self.infers($0) || $0.playback.isStarted)
         }
     }
 
@@ -202,7 +202,8 @@ struct PlayQueue: Sendable {
         var effects = self.dropExpired(at: moment)
         for open in self.open {
             if let stopAt = open.stopAt, stopAt <= moment.playhead, self.infers(open) {
-                let heard = min(open.heard(at: moment.now), max(moment.local(playhead: stopAt) - open.handedOut, .zero))
+                let untilStop = max(moment.local(playhead: stopAt) - open.playback.handedOut, .zero)
+                let heard = min(open.playback.heard(at: moment.now), untilStop)
                 effects.append(self.close(open, .played, .inferred, heard: heard))
                 effects += self.release()
             } else if let end = self.unknownAt(open), end <= moment.now {
@@ -230,7 +231,7 @@ struct PlayQueue: Sendable {
     }
 
     private func releasedAt(_ open: Open) -> LocalInstant? {
-        open.reaches(open.advertisement.exactDuration + self.timings.handOutGrace)
+        open.playback.reaches(open.advertisement.exactDuration + self.timings.handOutGrace)
     }
 
     private func unknownAt(_ open: Open) -> LocalInstant? {
@@ -242,8 +243,8 @@ struct PlayQueue: Sendable {
         var effects: [Effect] = []
         for open in self.open {
             // Who acts on an advertisement has it before them, also where the app did not say that it started.
-            if open.isStarted || open.wasClicked {
-                effects.append(self.close(open, .played, .inferred, heard: open.heard(at: now)))
+            if open.playback.isStarted || open.playback.wasClicked {
+                effects.append(self.close(open, .played, .inferred, heard: open.playback.heard(at: now)))
             } else {
                 effects.append(.unknown(self.forget(open)))
             }
@@ -257,22 +258,20 @@ struct PlayQueue: Sendable {
 
     /// What plays counts as paused from now on.
     mutating func suspend(now: LocalInstant) {
-        for index in self.open.indices where self.open[index].pausedSince == nil {
-            self.open[index].pausedSince = now
-            self.open[index].isSuspended = true
-        }
+        for index in self.open.indices { self.open[index].playback.suspend(now: now) }
     }
 
     mutating func resume(now: LocalInstant) {
-        for index in self.open.indices where self.open[index].isSuspended { self.open[index].goOn(now: now) }
+        for index in self.open.indices { self.open[index].playback.resume(now: now) }
     }
 
     // MARK: The app reports
 
-    /// What was reported of an advertisement that has no outcome yet.
-    func progress(of key: AdvertisementKey, now: LocalInstant) -> JournalEntry.Progress? {
-        self.open.first { $0.advertisement.key == key }?.progress(now: now)
-    }
+    /// The advertisements that have no outcome yet, oldest first.
+    var playing: [Playback] { self.open.map(\.playback) }
+
+    /// How far an advertisement is that has no outcome yet.
+    func playback(of key: AdvertisementKey) -> Playback? { self.playing.first { $0.advertisement.key == key } }
 
     mutating func report(_ report: AdvertisementReport, _ advertisement: Advertisement, now: LocalInstant) -> [Effect] {
         guard let index = self.open.firstIndex(where: { $0.advertisement.key == advertisement.key }) else {
@@ -280,25 +279,21 @@ struct PlayQueue: Sendable {
                 self.closed.contains(advertisement.key) ? .alreadyClosed : .notHandedOut
             return [.reportRefused(report, advertisement, refusal)]
         }
-        var open = self.open[index]
-        let taken = Effect.reported(report, open.advertisement)
+        if let refusal = self.open[index].playback.take(report, now: now) {
+            return [.reportRefused(report, advertisement, refusal)]
+        }
+        let open = self.open[index]
+        let taken = Effect.reported(report, open.playback)
+        let heard = open.playback.heard(at: now)
         switch report {
         case .completed:
-            open.quartiles = 4
-            let heard = open.advertisement.exactDuration
-            return [taken, self.close(open, .played, .reported, heard: heard)] + self.release()
-        case .skipped:
-            return [taken, self.close(open, .played, .reported, heard: open.heard(at: now))] + self.release()
+            let duration = open.advertisement.exactDuration
+            return [taken, self.close(open, .played, .reported, heard: duration)] + self.release()
+        case .skipped: return [taken, self.close(open, .played, .reported, heard: heard)] + self.release()
         case .failed(let code):
-            guard (100...999).contains(code) else { return [.reportRefused(report, advertisement, .invalid)] }
-            let heard = open.isStarted ? open.heard(at: now) : .zero
+            let heard = open.playback.isStarted ? heard : .zero
             return [taken, self.close(open, .failed(vastError: code), .reported, heard: heard)] + self.release()
-        case .started, .quartile, .muted, .unmuted, .paused, .resumed:
-            if let refusal = open.take(report, now: now) {
-                return [.reportRefused(report, advertisement, refusal)]
-            }
-            self.open[index] = open
-            return [taken]
+        case .started, .quartile, .muted, .unmuted, .paused, .resumed: return [taken]
         }
     }
 
@@ -306,10 +301,8 @@ struct PlayQueue: Sendable {
     ///
     /// - Returns: whether that is new.
     mutating func clicked(_ key: AdvertisementKey) -> Bool {
-        guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }), !self.open[index].wasClicked
-        else { return false }
-        self.open[index].wasClicked = true
-        return true
+        guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }) else { return false }
+        return self.open[index].playback.click()
     }
 
     // MARK: Pieces
@@ -377,9 +370,9 @@ struct PlayQueue: Sendable {
                 result: result,
                 evidence: evidence,
                 heard: heard,
-                quartiles: open.quartiles,
-                muted: open.wasMuted,
-                clicked: open.wasClicked
+                quartiles: open.playback.quartiles,
+                muted: open.playback.wasMuted,
+                clicked: open.playback.wasClicked
             )
         )
     }

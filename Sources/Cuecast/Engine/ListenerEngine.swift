@@ -162,7 +162,7 @@ final class ListenerEngine: Sendable {
     /// The journal was read, or cannot be.
     private func opened(_ opened: ListenerJournal.Opened) {
         var problems: [String] = []
-        var disk = JournalCommits.Disk.none
+        var disk = JournalDisk.none
         switch opened {
         case .memory: break
         case .file(let found):
@@ -189,7 +189,7 @@ final class ListenerEngine: Sendable {
         self.startEnded(.success(true))
     }
 
-    private func begin(on disk: JournalCommits.Disk, problems: [String]) {
+    private func begin(on disk: JournalDisk, problems: [String]) {
         let now = self.now
         var generator = SystemRandomNumberGenerator()
         // Outside the lock: there may be much to go through.

@@ -19,12 +19,8 @@ struct TrackingMacros: Sendable {
     struct Facts: Sendable {
         /// When the URL is called.
         var wall: Timestamp
-        /// A number of up to eight digits.
-        var cacheBuster: UInt32
         /// How far into the advertisement; `nil`: it has not begun.
         var adPlayhead: Duration?
-        /// How far into the programme; `nil`: not known.
-        var contentPlayhead: Duration?
         /// For the event `error` only.
         var errorCode: Int?
         var isMuted: Bool
@@ -38,6 +34,8 @@ struct TrackingMacros: Sendable {
     }
 
     let facts: Facts
+    /// A number of up to eight digits.
+    let cacheBuster: UInt32
     let userAgent: String
     let appBundle: String?
     let consent: ListenerConsent?
@@ -46,9 +44,9 @@ struct TrackingMacros: Sendable {
     private static let unknown: Set<String> = [
         "ADCATEGORIES", "ADSERVINGID", "APIFRAMEWORKS", "BLOCKEDADCATEGORIES", "BREAKMAXADLENGTH", "BREAKMAXADS",
         "BREAKMAXDURATION", "BREAKMINADLENGTH", "BREAKMINDURATION", "BREAKPOSITION", "CLICKPOS", "CLICKTYPE",
-        "CONTENTID", "CONTENTURI", "DOMAIN", "EXTENSIONS", "MEDIAMIME", "OMIDPARTNER", "PLACEMENTTYPE",
-        "PLAYERCAPABILITIES", "PLAYERSIZE", "REASON", "SERVERUA", "STOREID", "STOREURL", "TRANSACTIONID",
-        "UNIVERSALADID", "VASTVERSIONS", "VERIFICATIONVENDORS",
+        "CONTENTID", "CONTENTPLAYHEAD", "CONTENTURI", "DOMAIN", "EXTENSIONS", "MEDIAMIME", "MEDIAPLAYHEAD",
+        "OMIDPARTNER", "PLACEMENTTYPE", "PLAYERCAPABILITIES", "PLAYERSIZE", "REASON", "SERVERUA", "STOREID", "STOREURL",
+        "TRANSACTIONID", "UNIVERSALADID", "VASTVERSIONS", "VERIFICATIONVENDORS",
     ]
 
     /// Names whose value tells who or where the listener is: never given away.
@@ -106,8 +104,7 @@ struct TrackingMacros: Sendable {
         switch name {
         // The description ends with six digits of a second and "Z".
         case "TIMESTAMP": return Self.encoded(self.facts.wall.description.dropLast(4) + "Z")
-        case "CACHEBUSTING", "CACHEBUSTER": return Self.padded(Int(self.facts.cacheBuster % 100_000_000), 8)
-        case "CONTENTPLAYHEAD", "MEDIAPLAYHEAD": return Self.timecode(self.facts.contentPlayhead)
+        case "CACHEBUSTING", "CACHEBUSTER": return Self.padded(Int(self.cacheBuster % 100_000_000), 8)
         case "ADPLAYHEAD": return Self.timecode(self.facts.adPlayhead)
         case "ERRORCODE": return self.facts.errorCode.map(String.init) ?? "-1"
         case "ASSETURI": return Self.encoded(self.facts.assetURI)

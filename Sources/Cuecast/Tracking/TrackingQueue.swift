@@ -3,10 +3,10 @@
 
 internal import CuecastWire
 
-/// Which tracking URLs are called, when, and how often: at most once for each session, advertisement, event and URL.
+/// Calls tracking URLs: each at most once for each session, advertisement, event and URL.
 ///
-/// It has no clock and does no I/O. What happens to advertisements goes in (`TrackingQueue+Playback.swift`); call
-/// `due(now:wall:)` after each input and at `nextDeadline(now:)`, and perform the actions in order. An entry must be kept
+/// It has no clock and does no I/O. Trackers whose event happened go in, from `TrackingEvents`; call `due(now:wall:)` after
+/// each input and at `nextDeadline(now:)`, and perform the actions in order. An entry must be kept
 /// before the action after it is performed: that is what makes "at most once" true for an app that dies at any moment.
 struct TrackingQueue: Sendable {
     enum Action: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct TrackingQueue: Sendable {
     }
 
     /// A call that is not over.
-    struct Pending: Sendable {
+    fileprivate struct Pending: Sendable {
         let intent: TrackingEntry.Intent
         var attempts = 0
         var isInFlight = false
@@ -29,13 +29,10 @@ struct TrackingQueue: Sendable {
         var retries: Backoff
     }
 
-    let configuration: TrackingConfiguration
-    let limits: TrackingLimits
+    private let configuration: TrackingConfiguration
+    private let limits: TrackingLimits
     private(set) var consent: ListenerConsent?
-    /// What plays, as far as was reported: see `TrackingQueue+Playback.swift`.
-    var watches: [Watch] = []
-    var begun: [BegunBreak] = []
-    private(set) var pending: [UInt64: Pending] = [:]
+    private var pending: [UInt64: Pending] = [:]
     private var inFlightCount = 0
     /// The keys of all calls that are known, over or not.
     private var keys: Set<UInt64> = []
@@ -67,7 +64,7 @@ struct TrackingQueue: Sendable {
             .flatMap { self.end($0, .failed(.denied)) }
     }
 
-    var isDenied: Bool { self.consent?.deniesTracking == true }
+    private var isDenied: Bool { self.consent?.deniesTracking == true }
 
     /// How many calls are not over.
     var count: Int { self.pending.count }
@@ -80,16 +77,36 @@ struct TrackingQueue: Sendable {
 
     // MARK: Intending
 
-    /// Takes a call on, once for each key.
-    mutating func intend(
-        key: UInt64,
-        url: String?,
-        template: String,
-        event: String,
-        of advertisement: Advertisement,
-        at moment: TrackingMoment
+    /// Takes calls on, each once; none that the listener denies at this moment.
+    mutating func call(
+        _ all: [TrackingEvents.Due],
+        at moment: TrackingMoment,
+        jitter: inout JitterSource
     ) -> [Action] {
+        guard !self.isDenied else { return [] }
+        return all.flatMap { self.call($0, at: moment, jitter: &jitter) }
+    }
+
+    private mutating func call(
+        _ due: TrackingEvents.Due,
+        at moment: TrackingMoment,
+        jitter: inout JitterSource
+    ) -> [Action] {
+        let (advertisement, tracker) = (due.advertisement, due.tracker)
+        let offset = tracker.event == "progress" ? "\(tracker.offset?.inMicroseconds ?? 0)" : ""
+        let key = StableHash.hash(
+            [moment.session.bytes]
+                + [advertisement.breakID, advertisement.adID, tracker.event, tracker.url, offset].map { Array($0.utf8) }
+        )
         guard self.keys.insert(key).inserted else { return [] }
+        let macros = TrackingMacros(
+            facts: due.facts,
+            cacheBuster: UInt32.random(in: 0...99_999_999, using: &jitter),
+            userAgent: self.userAgent,
+            appBundle: self.configuration.appBundle,
+            consent: self.consent
+        )
+        let url = macros.replaced(in: tracker.url)
         self.lastID += 1
         let intent = TrackingEntry.Intent(
             id: self.lastID,
@@ -97,11 +114,11 @@ struct TrackingQueue: Sendable {
             session: moment.session,
             breakID: advertisement.breakID,
             adID: advertisement.adID,
-            event: event,
-            url: url ?? template,
+            event: tracker.event,
+            url: url ?? tracker.url,
             wall: moment.wall
         )
-        var call = Pending(intent: intent, retries: self.backoff)
+        let call = Pending(intent: intent, retries: self.backoff)
         guard url != nil else {
             let rule = "with its macros replaced it is longer than \(TrackingMacros.urlBytesMax) bytes"
             return [.status(call.status(.failed(.notSendable(rule))))] + self.remember(key, id: nil)
@@ -113,7 +130,6 @@ struct TrackingQueue: Sendable {
             }
             actions += self.end(oldest, .failed(.tooManyPending))
         }
-        call.notBefore = nil
         self.pending[intent.id] = call
         return actions + [.journal(.intended(intent)), .status(call.status(.pending))]
     }
@@ -145,9 +161,8 @@ struct TrackingQueue: Sendable {
     /// When `due` has something to do.
     func nextDeadline(now: LocalInstant) -> LocalInstant? {
         if !self.restored.isEmpty { return now }
-        let progress = self.watches.lazy.compactMap { self.nextProgress(of: $0) }.min()
-        guard self.inFlightCount < self.limits.inFlightMax else { return progress }
-        return earlier(progress, self.pending.values.lazy.filter { !$0.isInFlight }.map { $0.notBefore ?? now }.min())
+        guard self.inFlightCount < self.limits.inFlightMax else { return nil }
+        return self.pending.values.lazy.filter { !$0.isInFlight }.map { $0.notBefore ?? now }.min()
     }
 
     private mutating func begin(_ call: Pending) -> [Action] {
@@ -173,7 +188,7 @@ struct TrackingQueue: Sendable {
     }
 
     /// Without control characters: it becomes a line of a header.
-    var userAgent: String {
+    private var userAgent: String {
         String(
             String.UnicodeScalarView(self.configuration.userAgent.unicodeScalars.filter { !$0.properties.isControl })
         )

@@ -39,7 +39,7 @@ struct ClickTests {
             let isOpen = self.queue.next(at: moment(start)).advertisement == advertisement(name)
             let isNew = self.click(name)
             #expect(isOpen && isNew)
-            #expect(self.queue.progress(of: advertisement(name).key, now: local(start))?.clicked == true)
+            #expect(self.queue.playback(of: advertisement(name).key)?.wasClicked == true)
             let effects =
                 switch name {
                 case "completed": self.queue.report(.completed, advertisement(name), now: local(start + 10))

@@ -27,7 +27,7 @@ struct CoreBench {
 
     init(
         headInterval: Duration = .seconds(5),
-        disk: JournalCommits.Disk = .none,
+        disk: JournalDisk = .none,
         _ configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))

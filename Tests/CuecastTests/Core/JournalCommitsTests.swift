@@ -10,7 +10,7 @@ import Testing
 @Suite(.suiteLimit)
 struct JournalCommitsTests {
     /// A listener with advertisements a, b and c queued.
-    private func bench(_ disk: JournalCommits.Disk, tracks: Bool = false) throws -> CoreBench {
+    private func bench(_ disk: JournalDisk, tracks: Bool = false) throws -> CoreBench {
         var bench = try CoreBench(headInterval: .seconds(6_000), disk: disk) {
             $0.handOut = .manual
             if tracks { $0.tracking = TrackingConfiguration(sender: NoSender()) }

@@ -143,11 +143,9 @@ struct PlayQueueTests {
         self.push("a", "b")
         _ = self.get(0)
         let effects = self.queue.report(.completed, advertisement("a"), now: local(1))
-        #expect(
-            effects == [
-                .reported(.completed, advertisement("a")), self.played("a", .reported, heard: 10, quartiles: 4),
-            ]
-        )
+        var playback = Playback(advertisement("a"), handedOut: local(0))
+        #expect(playback.take(.completed, now: local(1)) == nil)
+        #expect(effects == [.reported(.completed, playback), self.played("a", .reported, heard: 10, quartiles: 4)])
         #expect(self.get(1) == ("b", []))
     }
 

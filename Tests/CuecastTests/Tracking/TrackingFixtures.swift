@@ -54,26 +54,80 @@ extension TrackingMoment {
     }
 }
 
-/// A queue with its jitter, and what the tests ask of both.
+/// The events of advertisements that play, the calls that come of them, and what the tests ask of both.
 struct TrackingBench {
     var queue: TrackingQueue
-    var jitter = JitterSource(seed: 7)
+    private(set) var events = TrackingEvents()
+    private var playing: [Playback] = []
+    private let configuration: TrackingConfiguration
+    private var jitter = JitterSource(seed: 7)
 
     init(
         _ configuration: TrackingConfiguration = .testing(),
         consent: ListenerConsent? = nil,
         restoring entries: [TrackingEntry] = []
     ) {
+        self.configuration = configuration
         self.queue = TrackingQueue(configuration: configuration, consent: consent, restoring: entries)
     }
 
-    /// The actions of a report.
+    /// The actions of a report, of which those that do not fit are refused as the app's are.
     mutating func report(
         _ report: AdvertisementReport,
         _ advertisement: Advertisement,
         at moment: TrackingMoment
     ) -> [TrackingQueue.Action] {
-        self.queue.reported(report, advertisement, at: moment, jitter: &self.jitter)
+        var playback = self.playback(of: advertisement) ?? Playback(advertisement, handedOut: moment.now)
+        guard playback.take(report, now: moment.now) == nil else { return [] }
+        self.playing.removeAll { $0.advertisement == advertisement }
+        switch report {
+        case .completed, .failed, .skipped: break
+        default: self.playing.append(playback)
+        }
+        return self.queue.call(
+            self.events.reported(report, playback, at: moment),
+            at: moment,
+            jitter: &self.jitter
+        )
+    }
+
+    private func playback(of advertisement: Advertisement) -> Playback? {
+        self.playing.first { $0.advertisement == advertisement }
+    }
+
+    /// Another run of the app, or another session: what plays is not known there.
+    mutating func forgetPlaying() {
+        self.playing = []
+    }
+
+    /// The actions of what is no report.
+    mutating func tell(
+        _ seconds: Double,
+        _ what: (TrackingEvents) -> (Advertisement, Playback?, TrackingMoment) -> [TrackingEvents.Due],
+        _ advertisement: Advertisement
+    ) -> [TrackingQueue.Action] {
+        let moment = TrackingMoment.at(seconds)
+        let due = what(self.events)(advertisement, self.playback(of: advertisement), moment)
+        return self.queue.call(due, at: moment, jitter: &self.jitter)
+    }
+
+    mutating func closed(_ outcome: AdvertisementOutcome, _ seconds: Double) -> [TrackingQueue.Action] {
+        self.playing.removeAll { $0.advertisement == outcome.advertisement }
+        let moment = TrackingMoment.at(seconds)
+        let countsInferred = self.configuration.countsInferred
+        let due = self.events.closed(outcome, countsInferred: countsInferred, at: moment)
+        return self.queue.call(due, at: moment, jitter: &self.jitter)
+    }
+
+    mutating func abandoned(_ advertisement: Advertisement) {
+        self.playing.removeAll { $0.advertisement == advertisement }
+        self.events.abandoned(advertisement)
+    }
+
+    /// The actions of the time that passed.
+    mutating func advance(_ seconds: Double) -> [TrackingQueue.Action] {
+        let moment = TrackingMoment.at(seconds)
+        return self.queue.call(self.events.advance(self.playing, at: moment), at: moment, jitter: &self.jitter)
     }
 
     /// Which paths a report makes due, in order.
@@ -93,7 +147,9 @@ struct TrackingBench {
         self.queue.finished(id, result, now: local(seconds), wall: gateway(seconds), jitter: &self.jitter)
     }
 
-    func next(_ seconds: Double) -> LocalInstant? { self.queue.nextDeadline(now: local(seconds)) }
+    func next(_ seconds: Double) -> LocalInstant? {
+        earlier(self.events.nextDeadline(self.playing), self.queue.nextDeadline(now: local(seconds)))
+    }
 }
 
 extension TrackingEntry.Intent {

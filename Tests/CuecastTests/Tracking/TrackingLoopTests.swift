@@ -77,8 +77,7 @@ struct TrackingLoopTests {
 /// What an engine does: lets the queue decide behind a lock, and performs what it decided, in order.
 private final class TrackingLoop: Sendable {
     private struct State {
-        var queue: TrackingQueue
-        var jitter = JitterSource(seed: 1)
+        var bench: TrackingBench
         var journal: [TrackingEntry] = []
         var ends: [String: TrackingStatus.State] = [:]
     }
@@ -91,7 +90,7 @@ private final class TrackingLoop: Sendable {
         var limits = TrackingLimits()
         limits.retryDelayFirst = .milliseconds(20)
         let configuration = TrackingConfiguration(sender: NoSender(), userAgent: "Player/1.0", limits: limits)
-        self.state = Mutex(State(queue: TrackingQueue(configuration: configuration, restoring: entries)))
+        self.state = Mutex(State(bench: TrackingBench(configuration, restoring: entries)))
     }
 
     var journal: [TrackingEntry] { self.state.withLock { $0.journal } }
@@ -99,22 +98,15 @@ private final class TrackingLoop: Sendable {
     private var now: LocalInstant { LocalInstant(sinceStart: self.origin.duration(to: .now)) }
 
     func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
-        self.step { queue, moment, jitter in
-            queue.reported(report, advertisement, at: moment, jitter: &jitter)
-        }
+        self.step { $0.report(report, advertisement, at: .at($1)) }
     }
 
     private func step(
-        _ decide: @Sendable (inout TrackingQueue, TrackingMoment, inout JitterSource) -> [TrackingQueue.Action]
+        _ decide: @Sendable (inout TrackingBench, _ seconds: Double) -> [TrackingQueue.Action]
     ) {
         self.state.withLock { state in
-            let now = self.now
-            let wall = gatewayStart + now.sinceStart
-            let moment = TrackingMoment(now: now, wall: wall, session: SessionID(high: 1, low: 2))
-            let actions =
-                decide(&state.queue, moment, &state.jitter)
-                + state.queue.advance(now: now, wall: wall, jitter: &state.jitter)
-                + state.queue.due(now: now, wall: wall)
+            let now = self.now.sinceStart.inSeconds
+            let actions = decide(&state.bench, now) + state.bench.advance(now) + state.bench.due(now)
             for action in actions { self.perform(action, &state) }
         }
     }
@@ -126,25 +118,22 @@ private final class TrackingLoop: Sendable {
         case .status(let status): state.ends[status.event] = status.state
         case .send(let request):
             self.dispatcher.send(request) { [weak self] id, result in
-                self?
-                    .step { queue, moment, jitter in
-                        queue.finished(id, result, now: moment.now, wall: moment.wall, jitter: &jitter)
-                    }
+                self?.step { $0.finished(id, result, $1) }
             }
         }
     }
 
     /// Returns when nothing is pending.
     func settled() async {
-        while self.state.withLock({ $0.queue.count }) > 0 {
+        while self.state.withLock({ $0.bench.queue.count }) > 0 {
             await self.dispatcher.idle()
-            guard let next = self.state.withLock({ $0.queue.nextDeadline(now: self.now) }) else {
+            guard let next = self.state.withLock({ $0.bench.next(self.now.sinceStart.inSeconds) }) else {
                 // The end of an attempt is being told.
                 await Task.yield()
                 continue
             }
             try? await Task.sleep(until: self.origin + next.sinceStart, clock: .continuous)
-            self.step { _, _, _ in [] }
+            self.step { _, _ in [] }
         }
     }
 }

@@ -15,9 +15,7 @@ private func macros(
     var facts = TrackingMacros.Facts(
         // 2016-01-17T08:15:07.127Z, the moment of the specification's example.
         wall: Timestamp(microseconds: 1_453_018_507_127_999),
-        cacheBuster: 1_234,
         adPlayhead: .milliseconds(11_355),
-        contentPlayhead: .milliseconds(321_123),
         errorCode: nil,
         isMuted: false,
         adCount: 2,
@@ -27,7 +25,13 @@ private func macros(
         isSkippable: true
     )
     change(&facts)
-    return TrackingMacros(facts: facts, userAgent: "MyPlayer/7.1 (X11)", appBundle: appBundle, consent: consent)
+    return TrackingMacros(
+        facts: facts,
+        cacheBuster: 1_234,
+        userAgent: "MyPlayer/7.1 (X11)",
+        appBundle: appBundle,
+        consent: consent
+    )
 }
 
 @Suite(.suiteLimit)
@@ -35,7 +39,7 @@ struct TrackingMacrosTests {
     @Test(arguments: [
         ("[TIMESTAMP]", "2016-01-17T08%3A15%3A07.127Z"), ("[CACHEBUSTING]", "00001234"),
         ("%%CACHEBUSTING%%", "00001234"), ("%%CACHEBUSTER%%", "00001234"), ("[ADPLAYHEAD]", "00%3A00%3A11.355"),
-        ("[MEDIAPLAYHEAD]", "00%3A05%3A21.123"), ("[CONTENTPLAYHEAD]", "00%3A05%3A21.123"),
+        ("[MEDIAPLAYHEAD]", "-1"), ("[CONTENTPLAYHEAD]", "-1"),
         ("[ASSETURI]", "https%3A%2F%2Fmyadserver.com%2Fvideo.mp4"), ("[ADCOUNT]", "2"), ("[PODSEQUENCE]", "3"),
         ("[ADTYPE]", "audio"), ("[SERVERSIDE]", "0"), ("[PLAYERSTATE]", ""), ("[INVENTORYSTATE]", "skippable"),
         ("[CLIENTUA]", "MyPlayer%2F7.1%20(X11)"), ("[DEVICEUA]", "MyPlayer%2F7.1%20(X11)"), ("[PAGEURL]", "0"),
@@ -56,7 +60,6 @@ struct TrackingMacrosTests {
     @Test func `what is not known is minus one`() {
         let unknown = macros {
             $0.adPlayhead = nil
-            $0.contentPlayhead = nil
             $0.adType = nil
             $0.adCount = nil
             $0.isSkippable = false

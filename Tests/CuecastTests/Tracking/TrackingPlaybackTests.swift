@@ -53,30 +53,30 @@ struct TrackingPlaybackTests {
 
     @Test mutating func `a click is told once, also after the end`() {
         _ = self.bench.paths(.completed, self.ad, 40)
-        let first = self.bench.queue.clicked(self.ad, at: .at(41), jitter: &self.bench.jitter)
+        let first = self.bench.tell(41, TrackingEvents.clicked, self.ad)
         #expect(first.intended.map(\.path) == ["clickTracking"])
-        #expect(self.bench.queue.clicked(self.ad, at: .at(42), jitter: &self.bench.jitter).isEmpty)
+        #expect(self.bench.tell(42, TrackingEvents.clicked, self.ad).isEmpty)
     }
 
     @Test mutating func `a click on a banner is the banner's own, and not one on the advertisement`() {
         let ad = tracked(hasBanner: true)
-        let first = self.bench.queue.clicked(ad, at: .at(1), jitter: &self.bench.jitter)
+        let first = self.bench.tell(1, TrackingEvents.clicked, ad)
         #expect(first.intended.map(\.path) == ["bannerClick"])
-        #expect(self.bench.queue.clicked(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+        #expect(self.bench.tell(2, TrackingEvents.clicked, ad).isEmpty)
     }
 
     @Test mutating func `what is done with the advertisement itself is no click on its banner`() {
         let ad = tracked(hasBanner: true)
-        let first = self.bench.queue.advertisementClicked(ad, at: .at(1), jitter: &self.bench.jitter)
+        let first = self.bench.tell(1, TrackingEvents.advertisementClicked, ad)
         #expect(first.intended.map(\.path) == ["clickTracking"])
-        #expect(self.bench.queue.advertisementClicked(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+        #expect(self.bench.tell(2, TrackingEvents.advertisementClicked, ad).isEmpty)
     }
 
     @Test mutating func `a banner that is seen is told once, also where it is not heard`() {
         let ad = tracked(hasBanner: true)
-        let first = self.bench.queue.bannerShown(ad, at: .at(1), jitter: &self.bench.jitter)
+        let first = self.bench.tell(1, TrackingEvents.bannerShown, ad)
         #expect(first.intended.map(\.path) == ["bannerView"])
-        #expect(self.bench.queue.bannerShown(ad, at: .at(2), jitter: &self.bench.jitter).isEmpty)
+        #expect(self.bench.tell(2, TrackingEvents.bannerShown, ad).isEmpty)
     }
 
     @Test mutating func `progress is called when its time has come, without a report`() {
@@ -90,8 +90,7 @@ struct TrackingPlaybackTests {
     }
 
     private mutating func advance(_ seconds: Double) -> [String] {
-        self.bench.queue.advance(now: local(seconds), wall: gateway(seconds), jitter: &self.bench.jitter)
-            .intended.map(\.path)
+        self.bench.advance(seconds).intended.map(\.path)
     }
 
     @Test mutating func `a pause does not count as progress`() {
@@ -112,6 +111,17 @@ struct TrackingPlaybackTests {
         )
         #expect(self.advance(24.9) == [])
         #expect(self.advance(25) == ["progress15"])
+    }
+
+    @Test mutating func `what happens while the listener denies tracking is called neither then nor later`() {
+        _ = self.bench.report(.started, self.ad, at: .at(0))
+        _ = self.bench.queue.set(consent: ListenerConsent(deniesTracking: true))
+        #expect(self.advance(5) == [])
+        #expect(self.bench.paths(.quartile(1), self.ad, 10) == [])
+        _ = self.bench.queue.set(consent: nil)
+        #expect(self.advance(14.9) == [])
+        #expect(self.advance(15) == ["progress15"])
+        #expect(self.bench.paths(.quartile(2), self.ad, 20) == ["midpoint"])
     }
 
     @Test mutating func `progress without an offset or past the end is never due`() {
@@ -140,6 +150,7 @@ struct TrackingPlaybackTests {
     @Test mutating func `another session calls anew`() {
         _ = self.bench.report(.started, self.ad, at: .at(0))
         let other = TrackingMoment.at(1, session: SessionID(high: 3, low: 4))
+        self.bench.forgetPlaying()
         #expect(self.bench.report(.started, self.ad, at: other).intended.count == 2)
     }
 
@@ -168,11 +179,11 @@ struct TrackingPlaybackTests {
             )
             configuration.countsInferred = true
             var counting = TrackingBench(configuration)
-            let actions = counting.queue.closed(outcome, at: .at(50), jitter: &counting.jitter)
+            let actions = counting.closed(outcome, 50)
             #expect(actions.intended.map(\.path) == expected)
             configuration.countsInferred = false
             var careful = TrackingBench(configuration)
-            #expect(careful.queue.closed(outcome, at: .at(50), jitter: &careful.jitter).isEmpty)
+            #expect(careful.closed(outcome, 50).isEmpty)
         }
     }
 
@@ -180,26 +191,26 @@ struct TrackingPlaybackTests {
         var configuration = TrackingConfiguration.testing()
         configuration.countsInferred = true
         var bench = TrackingBench(configuration)
-        #expect(bench.queue.closed(.ignored(self.ad, .expired), at: .at(1), jitter: &bench.jitter).isEmpty)
+        #expect(bench.closed(.ignored(self.ad, .expired), 1).isEmpty)
     }
 
     @Test mutating func `after the end or when nothing more is heard, time makes no progress`() {
         _ = self.bench.report(.started, self.ad, at: .at(0))
-        self.bench.queue.abandoned(self.ad)
+        self.bench.abandoned(self.ad)
         #expect(self.advance(100) == [])
         let other = tracked("b")
         _ = self.bench.report(.started, other, at: .at(0))
         _ = self.bench.report(.skipped, other, at: .at(2))
         #expect(self.advance(100) == [])
-        #expect(self.bench.queue.watches.isEmpty)
+        #expect(self.bench.events.watches.isEmpty)
     }
 
     @Test mutating func `only so many advertisements are watched`() {
-        for number in 0...TrackingQueue.watchesMax {
+        for number in 0...TrackingEvents.watchesMax {
             _ = self.bench.report(.started, tracked("a\(number)"), at: .at(0))
         }
-        #expect(self.bench.queue.watches.count == TrackingQueue.watchesMax)
-        #expect(self.bench.queue.watches.first?.advertisement.adID == "a1")
+        #expect(self.bench.events.watches.count == TrackingEvents.watchesMax)
+        #expect(self.bench.events.watches.first?.advertisement.adID == "a1")
     }
 
     @Test mutating func `macros tell where the advertisement is`() {

@@ -334,7 +334,7 @@ struct TrackingQueueTests {
         var next = TrackingBench(consent: ListenerConsent(deniesTracking: true), restoring: journal)
         #expect(next.due(1).statuses.map(\.state) == [.failed(.denied)])
         #expect(next.report(.started, tracked("b"), at: .at(2)).isEmpty)
-        #expect(next.queue.clicked(tracked("b"), at: .at(2), jitter: &next.jitter).isEmpty)
+        #expect(next.tell(2, TrackingEvents.clicked, tracked("b")).isEmpty)
         #expect(next.due(3).isEmpty)
     }
 }

@@ -85,25 +85,23 @@ private struct TrackingHistory {
         self.inFlight = []
         var configuration = TrackingConfiguration.testing()
         configuration.limits = self.limits
-        var queue = TrackingQueue(configuration: configuration, restoring: entries)
+        var bench = TrackingBench(configuration, restoring: entries)
         var steps = 0
-        while steps < 60 || (isLast && queue.count > 0 && steps < 10_000) {
+        while steps < 60 || (isLast && bench.queue.count > 0 && steps < 10_000) {
             steps += 1
             self.now += Double.random(in: 0...3, using: &self.jitter)
-            let isAlive = self.perform(self.step(&queue, isQuiet: steps >= 60), mayDie: !isLast)
-            guard isAlive, self.perform(self.due(&queue), mayDie: !isLast) else { return }
+            let isAlive = self.perform(self.step(&bench, isQuiet: steps >= 60), mayDie: !isLast)
+            guard isAlive, self.perform(self.due(&bench), mayDie: !isLast) else { return }
         }
-        if isLast, queue.count > 0 { self.faults.append("\(queue.count) calls never end") }
+        if isLast, bench.queue.count > 0 { self.faults.append("\(bench.queue.count) calls never end") }
     }
 
-    private mutating func due(_ queue: inout TrackingQueue) -> [TrackingQueue.Action] {
-        let (now, wall) = (local(self.now), gateway(self.now))
-        return queue.advance(now: now, wall: wall, jitter: &self.jitter) + queue.due(now: now, wall: wall)
+    private func due(_ bench: inout TrackingBench) -> [TrackingQueue.Action] {
+        bench.advance(self.now) + bench.due(self.now)
     }
 
     /// Something that happens: a report, a click or an answer.
-    private mutating func step(_ queue: inout TrackingQueue, isQuiet: Bool) -> [TrackingQueue.Action] {
-        let moment = TrackingMoment.at(self.now)
+    private mutating func step(_ bench: inout TrackingBench, isQuiet: Bool) -> [TrackingQueue.Action] {
         let ad = tracked("a\(Int.random(in: 0...6, using: &self.jitter))")
         switch Int.random(in: isQuiet ? 4...9 : 0...9, using: &self.jitter) {
         case 0...2:
@@ -112,8 +110,8 @@ private struct TrackingHistory {
                 .skipped, .muted, .unmuted, .paused, .resumed,
             ]
             guard let report = reports.randomElement(using: &self.jitter) else { return [] }
-            return queue.reported(report, ad, at: moment, jitter: &self.jitter)
-        case 3: return queue.clicked(ad, at: moment, jitter: &self.jitter)
+            return bench.report(report, ad, at: .at(self.now))
+        case 3: return bench.tell(self.now, TrackingEvents.clicked, ad)
         default:
             guard let id = self.inFlight.randomElement(using: &self.jitter) else { return [] }
             self.inFlight.removeAll { $0 == id }
@@ -128,7 +126,7 @@ private struct TrackingHistory {
                 self.calls[id]?.mayHaveArrived = false
             default: break
             }
-            return queue.finished(id, result, now: moment.now, wall: moment.wall, jitter: &self.jitter)
+            return bench.finished(id, result, self.now)
         }
     }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+
+extension ListenerCore {
+    /// What was decided and not taken yet, in order.
+    struct Output: Sendable {
+        private var actions: [Action] = []
+        private var journal: [JournalEntry.Kind] = []
+        /// How many entries were kept since the session began in this run.
+        private(set) var keptCount: UInt64 = 0
+
+        mutating func act(_ action: Action) {
+            self.actions.append(action)
+        }
+
+        mutating func emit(_ event: ListenerEvent) {
+            self.actions.append(.event(event))
+        }
+
+        mutating func log(_ level: LogLine.Level, _ message: String) {
+            self.actions.append(.log(LogLine(level: level, message: message)))
+        }
+
+        mutating func keep(_ entry: JournalEntry.Kind) {
+            self.journal.append(entry)
+            self.keptCount += 1
+        }
+
+        mutating func takeActions() -> [Action] {
+            defer { self.actions = [] }
+            return self.actions
+        }
+
+        mutating func takeJournal() -> [JournalEntry.Kind] {
+            defer { self.journal = [] }
+            return self.journal
+        }
+    }
+}
