@@ -18,7 +18,8 @@ public struct AcknowledgementStatus: Hashable, Sendable {
         case pending
         /// The gateway has recorded it durably.
         case confirmed
-        /// It is not told any more, for the reason given.
+        /// It is not told any more, for the reason given in words; ``AcknowledgementStatus/givenUpReason`` is the same to be
+        /// switched on.
         case givenUp(reason: String)
     }
 
@@ -38,8 +39,10 @@ public struct AcknowledgementStatus: Hashable, Sendable {
     public let occurred: Date
     /// Where the telling stands.
     public let state: State
+    /// Why it is not told any more; `nil` unless it was given up.
+    public let givenUpReason: GivenUpReason?
 
-    init(_ record: OutboxRecord, _ state: State) {
+    init(_ record: OutboxRecord, _ state: State, _ reason: GivenUpReason? = nil) {
         let outcome = record.outcome
         self.stream = LiveStream(id: record.key.stream.description)
         self.breakID = record.key.id.description
@@ -49,6 +52,48 @@ public struct AcknowledgementStatus: Hashable, Sendable {
         self.heard = outcome.heard
         self.occurred = Date(outcome.occurred)
         self.state = state
+        self.givenUpReason = reason
+    }
+}
+
+/// Why an outcome is not told to the gateway any more.
+@nonexhaustive
+public enum GivenUpReason: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// The gateway did not confirm it for ``ListenerTimings/outboxAgeMax``.
+    case tooOld
+    /// It had to make room: more than ``ListenerConfiguration/outcomesKeptMax`` or ``ListenerConfiguration/outboxBytesMax`` waited.
+    case tooMany
+    /// The gateway does not keep its break any more.
+    case breakTooOld
+    /// The gateway refused it for another reason.
+    case refused
+    /// The gateway answered without recording it.
+    case notRecorded
+    /// Not known: it was given up by a version of the library that did not say it, or by a later one for a reason of its own.
+    case unknown
+
+    /// A few words for people.
+    public var description: String {
+        switch self {
+        case .tooOld: "it was not confirmed in time"
+        case .tooMany: "too many outcomes were not confirmed"
+        case .breakTooOld: "the gateway does not keep the break any more"
+        case .refused: "the gateway refused it"
+        case .notRecorded: "the gateway did not record it"
+        case .unknown: "the reason is not known"
+        }
+    }
+
+    init(_ reason: JournalEntry.GivenUp.Reason) {
+        self =
+            switch reason {
+            case .unknown: .unknown
+            case .tooOld: .tooOld
+            case .tooMany: .tooMany
+            case .breakTooOld: .breakTooOld
+            case .refused: .refused
+            case .notRecorded: .notRecorded
+            }
     }
 }
 
@@ -56,7 +101,12 @@ extension JournalState {
     /// Those that are over first, then those that are pending; each oldest first.
     var acknowledgements: [AcknowledgementStatus] {
         self.settled.map { each in
-            AcknowledgementStatus(each.record, each.givenUp.map { .givenUp(reason: $0) } ?? .confirmed)
+            guard let givenUp = each.givenUp else { return AcknowledgementStatus(each.record, .confirmed) }
+            return AcknowledgementStatus(
+                each.record,
+                .givenUp(reason: givenUp.sentence),
+                GivenUpReason(givenUp.reason)
+            )
         } + self.unconfirmed.map { AcknowledgementStatus($0, .pending) }
     }
 }

@@ -50,7 +50,8 @@ public enum ListenerEvent: Sendable {
     case trackingChanged(TrackingStatus)
     /// The gateway recorded the outcomes of these advertisements (their `adID`) of one break durably.
     case acknowledged(breakID: String, adIDs: [String])
-    /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given.
+    /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given
+    /// in words; ``AcknowledgementStatus/givenUpReason`` in ``CuecastClient/acknowledgements`` is the same to be switched on.
     case acknowledgementGivenUp(breakID: String, adIDs: [String], reason: String)
     /// The client was stopped after ``ListenerTimings/stopLimit`` without waiting any longer.
     case stoppedWithout(StopShortfall)

@@ -122,7 +122,7 @@ struct Witness {
             self.records[record.number] = hearing
         case .settled(let numbers, let reason):
             for number in numbers {
-                if let reason { self.givenUp.append(reason) } else { self.confirmed.insert(number) }
+                if let reason { self.givenUp.append(reason.sentence) } else { self.confirmed.insert(number) }
             }
         case .forgotten(let session, let id, let ad):
             let hearing = Hearing(session: session, key: AdvertisementKey(breakID: id, id: ad))

@@ -37,7 +37,7 @@ struct AcknowledgementQueue: Sendable {
     /// Records that are not told any more without being confirmed.
     struct GivenUp: Hashable, Sendable {
         var records: [OutboxRecord]
-        var reason: String
+        var why: JournalEntry.GivenUp
     }
 
     private struct Group: Sendable {
@@ -124,7 +124,7 @@ struct AcknowledgementQueue: Sendable {
         while self.count >= self.recordsMax || self.byteCount + record.byteCount > self.bytesMax {
             let limit =
                 self.count >= self.recordsMax ? "\(self.recordsMax) outcomes" : "\(self.bytesMax) bytes of outcomes"
-            guard let oldest = self.giveUpOldest(reason: "more than \(limit) are not confirmed") else { break }
+            guard let oldest = self.giveUpOldest(.init(.tooMany, "more than \(limit) are not confirmed")) else { break }
             givenUp.append(oldest)
         }
         self.insert(record)
@@ -138,7 +138,8 @@ struct AcknowledgementQueue: Sendable {
             let old = group.records.dropFirst(group.inFlight).filter { $0.outcome.occurred < oldest }
             guard !old.isEmpty else { continue }
             self.remove(Array(old), from: id)
-            givenUp.append(GivenUp(records: Array(old), reason: "too old: it was not confirmed for \(age)"))
+            let why = JournalEntry.GivenUp(.tooOld, "too old: it was not confirmed for \(age)")
+            givenUp.append(GivenUp(records: Array(old), why: why))
         }
         return givenUp
     }
@@ -151,13 +152,13 @@ struct AcknowledgementQueue: Sendable {
         self.groups[id, default: Group(records: [], retries: self.retries)].records.append(record)
     }
 
-    private mutating func giveUpOldest(reason: String) -> GivenUp? {
+    private mutating func giveUpOldest(_ why: JournalEntry.GivenUp) -> GivenUp? {
         let candidates = self.groups.compactMap { id, group in
             group.records.count > group.inFlight ? (id, group.records[group.inFlight]) : nil
         }
         guard let (id, record) = candidates.min(by: { $0.1.number < $1.1.number }) else { return nil }
         self.remove([record], from: id)
-        return GivenUp(records: [record], reason: reason)
+        return GivenUp(records: [record], why: why)
     }
 
     /// What is to be told now, oldest first; each answer comes back by its group.
@@ -186,16 +187,11 @@ struct AcknowledgementQueue: Sendable {
     }
 
     /// The gateway recorded `recorded` outcomes of the group durably.
-    mutating func confirmed(
-        _ id: GroupKey,
-        recorded: Int,
-        now: LocalInstant,
-        jitter: inout JitterSource
-    ) -> (confirmed: [OutboxRecord], givenUp: GivenUp?) {
+    mutating func confirmed(_ id: GroupKey, recorded: Int) -> (confirmed: [OutboxRecord], givenUp: GivenUp?) {
         guard let group = self.groups[id], group.inFlight > 0 else { return ([], nil) }
         let told = Array(group.records.prefix(group.inFlight))
         guard recorded >= told.count else {
-            return ([], self.refused(id, reason: "the gateway did not record it", now: now, jitter: &jitter))
+            return ([], self.refused(id, .init(.notRecorded, "the gateway did not record it")))
         }
         self.groups[id]?.inFlight = 0
         self.groups[id]?.notBefore = nil
@@ -212,19 +208,15 @@ struct AcknowledgementQueue: Sendable {
         jitter: inout JitterSource
     ) -> GivenUp? {
         guard refusal.status.canRetry else {
-            return self.refused(id, reason: refusal.description, now: now, jitter: &jitter)
+            let reason: JournalEntry.GivenUp.Reason = refusal.status == .breakTooOld ? .breakTooOld : .refused
+            return self.refused(id, .init(reason, refusal.description))
         }
         self.again(id, atLeast: refusal.retryAfter, now: now, jitter: &jitter)
         return nil
     }
 
     /// For good: then a group is told one by one, so that only what is at fault is given up.
-    private mutating func refused(
-        _ id: GroupKey,
-        reason: String,
-        now: LocalInstant,
-        jitter: inout JitterSource
-    ) -> GivenUp? {
+    private mutating func refused(_ id: GroupKey, _ why: JournalEntry.GivenUp) -> GivenUp? {
         guard let group = self.groups[id], group.inFlight > 0 else { return nil }
         if group.inFlight > 1 {
             self.groups[id]?.atOnce = 1
@@ -234,7 +226,7 @@ struct AcknowledgementQueue: Sendable {
         let told = Array(group.records.prefix(1))
         self.groups[id]?.inFlight = 0
         self.remove(told, from: id)
-        return GivenUp(records: told, reason: reason)
+        return GivenUp(records: told, why: why)
     }
 
     /// No reply came in time: tell it again.

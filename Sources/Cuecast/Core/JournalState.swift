@@ -48,7 +48,7 @@ struct JournalState: Hashable, Sendable {
     struct Settled: Hashable, Sendable {
         let record: OutboxRecord
         /// `nil`: it was confirmed.
-        let givenUp: String?
+        let givenUp: JournalEntry.GivenUp?
     }
 
     /// The last one is the latest; the others have advertisements whose outcome is open.
@@ -154,7 +154,7 @@ struct JournalState: Hashable, Sendable {
         self.sessions.removeAll { $0.header.id != latest && $0.breaks.isEmpty }
     }
 
-    private mutating func settle(_ numbers: [UInt64], givenUp: String?) {
+    private mutating func settle(_ numbers: [UInt64], givenUp: JournalEntry.GivenUp?) {
         for number in numbers {
             guard let record = self.outbox.removeValue(forKey: number) else { continue }
             self.settled.append(Settled(record: record, givenUp: givenUp))

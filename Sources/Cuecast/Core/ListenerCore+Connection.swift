@@ -199,7 +199,7 @@ extension ListenerCore {
     ) {
         switch body {
         case .acknowledged(let recorded):
-            let answer = self.acknowledgements.confirmed(id, recorded: recorded, now: now, jitter: &self.jitter)
+            let answer = self.acknowledgements.confirmed(id, recorded: recorded)
             if !answer.confirmed.isEmpty {
                 self.output.keep(.settled(answer.confirmed.map(\.number), givenUp: nil))
                 self.output.emit(

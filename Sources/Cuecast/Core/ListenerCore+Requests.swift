@@ -107,14 +107,14 @@ extension ListenerCore {
 
     mutating func giveUp(_ givenUp: AcknowledgementQueue.GivenUp?) {
         guard let givenUp, let first = givenUp.records.first else { return }
-        self.output.keep(.settled(givenUp.records.map(\.number), givenUp: givenUp.reason))
+        self.output.keep(.settled(givenUp.records.map(\.number), givenUp: givenUp.why))
         self.output.emit(
             .acknowledgementGivenUp(
                 breakID: first.key.id.description,
                 adIDs: givenUp.records.map(\.outcome.advertisementID.description),
-                reason: givenUp.reason
+                reason: givenUp.why.sentence
             )
         )
-        self.output.log(.warning, "Gave up \(givenUp.records.count) outcomes of \(first.key): \(givenUp.reason)")
+        self.output.log(.warning, "Gave up \(givenUp.records.count) outcomes of \(first.key): \(givenUp.why.sentence)")
     }
 }

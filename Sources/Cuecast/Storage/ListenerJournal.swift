@@ -363,7 +363,7 @@ extension JournalEntry {
         case .batch(_, let batch, _): 512 + batch.advertisements.reduce(0) { $0 + $1.approximateBytes }
         case .outcome(let request): 256 + request.ticket.count
         case .tracking(let bytes): 128 + bytes.count
-        case .settled(let numbers, let reason): 128 + 8 * numbers.count + (reason?.utf8.count ?? 0)
+        case .settled(let numbers, let why): 128 + 8 * numbers.count + (why?.sentence.utf8.count ?? 0)
         case .trackingForgotten(let ids): 128 + 8 * ids.count
         case .session(let session): 256 + session.ticket.count
         case .handedOut, .progress, .breakClosed, .forgotten, .sessionOver, .alive: 256

@@ -28,6 +28,69 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+/// Why an outcome is not told any more. A value that the reader does not know counts as UNSPECIFIED.
+nonisolated enum Cuecast_V1_GivenUpReason: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+
+  /// Not known; nothing where the outcome was confirmed.
+  case unspecified // = 0
+
+  /// The gateway did not confirm it for as long as the client tries.
+  case tooOld // = 1
+
+  /// It had to make room: the client keeps only so many outcomes, and so many bytes of them.
+  case tooMany // = 2
+
+  /// The gateway answered that it does not keep the break any more.
+  case breakTooOld // = 3
+
+  /// The gateway refused it for another reason.
+  case refused // = 4
+
+  /// The gateway answered without recording it.
+  case notRecorded // = 5
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .tooOld
+    case 2: self = .tooMany
+    case 3: self = .breakTooOld
+    case 4: self = .refused
+    case 5: self = .notRecorded
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .tooOld: return 1
+    case .tooMany: return 2
+    case .breakTooOld: return 3
+    case .refused: return 4
+    case .notRecorded: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Cuecast_V1_GivenUpReason] = [
+    .unspecified,
+    .tooOld,
+    .tooMany,
+    .breakTooOld,
+    .refused,
+    .notRecorded,
+  ]
+
+}
+
 /// Entries apply to the session that the last `session` entry before them named, unless they name one themselves.
 nonisolated struct Cuecast_V1_JournalEntry: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -289,8 +352,11 @@ nonisolated struct Cuecast_V1_JournalSettled: Sendable {
 
   var numbers: [UInt64] = []
 
-  /// Why they are not told any more; empty: they were confirmed.
+  /// Why they are not told any more, in words; empty: they were confirmed.
   var givenUp: String = String()
+
+  /// The same to be switched on; missing in files of versions before this field.
+  var givenUpReason: Cuecast_V1_GivenUpReason = .unspecified
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -351,6 +417,10 @@ nonisolated struct Cuecast_V1_JournalAlive: Sendable {
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "cuecast.v1"
+
+nonisolated extension Cuecast_V1_GivenUpReason: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0GIVEN_UP_REASON_UNSPECIFIED\0\u{1}GIVEN_UP_REASON_TOO_OLD\0\u{1}GIVEN_UP_REASON_TOO_MANY\0\u{1}GIVEN_UP_REASON_BREAK_TOO_OLD\0\u{1}GIVEN_UP_REASON_REFUSED\0\u{1}GIVEN_UP_REASON_NOT_RECORDED\0")
+}
 
 nonisolated extension Cuecast_V1_JournalEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".JournalEntry"
@@ -850,7 +920,7 @@ nonisolated extension Cuecast_V1_JournalBreakClosed: SwiftProtobuf.Message, Swif
 
 nonisolated extension Cuecast_V1_JournalSettled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".JournalSettled"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}numbers\0\u{3}given_up\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}numbers\0\u{3}given_up\0\u{3}given_up_reason\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -860,6 +930,7 @@ nonisolated extension Cuecast_V1_JournalSettled: SwiftProtobuf.Message, SwiftPro
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedUInt64Field(value: &self.numbers) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.givenUp) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.givenUpReason) }()
       default: break
       }
     }
@@ -872,12 +943,16 @@ nonisolated extension Cuecast_V1_JournalSettled: SwiftProtobuf.Message, SwiftPro
     if !self.givenUp.isEmpty {
       try visitor.visitSingularStringField(value: self.givenUp, fieldNumber: 2)
     }
+    if self.givenUpReason != .unspecified {
+      try visitor.visitSingularEnumField(value: self.givenUpReason, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_JournalSettled, rhs: Cuecast_V1_JournalSettled) -> Bool {
     if lhs.numbers != rhs.numbers {return false}
     if lhs.givenUp != rhs.givenUp {return false}
+    if lhs.givenUpReason != rhs.givenUpReason {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

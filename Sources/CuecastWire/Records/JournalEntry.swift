@@ -27,7 +27,7 @@ package struct JournalEntry: Hashable, Sendable {
         /// One outcome to be told: an acknowledgement with its session and ticket, whose id counts outcomes.
         case outcome(ListenerRequest)
         /// Outcomes were confirmed, or are not told any more for the reason given.
-        case settled([UInt64], givenUp: String?)
+        case settled([UInt64], givenUp: GivenUp?)
         /// What became of an advertisement is not known, and the app was told so.
         case forgotten(SessionID, BreakID, AdvertisementID)
         /// The listening has ended: the session is not used again.
@@ -52,6 +52,29 @@ package struct JournalEntry: Hashable, Sendable {
             self.stream = stream
             self.ticket = ticket
             self.streamBegun = streamBegun
+        }
+    }
+
+    /// Why outcomes are not told any more.
+    package struct GivenUp: Hashable, Sendable {
+        /// The raw values are those of the proto file.
+        package enum Reason: Int, CaseIterable, Hashable, Sendable {
+            /// Not known, or known to a later version only.
+            case unknown = 0
+            case tooOld = 1
+            case tooMany = 2
+            case breakTooOld = 3
+            case refused = 4
+            case notRecorded = 5
+        }
+
+        package var reason: Reason
+        /// For people.
+        package var sentence: String
+
+        package init(_ reason: Reason, _ sentence: String) {
+            self.reason = reason
+            self.sentence = sentence
         }
     }
 
@@ -81,7 +104,7 @@ package struct JournalEntry: Hashable, Sendable {
     package static let bytesMax = WireLimits.replyFrameBytesMax + WireLimits.noticeFrameBytesMax
     /// The most bytes of a tracking entry.
     package static let trackingBytesMax = 16_384
-    /// The longest reason for which outcomes are given up; longer ones are cut.
+    /// The longest sentence that says why outcomes are given up; longer ones are cut.
     package static let reasonBytesMax = 512
 
     /// The device's clock when it was written.
@@ -161,7 +184,9 @@ extension JournalEntry.Kind {
             }
             self = .outcome(request)
         case .settled(let each):
-            self = .settled(each.numbers, givenUp: each.givenUp.isEmpty ? nil : each.givenUp)
+            let reason = JournalEntry.GivenUp.Reason(rawValue: each.givenUpReason.rawValue) ?? .unknown
+            let givenUp = each.givenUp.isEmpty ? nil : JournalEntry.GivenUp(reason, each.givenUp)
+            self = .settled(each.numbers, givenUp: givenUp)
         case .forgotten(let each):
             self = .forgotten(
                 try SessionID(bytes: each.session),
@@ -227,7 +252,9 @@ extension JournalEntry.Kind {
             .settled(
                 .with {
                     $0.numbers = numbers
-                    $0.givenUp = givenUp.map(Self.cut) ?? ""
+                    guard let givenUp else { return }
+                    $0.givenUp = Self.cut(givenUp.sentence)
+                    $0.givenUpReason = .init(rawValue: givenUp.reason.rawValue) ?? .unspecified
                 }
             )
         case .forgotten(let session, let id, let advertisementID):

@@ -74,6 +74,7 @@ struct ClientLifeTests {
         }
         #expect(reason?.contains("older than the gateway keeps") == true)
         #expect(client.acknowledgements.map(\.state) == [.givenUp(reason: reason ?? "")])
+        #expect(client.acknowledgements.map(\.givenUpReason) == [.breakTooOld])
         client.stop()
         await client.stopped()
     }

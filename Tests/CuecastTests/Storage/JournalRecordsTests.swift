@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Foundation
 import Testing
 
 @testable import Cuecast
@@ -36,7 +37,7 @@ struct JournalRecordsTests {
                 )
             )
         ),
-        .settled([7], givenUp: nil), .settled([8, 9], givenUp: "for a reason"),
+        .settled([7], givenUp: nil), .settled([8, 9], givenUp: .init(.breakTooOld, "for a reason")),
         .forgotten(SessionID(high: 1, low: 2), breakID("b1"), adID("a")), .alive, .tracking([1, 2, 3]), .sessionOver,
     ]
     .enumerated()
@@ -50,6 +51,47 @@ struct JournalRecordsTests {
 
     @Test func `what is written is read back`() {
         #expect(JournalRecords.read(self.bytes(self.entries)) == .init(entries: self.entries, damaged: 0))
+    }
+
+    @Test func `each reason for giving up is read back, and a later version's is not known`() throws {
+        for reason in JournalEntry.GivenUp.Reason.allCases {
+            let entry = JournalEntry(written: gateway(1), kind: .settled([7], givenUp: .init(reason, "No.")))
+            #expect(try JournalEntry(decoding: entry.encoded()) == entry)
+        }
+        var bytes = JournalEntry(written: gateway(1), kind: .settled([7], givenUp: .init(.notRecorded, "No.")))
+            .encoded()
+        // The last field: number 3, a number.
+        #expect(Array(bytes.suffix(2)) == [0x18, 5])
+        bytes[bytes.count - 1] = 99
+        let later = try JournalEntry(decoding: bytes)
+        #expect(later.kind == .settled([7], givenUp: .init(.unknown, "No.")))
+        #expect(GivenUpReason(.unknown) == .unknown)
+    }
+
+    /// A file of a version before reasons could be switched on: of three outcomes one is confirmed, one given up.
+    private static let earlier = """
+        Y3VlY2FzdCBqb3VybmFsIDEKxWN1ZSoAAABuzKEeLhcjSQiA7c+H2vONA1IfChAAAAAAAAAAAQAAAAAAAAACEgZyYWRpbzEaAQcgAcVjdWVFAAAAMvOL8DIw\
+        tHYIgO3Ph9rzjQN6OggBEhAAAAAAAAAAAQAAAAAAAAACGgEHYiEKBnJhZGlvMRICYjEaAQkiEAoBYRABGAFIwMSqg9rzjQPFY3VlRQAAAL8HDH8+P2W2CIDt\
+        z4fa840DejoIAhIQAAAAAAAAAAEAAAAAAAAAAhoBB2IhCgZyYWRpbzESAmIxGgEJIhAKAWIQARgBSIDJ54Pa840DxWN1ZUUAAAB2qzg7yKBzDgiA7c+H2vON\
+        A3o6CAMSEAAAAAAAAAABAAAAAAAAAAIaAQdiIQoGcmFkaW8xEgJiMRoBCSIQCgFjEAEYAUjAzaSE2vONA8VjdWUPAAAAjnbVR32Dcm8IgO3Ph9rzjQOCAQMK\
+        AQHFY3VlSgAAALlPq9t+EJr3CIDtz4fa840DggE+CgECEjlCUkVBS19UT09fT0xEOiBUaGUgYnJlYWsgaXMgb2xkZXIgdGhhbiB0aGUgZ2F0ZXdheSBrZWVw\
+        cy7FY3VlDAAAANPSN0Uqh+q9CIDtz4fa840DkgEA
+        """
+
+    @Test func `a file of an earlier version says in words only why an outcome was given up`() throws {
+        let bytes = try #require(Data(base64Encoded: Self.earlier))
+        let contents = try #require(JournalRecords.read(Array(bytes)))
+        #expect(contents.entries.count == 7 && contents.damaged == 0)
+        var state = JournalState()
+        for entry in contents.entries { state.apply(entry) }
+        let sentence = "BREAK_TOO_OLD: The break is older than the gateway keeps."
+        #expect(state.acknowledgements.map(\.adID) == ["a", "b", "c"])
+        #expect(state.acknowledgements.map(\.state) == [.confirmed, .givenUp(reason: sentence), .pending])
+        #expect(state.acknowledgements.map(\.givenUpReason) == [nil, .unknown, nil])
+        // Written anew it says the same.
+        var again = JournalState()
+        for entry in state.entries { again.apply(try JournalEntry(decoding: entry.encoded())) }
+        #expect(again.acknowledgements == state.acknowledgements)
     }
 
     @Test func `a file that ends anywhere loses its last record at most`() throws {
