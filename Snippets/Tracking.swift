@@ -4,11 +4,19 @@
 // Has the tracking URLs of advertisements called, with what the listener agreed to.
 import Cuecast
 import CuecastZeroMQ
+import Synchronization
 
 // snippet.configure
 var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
 configuration.tracking = TrackingConfiguration(userAgent: "player/3.1", appBundle: "com.example.player")
 configuration.consent = ListenerConsent(gdprConsent: "CPc7TgAPc7TgAAGABCENBZ", regulations: ["gdpr"])
+// snippet.end
+
+// snippet.consent
+/// What the app's consent dialogue keeps; the user may change it at any time.
+let dialogue = Mutex(ListenerConsent(deniesTracking: true))
+
+configuration.consentProvider = { dialogue.withLock { $0 } }
 // snippet.end
 
 // snippet.sender

@@ -209,7 +209,8 @@ public final class CuecastClient: Sendable {
     /// What the listener agrees to, from the next call of a tracking URL on.
     ///
     /// A call that waits keeps the consent string of its event, and is not made where the new consent denies tracking. One
-    /// that is under way in this moment is not called back.
+    /// that is under way in this moment is not called back. Without effect where the client has a
+    /// ``ListenerConfiguration/consentProvider``.
     public func setConsent(_ consent: ListenerConsent?) {
         let engine = self.state.withLock { state in
             state.settings.consent = consent

@@ -90,8 +90,13 @@ public struct ListenerConfiguration: Sendable {
     public var tracking: TrackingConfiguration?
     /// What the listener has agreed to, for the macros of tracking URLs; it can also deny tracking.
     ///
-    /// ``CuecastClient/setConsent(_:)`` changes it later.
+    /// ``CuecastClient/setConsent(_:)`` changes it later. Where there is a ``consentProvider``, neither counts.
     public var consent: ListenerConsent?
+    /// Gives what the listener agrees to at this moment, where another part of the app keeps that; `nil`: ``consent`` counts.
+    ///
+    /// Asked again and again, on any thread: before each call of a tracking URL, and whenever something happens that can make
+    /// one due. So it must answer at once from what is in memory, and must not use the client.
+    public var consentProvider: (@Sendable () -> ListenerConsent?)?
     /// How long to wait for what.
     public var timings: ListenerTimings
     /// How many events are kept for each reader that does not read them; 256.
@@ -134,6 +139,7 @@ public struct ListenerConfiguration: Sendable {
         self.fetchPolicy = nil
         self.tracking = nil
         self.consent = nil
+        self.consentProvider = nil
         self.eventsBufferedMax = 256
         self.outcomesKeptMax = 4_096
         self.outboxBytesMax = 1_048_576

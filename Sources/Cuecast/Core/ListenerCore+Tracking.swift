@@ -33,11 +33,10 @@ extension ListenerCore {
         self.tracking?.release(disk, at: moment, &self.output)
     }
 
-    /// The listener has agreed to something else.
+    /// What the listener agrees to from now on.
     mutating func set(consent: ListenerConsent?, now: LocalInstant) {
         let moment = self.trackingMoment(at: now)
         self.tracking?.set(consent: consent, at: moment, &self.output)
-        self.settleTime(now: now)
     }
 
     /// An attempt ended.

@@ -192,9 +192,11 @@ final class ListenerEngine: Sendable {
     private func begin(on disk: JournalDisk, problems: [String]) {
         let now = self.now
         var generator = SystemRandomNumberGenerator()
-        // Outside the lock: there may be much to go through.
+        // Outside the lock: there may be much to go through, and the provider is the app's code.
+        var settings = self.settings
+        if let provider = self.configuration.consentProvider { settings.consent = provider() }
         var core = ListenerCore(
-            settings: self.settings,
+            settings: settings,
             session: .random(),
             origin: self.origin,
             state: self.journal.contents,
@@ -257,7 +259,13 @@ final class ListenerEngine: Sendable {
         self.call { core, now in core.hear(now: now) { change(&$0, now) } }
     }
 
-    func set(consent: ListenerConsent?) { self.call { $0.set(consent: consent, now: $1) } }
+    func set(consent: ListenerConsent?) {
+        guard self.configuration.consentProvider == nil else { return }
+        self.call { core, now in
+            core.set(consent: consent, now: now)
+            core.wake(now: now)
+        }
+    }
 
     func suspend() { self.call { $0.suspend(now: $1) } }
 
@@ -344,7 +352,15 @@ final class ListenerEngine: Sendable {
     private func step<Result: Sendable>(
         _ decide: @Sendable (inout ListenerCore, LocalInstant) -> Result
     ) -> Result? {
-        let (result, isOurs) = self.state.withLock { self.decide(&$0, decide) }
+        // Not under the lock: it is the app's code.
+        let provider = self.configuration.tracking == nil ? nil : self.configuration.consentProvider
+        let consent = provider.map { $0() }
+        let (result, isOurs) = self.state.withLock { state in
+            self.decide(&state) { core, now in
+                if let consent { core.set(consent: consent, now: now) }
+                return decide(&core, now)
+            }
+        }
         if isOurs { self.performAll() }
         return result
     }

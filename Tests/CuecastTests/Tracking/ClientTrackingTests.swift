@@ -176,6 +176,60 @@ struct ClientTrackingTests {
         #expect(!self.paths(server).contains { $0.hasPrefix("/unmute") })
     }
 
+    @Test func `a provider of consent is asked before each call, and alone decides`() async throws {
+        let consent = Consent(ListenerConsent(gdprConsent: "first"))
+        let server = try LoopbackServer { head in
+            guard head.contains("/mute?") else { return Self.ok }
+            // Denied while the attempt is under way that would be tried again.
+            consent.now = ListenerConsent(deniesTracking: true)
+            return .bytes("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        defer { server.stop() }
+        let client = try makeClient(self.gateway) {
+            $0.tracking = TrackingConfiguration()
+            $0.tracking?.limits.retryDelayFirst = .zero
+            $0.tracking?.limits.retryDelayMax = .zero
+            $0.consent = ListenerConsent(gdprConsent: "configured")
+            $0.consentProvider = { consent.now }
+        }
+        let events = client.makeEvents()
+        try await client.start()
+        var spot = spot("a", seconds: 3_000)
+        spot.trackers = ["start", "firstQuartile", "mute", "unmute", "complete"]
+            .map { .init(event: $0, url: server.url("/\($0)?c=[GDPRCONSENT]")) }
+        try self.gateway.publish("b1", [spot], in: 0)
+        _ = await events.first(\.available)
+        let ad = try #require(client.advertisements.getAdvertisement())
+        /// Returns when the call for the event is over.
+        func ended(_ event: String) async -> TrackingStatus.State? {
+            while let status = await events.first({ $0.trackingStatus }) {
+                switch status.state {
+                case .pending, .sending: continue
+                default: if status.event == event { return status.state }
+                }
+            }
+            return nil
+        }
+        client.advertisements.report(.started, for: ad)
+        #expect(await ended("start") == .sent(status: 204))
+        consent.now = ListenerConsent(gdprConsent: "second")
+        client.setConsent(ListenerConsent(gdprConsent: "set"))
+        client.advertisements.report(.quartile(1), for: ad)
+        #expect(await ended("firstQuartile") == .sent(status: 204))
+        client.advertisements.report(.muted, for: ad)
+        #expect(await ended("mute") == .failed(.denied))
+        client.setConsent(nil)
+        client.advertisements.report(.unmuted, for: ad)
+        consent.now = ListenerConsent(gdprConsent: "third")
+        client.advertisements.report(.completed, for: ad)
+        #expect(await ended("complete") == .sent(status: 204))
+        client.stop()
+        await client.stopped()
+        #expect(
+            self.paths(server) == ["/complete?c=third", "/firstQuartile?c=second", "/mute?c=second", "/start?c=first"]
+        )
+    }
+
     @Test func `consent that is set before starting is that of the session`() async throws {
         let server = try LoopbackServer { _ in Self.ok }
         defer { server.stop() }
@@ -195,6 +249,20 @@ struct ClientTrackingTests {
         client.stop()
         await client.stopped()
         #expect(self.paths(server) == ["/start?c=early"])
+    }
+}
+
+/// What a consent dialogue keeps.
+private final class Consent: Sendable {
+    private let state: Mutex<ListenerConsent?>
+
+    init(_ consent: ListenerConsent?) {
+        self.state = Mutex(consent)
+    }
+
+    var now: ListenerConsent? {
+        get { self.state.withLock { $0 } }
+        set { self.state.withLock { $0 = newValue } }
     }
 }
 
