@@ -59,6 +59,12 @@ struct Witness {
     private(set) var trackingAttempts = 0
     /// Outcomes that say expired, held against the gateway's plan.
     private(set) var expiries = 0
+    /// Told while the disk took nothing: where the app is killed then, its next run can tell something else.
+    private var toldWithoutDisk: [Hearing: Set<Outcome>] = [:]
+    /// How many outcomes were told so and are not what the disk knows.
+    private(set) var uncertain = 0
+    var handedOutWithoutDisk = 0
+    var diskFailures = 0
     var inFlightMax = 0
     var preStreamSettled = 0
     var stopped = 0
@@ -88,15 +94,16 @@ struct Witness {
         }
     }
 
-    /// A request leaves the app: what it tells must be on the disk, word for word.
-    mutating func sent(_ frame: [UInt8]) {
+    /// A request leaves the app: what it tells must be on the disk, word for word, where the disk takes anything.
+    mutating func sent(_ frame: [UInt8], isDiskUsed: Bool) {
         guard let request = try? ListenerRequest(decoding: frame), case .acknowledge(let acknowledge) = request.kind
         else { return }
         for outcome in acknowledge.outcomes {
             let key = AdvertisementKey(breakID: acknowledge.key.id, id: outcome.advertisementID)
-            if self.outcomes[Hearing(session: request.session, key: key)] != outcome {
-                self.broken.append("the outcome of \(key) was told before it was on the disk")
-            }
+            let hearing = Hearing(session: request.session, key: key)
+            guard self.outcomes[hearing] != outcome else { continue }
+            if isDiskUsed { self.broken.append("the outcome of \(key) was told before it was on the disk") }
+            self.toldWithoutDisk[hearing, default: []].insert(outcome)
         }
     }
 
@@ -136,19 +143,14 @@ struct Witness {
         }
     }
 
-    /// What was on the disk as the next run reads it from its bytes.
-    mutating func readBack(_ state: JournalState) -> JournalState {
-        let bytes = Self.bytes(of: state)
-        var again = JournalState()
-        let contents = JournalRecords.read(bytes)
-        for entry in contents?.entries ?? [] { again.apply(entry) }
-        if contents?.damaged != 0 || Self.bytes(of: again) != bytes {
+    /// What the next run of the app reads from its file, against the entries that reached the disk.
+    mutating func readBack(_ state: JournalState, expected: JournalState) {
+        if Self.bytes(of: state) != Self.bytes(of: expected) {
             self.broken.append("the journal adds up to something else")
         }
-        return again
     }
 
-    private static func bytes(of state: JournalState) -> [UInt8] {
+    static func bytes(of state: JournalState) -> [UInt8] {
         var bytes = JournalRecords.header
         for entry in state.entries { JournalRecords.append(entry, to: &bytes) }
         return bytes
@@ -201,9 +203,11 @@ struct Witness {
     // MARK: Tracking URLs
 
     /// One attempt at a call begins: never after one that may have arrived.
-    mutating func tracked(_ request: TrackingRequest, disk: JournalState) {
+    ///
+    /// `disk` is `nil` where entries are kept in memory only.
+    mutating func tracked(_ request: TrackingRequest, disk: JournalState?) {
         self.trackingAttempts += 1
-        if disk.tracking[request.id]?.last != .sending(id: request.id, attempt: request.attempt) {
+        if let disk, disk.tracking[request.id]?.last != .sending(id: request.id, attempt: request.attempt) {
             self.broken.append("\(request.url) was called before the disk knew")
         }
         if self.arrived.contains(request.url) { self.broken.append("\(request.url) was called again") }
@@ -298,7 +302,9 @@ struct Witness {
 
     /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
     mutating func compare(_ core: ListenerCore, with gateway: CoreGateway, at now: Timestamp) {
-        guard case .joined = core.connection.state, core.follower.last == gateway.head else { return }
+        guard case .joined = core.connection.state, core.follower.last == gateway.head else {
+            return
+        }
         for (id, known) in core.book.entries {
             // What is queued may just have ended, and then a snapshot says nothing of it any more.
             guard let truth = gateway[id], known.phase != .queued else { continue }
@@ -319,7 +325,7 @@ struct Witness {
     // MARK: The end
 
     /// What must hold when everything has calmed down and the listener has stopped; `open` are the breaks to come then.
-    func finalFaults(report: Report, open: Set<String>) -> [String] {
+    mutating func finalFaults(report: Report, open: Set<String>) -> [String] {
         var faults = self.broken
         for each in self.received {
             switch (self.outcomes[each] != nil, self.unknown.contains(each)) {
@@ -349,7 +355,7 @@ struct Witness {
     }
 
     /// The gateway's books against what the listener did, advertisement by advertisement.
-    private func bookFaults(_ report: Report) -> [String] {
+    private mutating func bookFaults(_ report: Report) -> [String] {
         var faults: [String] = []
         var counted: Set<AdvertisementKey> = []
         for each in report.breaks {
@@ -357,8 +363,22 @@ struct Witness {
                 let key = AdvertisementKey(breakID: each.summary.key.id, id: advertisement.id)
                 counted.insert(key)
                 let counts = advertisement.counts
-                let mine = self.outcomes.filter { $0.key.key == key }.map(\.value)
                 if !counts.balances { faults.append("\(key) does not balance: \(counts)") }
+                let uncertain = self.toldWithoutDisk.filter { $0.key.key == key && $0.value != [self.outcomes[$0.key]] }
+                let mine = self.outcomes.filter { $0.key.key == key && uncertain[$0.key] == nil }.map(\.value)
+                guard uncertain.isEmpty else {
+                    // Once for each that is certain, and once at most for each that is not.
+                    let counted = counts.played + counts.ignored + counts.failed
+                    if counted < mine.count || counted > mine.count + uncertain.count
+                        || counts.played < mine.count(where: { $0.kind == .played })
+                        || counts.ignored < mine.count(where: { $0.kind == .ignored })
+                        || counts.failed < mine.count(where: { $0.kind == .failed })
+                    {
+                        faults.append("\(key) is counted as \(counts), for \(mine.map(\.kind)) and \(uncertain.count)")
+                    }
+                    self.uncertain += uncertain.count
+                    continue
+                }
                 if counts.played != mine.count(where: { $0.kind == .played })
                     || counts.ignored != mine.count(where: { $0.kind == .ignored })
                     || counts.failed != mine.count(where: { $0.kind == .failed })

@@ -27,7 +27,7 @@ extension World {
         case .unsubscribe(let topic): self.subscribed.remove(topic)
         case .send(let frame):
             self.witness.inFlightMax = max(self.witness.inFlightMax, self.core.requests.count)
-            self.witness.sent(frame)
+            self.witness.sent(frame, isDiskUsed: self.core.disk != .failing && self.core.disk != .none)
             guard self.isConnected, !self.trouble(0.03) else { return }
             self.schedule(.toGateway(frame, link: link), in: self.some(0.002...0.08))
             if self.trouble(0.02) { self.schedule(.toGateway(frame, link: link), in: self.some(0.002...6)) }

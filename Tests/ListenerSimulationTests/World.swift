@@ -4,6 +4,7 @@
 import CuecastTesting
 import CuecastWire
 import GatewayCore
+import Synchronization
 
 @testable import Cuecast
 
@@ -21,6 +22,24 @@ func stream(_ text: String = "radio1") -> StreamID {
 func breakKey(_ text: String) -> BreakKey {
     guard let id = try? BreakID(text) else { preconditionFailure("not a break id: \(text)") }
     return BreakKey(stream: stream(), id: id)
+}
+
+/// What a journal said, until the world looks at it.
+private final class Reports: Sendable {
+    private let state = Mutex((reports: [ListenerJournal.Report](), opened: ListenerJournal.Opened?.none))
+
+    var opened: ListenerJournal.Opened? { self.state.withLock { $0.opened } }
+
+    func add(_ report: ListenerJournal.Report) { self.state.withLock { $0.reports.append(report) } }
+
+    func set(_ opened: ListenerJournal.Opened) { self.state.withLock { $0.opened = opened } }
+
+    func take() -> [ListenerJournal.Report] {
+        self.state.withLock { state in
+            defer { state.reports = [] }
+            return state.reports
+        }
+    }
 }
 
 /// A listener, its app, a gateway and a bad network between them, in simulated time.
@@ -42,8 +61,10 @@ struct World {
         case appResumes(run: Int)
         case tracked(TrackingRequest, TrackingResult, run: Int)
         case appStarts
-        /// The disk has taken what it was writing.
-        case committed(run: Int)
+        /// The disk does what it was asked for.
+        case diskWorks(run: Int)
+        /// The disk has room again, or works again.
+        case diskRecovers
     }
 
     private struct Entry {
@@ -76,17 +97,23 @@ struct World {
     var subscribed: Set<[UInt8]> = []
     var isConnected = false
 
-    // The app. What is on its disk outlives its runs; entries that wait for it do not.
-    var disk = JournalState()
+    // The app. What is on its disk outlives its runs.
+    private let device: SimulatedDisk
+    private var journal: ListenerJournal
+    private let reports = Reports()
+    /// What the entries that reached the disk add up to.
+    private(set) var disk = JournalState()
+    /// The entries of this run that are not known to be on the disk.
     private var waiting: [JournalEntry] = []
-    /// What the disk is writing now: one commit.
-    private var writing: [JournalEntry] = []
     private var committedCount: UInt64 = 0
+    private var isDiskBusy = false
     var run = 0
     var isAppAlive = true
     var playing: Advertisement?
     /// When this run of the app began: its local instants count from here.
     private var runStart = LocalInstant.start
+    /// What the instants of all clocks count from.
+    private let origin = ContinuousClock.now
 
     /// Of the gateway's next timer: what was scheduled before it does not count any more.
     var gatewayTimerNumber = 0
@@ -102,7 +129,10 @@ struct World {
         var policy = BreakPolicy()
         policy.announceAhead = .seconds(5)
         self.gateway = CoreGateway(stream: settings.stream, policy: policy, at: gatewayStart)
-        self.core = Self.core(settings, seed: seed, run: 0, disk: JournalState(), wallTime: gatewayStart)
+        self.device = SimulatedDisk(now: self.origin, wallTime: gatewayStart)
+        self.journal = Self.journal(on: self.device)
+        self.core = Self.core(settings, seed: seed, run: 0, disk: .none, state: JournalState(), wallTime: gatewayStart)
+        self.openJournal()
         if self.chance(0.5) {
             let publish = BroadcastRequest.Publish(
                 key: breakKey("before"),
@@ -123,18 +153,122 @@ struct World {
         _ settings: ListenerSettings,
         seed: UInt64,
         run: Int,
-        disk: JournalState,
+        disk: JournalDisk,
+        state: JournalState,
         wallTime: Timestamp
     ) -> ListenerCore {
         ListenerCore(
             settings: settings,
             session: SessionID(high: seed, low: seed &* 31 &+ UInt64(run)),
             origin: .now,
-            state: disk,
+            state: state,
             wallTime: wallTime,
-            disk: .committing(through: 0),
+            disk: disk,
             seed: seed &+ 1 &+ UInt64(run)
         )
+    }
+
+    // MARK: The disk
+
+    private static func journal(on device: SimulatedDisk) -> ListenerJournal {
+        ListenerJournal(
+            .file(path: Self.path),
+            files: device,
+            worker: device,
+            now: { device.now },
+            wallTime: { device.wallTime }
+        )
+    }
+
+    private static let path = "session"
+
+    /// A run of the app begins: it reads its file, as far as the disk lets it, and goes on where that ends.
+    private mutating func openJournal() {
+        self.device.set(now: self.origin + self.now.sinceStart, wallTime: self.wallTime)
+        self.journal = Self.journal(on: self.device)
+        let reports = self.reports
+        self.journal.open {
+            reports.add($0)
+        } opened: {
+            reports.set($0)
+        }
+        self.device.doWork()
+        let disk: JournalDisk
+        switch reports.opened {
+        case .file: disk = .committing(through: 0)
+        case .failing: disk = .failing
+        case .memory, .unusable, .inUse, nil: disk = .none
+        }
+        if disk != .none { self.witness.readBack(self.journal.contents, expected: self.disk) }
+        self.core = Self.core(
+            self.settings,
+            seed: self.seed,
+            run: self.run,
+            disk: disk,
+            state: self.journal.contents,
+            wallTime: self.wallTime
+        )
+        self.committedCount = 0
+        self.isDiskBusy = false
+    }
+
+    private mutating func keep(_ kinds: [JournalEntry.Kind]) {
+        self.device.set(now: self.origin + self.now.sinceStart, wallTime: self.wallTime)
+        for kind in kinds {
+            self.waiting.append(JournalEntry(written: self.wallTime, kind: kind))
+            self.witness.decided(kind, session: self.core.session)
+            self.witness.told(kind, core: self.core, now: self.appNow, gateway: self.gateway)
+        }
+        self.journal.append(kinds)
+        self.callDisk()
+    }
+
+    /// Mostly it is quick, and sometimes it takes seconds.
+    private mutating func callDisk() {
+        guard self.device.hasWork, !self.isDiskBusy else { return }
+        self.isDiskBusy = true
+        let delay = self.trouble(0.05) ? self.some(0.5...8) : self.some(0.000_1...0.05)
+        self.schedule(.diskWorks(run: self.run), in: delay)
+    }
+
+    private mutating func diskWorks() {
+        self.isDiskBusy = false
+        self.device.set(now: self.origin + self.now.sinceStart, wallTime: self.wallTime)
+        self.device.doWork()
+        for report in self.reports.take() {
+            if case .committed(let through) = report { self.reachesDisk(Int(through - self.committedCount)) }
+            if case .failed = report { self.witness.diskFailures += 1 }
+            self.core.journal(report, now: self.appNow)
+        }
+        self.callDisk()
+    }
+
+    /// The next entries, so many of them, are on the disk.
+    private mutating func reachesDisk(_ count: Int) {
+        for entry in self.waiting.prefix(count) {
+            self.disk.apply(entry)
+            self.witness.kept(entry.kind, session: self.core.session)
+        }
+        self.waiting.removeFirst(count)
+        self.committedCount += UInt64(count)
+    }
+
+    /// The app ends while the disk may be writing for it: any part of that is there, from its beginning.
+    private mutating func dieWriting() {
+        self.device.set(now: self.origin + self.now.sinceStart, wallTime: self.wallTime)
+        self.device.die(afterBytes: self.chance(0.5) ? 0 : Int(self.some(0...1_500)))
+        _ = self.reports.take()
+        var found = JournalState()
+        for entry in self.device.contents(of: Self.path)?.entries ?? [] { found.apply(entry) }
+        var expected = self.disk
+        var count = 0
+        while Witness.bytes(of: expected) != Witness.bytes(of: found), count < self.waiting.count {
+            expected.apply(self.waiting[count])
+            count += 1
+        }
+        self.reachesDisk(count)
+        self.witness.readBack(found, expected: self.disk)
+        self.waiting = []
     }
 
     /// The gateway's clock is a bit fast and 3 s ahead.
@@ -206,11 +340,7 @@ struct World {
     /// Of what was being written any part may be there, from its beginning.
     mutating func kill(isBackSoon: Bool = false) {
         guard self.isAppAlive else { return }
-        let written = self.writing.prefix(Int(self.some(0...Double(self.writing.count)).rounded()))
-        for entry in written { self.reachesDisk(entry) }
-        self.writing = []
-        self.waiting = []
-        self.committedCount = 0
+        self.dieWriting()
         self.isAppAlive = false
         self.isConnected = false
         self.playing = nil
@@ -220,19 +350,18 @@ struct World {
         self.schedule(.appStarts, in: self.chance(0.2) ? self.some(550...700) : self.some(0.1...30))
     }
 
+    /// Ends an app that cannot use its disk, so that its next run can tell what earlier ones left there.
+    mutating func restartWithoutDisk() {
+        self.device.condition = .well
+        if self.core.disk == .none { self.kill(isBackSoon: true) }
+    }
+
     private mutating func startAgain() {
         guard !self.isAppAlive else { return }
-        self.disk = self.witness.readBack(self.disk)
         self.run += 1
         self.isAppAlive = true
         self.runStart = self.now
-        self.core = Self.core(
-            self.settings,
-            seed: self.seed,
-            run: self.run,
-            disk: self.disk,
-            wallTime: self.wallTime
-        )
+        self.openJournal()
         self.witness.started(self.core)
         self.start()
     }
@@ -244,7 +373,8 @@ struct World {
         case .broadcaster: self.broadcast()
         case .trouble: self.makeTrouble()
         case .appStarts: self.startAgain()
-        case .committed(let run): if self.lives(run) { self.commit() }
+        case .diskWorks(let run): if self.lives(run) { self.diskWorks() }
+        case .diskRecovers: self.device.condition = .well
         case .appAsks(let run): if self.lives(run) { self.appAsks() }
         case .appFinishes(let advertisement, let run): if self.lives(run) { self.appFinishes(advertisement) }
         case .appDecides(let id, let isWanted, let run):
@@ -266,8 +396,12 @@ struct World {
             // The connection hangs: nothing arrives, and nobody says so.
             self.isConnected = false
             return
-        case ..<0.55:
+        case ..<0.5:
             if self.isAppAlive { self.moveInTime() }
+            return
+        case ..<0.58:
+            self.device.condition = self.chance(0.6) ? .full : .broken
+            self.schedule(.diskRecovers, in: self.some(1...120))
             return
         case ..<0.75:
             self.kill()
@@ -299,42 +433,11 @@ struct World {
         self.performActions()
     }
 
-    // MARK: The disk
-
-    /// All that waits is one commit, where none is under way; mostly it is quick, and sometimes it takes seconds.
-    private mutating func writeWhatWaits() {
-        guard self.writing.isEmpty, !self.waiting.isEmpty else { return }
-        self.writing = self.waiting
-        self.waiting = []
-        self.schedule(
-            .committed(run: self.run),
-            in: self.trouble(0.05) ? self.some(0.5...8) : self.some(0.000_1...0.05)
-        )
-    }
-
-    private mutating func commit() {
-        for entry in self.writing { self.reachesDisk(entry) }
-        self.committedCount += UInt64(self.writing.count)
-        self.writing = []
-        self.core.journal(.committed(self.committedCount), now: self.appNow)
-        self.writeWhatWaits()
-    }
-
-    private mutating func reachesDisk(_ entry: JournalEntry) {
-        self.disk.apply(entry)
-        self.witness.kept(entry.kind, session: self.core.session)
-    }
-
     // MARK: What the core wants
 
     mutating func performActions() {
         guard self.isAppAlive else { return }
-        for kind in self.core.takeJournal() {
-            self.waiting.append(JournalEntry(written: self.wallTime, kind: kind))
-            self.witness.decided(kind, session: self.core.session)
-            self.witness.told(kind, core: self.core, now: self.appNow, gateway: self.gateway)
-        }
-        self.writeWhatWaits()
+        self.keep(self.core.takeJournal())
         let actions = self.core.takeActions()
         // What is on the disk counts, also where the app ends before anything follows from it.
         if !actions.isEmpty, self.trouble(0.000_2) { return self.kill() }
@@ -361,7 +464,7 @@ struct World {
     ///
     /// It arrives, or it certainly does not, or nobody knows, also because the app is killed.
     private mutating func call(_ request: TrackingRequest) {
-        self.witness.tracked(request, disk: self.disk)
+        self.witness.tracked(request, disk: self.core.disk == .none ? nil : self.disk)
         var result = TrackingResult.answered(status: 204)
         switch self.some(0...1) {
         case ..<0.2: result = .couldNotConnect("refused")
@@ -388,6 +491,7 @@ struct World {
         let core = self.core
         self.performActions()
         guard let advertisement, self.isAppAlive else { return }
+        if self.device.condition != .well { self.witness.handedOutWithoutDisk += 1 }
         self.witness.handedOut(advertisement, core: core, now: self.appNow, gatewayTime: self.gatewayTime)
         self.playing = advertisement
         // The worst moment: it is heard, and the disk may not know yet.

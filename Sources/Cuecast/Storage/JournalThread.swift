@@ -4,11 +4,17 @@
 internal import Dispatch
 internal import Synchronization
 
+/// Does a journal's work, one piece after the other, each after all that was asked for before.
+protocol JournalWorker: Sendable {
+    /// Returns at once.
+    func perform(_ work: @escaping @Sendable () -> Void)
+}
+
 /// The thread on which one file is worked on, one piece of work after the other.
 ///
 /// All clients of a process that name the same file share it: one that begins waits for another that is just letting go
 /// of the file. It costs nothing while there is no work.
-final class JournalThread: Sendable {
+final class JournalThread: JournalWorker {
     private struct Entry {
         weak var thread: JournalThread?
     }
@@ -39,7 +45,6 @@ final class JournalThread: Sendable {
         }
     }
 
-    /// Does the work after all that was asked for before; returns at once.
     func perform(_ work: @escaping @Sendable () -> Void) {
         self.queue.async { work() }
     }

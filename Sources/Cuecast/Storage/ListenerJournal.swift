@@ -114,16 +114,32 @@ final class ListenerJournal: Sendable {
     private let storage: ListenerStorage
     private let files: any JournalFileSystem
     /// `nil`: in memory.
-    private let thread: JournalThread?
+    private let thread: (any JournalWorker)?
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let wallTime: @Sendable () -> Timestamp
     private let state = Mutex(State())
     /// Locked by the thread only, so nobody ever waits for it.
     private let disk = Mutex(Disk())
 
-    init(_ storage: ListenerStorage, files: any JournalFileSystem = DiskFileSystem()) {
+    /// - Parameters:
+    ///   - storage: where entries go.
+    ///   - files: what the file lies in.
+    ///   - worker: works on the file; `nil`: the thread that all clients share who name it.
+    ///   - now: the clock that the wait after a failure goes by.
+    ///   - wallTime: this device's clock.
+    init(
+        _ storage: ListenerStorage,
+        files: any JournalFileSystem = DiskFileSystem(),
+        worker: (any JournalWorker)? = nil,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        wallTime: @escaping @Sendable () -> Timestamp = { ListenerJournal.wallTime }
+    ) {
         self.storage = storage
         self.files = files
+        self.now = now
+        self.wallTime = wallTime
         if case .file(let path) = storage {
-            self.thread = .shared(for: path)
+            self.thread = worker ?? JournalThread.shared(for: path)
         } else {
             self.thread = nil
         }
@@ -240,7 +256,7 @@ final class ListenerJournal: Sendable {
     /// Keeps entries: in memory when this returns, and on the disk when `report` says so.
     func append(_ kinds: [JournalEntry.Kind]) {
         guard !kinds.isEmpty else { return }
-        let written = Self.wallTime
+        let written = self.wallTime()
         let mustSchedule = self.state.withLock { state in
             for kind in kinds {
                 let entry = JournalEntry(written: written, kind: kind)
@@ -283,7 +299,7 @@ final class ListenerJournal: Sendable {
     /// - Returns: What is to be said about it, if anything.
     private func commit(_ group: Group, _ path: String, _ disk: inout Disk) -> Report? {
         guard let file = disk.file, disk.failedAt == nil, !group.mustRewrite else {
-            if let failedAt = disk.failedAt, failedAt.duration(to: .now) < Self.retryInterval { return nil }
+            if let failedAt = disk.failedAt, failedAt.duration(to: self.now()) < Self.retryInterval { return nil }
             return self.rewriteAndReport(path, &disk)
         }
         var bytes: [UInt8] = []
@@ -297,7 +313,7 @@ final class ListenerJournal: Sendable {
             disk.fileBytes += bytes.count
             return .committed(group.through)
         } catch {
-            disk.failedAt = .now
+            disk.failedAt = self.now()
             return .failed(error.description)
         }
     }
@@ -329,7 +345,7 @@ final class ListenerJournal: Sendable {
             return (through, nil)
         } catch {
             self.files.remove(path + ".new")
-            disk.failedAt = .now
+            disk.failedAt = self.now()
             return (through, error)
         }
     }
