@@ -92,7 +92,7 @@ struct RandomScheduleTests {
         world.isOnAir = false
         world.run(until: local(1_500))
         #expect(world.core.connectionState == .listening, "CUECAST_SEED=\(seed)")
-        #expect(world.core.follower.last == world.gateway.head, "CUECAST_SEED=\(seed)")
+        #expect(world.core.conversation.follower.last == world.gateway.head, "CUECAST_SEED=\(seed)")
         let open = Set(world.core.book.entries.keys.map(\.description))
         world.stop()
         world.run(until: local(1_502))

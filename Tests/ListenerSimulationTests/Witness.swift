@@ -162,7 +162,7 @@ struct Witness {
     /// that was cancelled while nobody listened has no place any more.
     mutating func told(_ kind: JournalEntry.Kind, core: ListenerCore, now: LocalInstant, gateway: CoreGateway) {
         guard case .outcome(let request) = kind, let record = OutboxRecord(request), record.session == core.session,
-            record.outcome.reason == .expired, core.follower.last == gateway.head,
+            record.outcome.reason == .expired, core.conversation.follower.last == gateway.head,
             let each = gateway[record.key.id], !each.exact, !each.preStream, each.record.phase != .cancelled,
             let start = each.record.start,
             let index = each.record.advertisements.firstIndex(where: { $0.id == record.outcome.advertisementID }),
@@ -274,7 +274,7 @@ struct Witness {
         if self.isSettled(hearing) { self.broken.append("\(advertisement) was handed out after its outcome") }
         // What the listener knows of the break; the gateway may know more, which takes time to arrive.
         guard let notice = core.book.entries[advertisement.key.breakID]?.notice, !notice.preStream,
-            let end = notice.end, let bound = core.clock.errorBound(at: now)
+            let end = notice.end, let bound = core.conversation.clock.errorBound(at: now)
         else { return }
         let playhead = gatewayTime - core.hearing.delay(at: now, gateway: gatewayTime)
         if playhead > end + bound + .milliseconds(100) {
@@ -302,7 +302,7 @@ struct Witness {
 
     /// A listener that believes to be at the gateway's position knows the same breaks as the gateway.
     mutating func compare(_ core: ListenerCore, with gateway: CoreGateway, at now: Timestamp) {
-        guard case .joined = core.connection.state, core.follower.last == gateway.head else {
+        guard case .joined = core.conversation.connection.state, core.conversation.follower.last == gateway.head else {
             return
         }
         for (id, known) in core.book.entries {

@@ -26,7 +26,7 @@ extension World {
         case .subscribe(let topic): self.schedule(.effective(topic, link: link), in: self.some(0.01...0.02))
         case .unsubscribe(let topic): self.subscribed.remove(topic)
         case .send(let frame):
-            self.witness.inFlightMax = max(self.witness.inFlightMax, self.core.requests.count)
+            self.witness.inFlightMax = max(self.witness.inFlightMax, self.core.conversation.requests.count)
             self.witness.sent(frame, isDiskUsed: self.core.disk != .failing && self.core.disk != .none)
             guard self.isConnected, !self.trouble(0.03) else { return }
             self.schedule(.toGateway(frame, link: link), in: self.some(0.002...0.08))

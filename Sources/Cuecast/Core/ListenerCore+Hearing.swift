@@ -8,7 +8,7 @@ extension ListenerCore {
     /// The delay as requests carry it: the gateway takes an hour at most.
     func wireDelay(now: LocalInstant) -> ListenerDelay {
         let longest = Duration.milliseconds(WireLimits.delayMillisecondsMax)
-        let delay = self.hearing.delay(at: now, gateway: self.clock.gatewayTime(at: now))
+        let delay = self.hearing.delay(at: now, gateway: self.conversation.clock.gatewayTime(at: now))
         return ListenerDelay(now: min(delay, longest), max: self.settings.delay.max)
     }
 
@@ -18,8 +18,8 @@ extension ListenerCore {
         change(&self.hearing)
         if self.isActive, let before, let moment = self.moment(at: now), moment.playhead > before {
             // Moving ahead in the programme: what lies between is not heard.
-            let session = self.session
-            let effects = self.book.due(at: moment, session: session, room: self.requestRoom, late: .skippedOver)
+            let (session, room) = (self.session, self.conversation.requestRoom)
+            let effects = self.book.due(at: moment, session: session, room: room, late: .skippedOver)
             self.apply(effects, at: now)
         }
         self.settleTime(now: now)
@@ -34,7 +34,7 @@ extension ListenerCore {
         guard self.isActive else { return }
         self.isSuspended = true
         self.queue.suspend(now: now)
-        self.perform(self.connection.suspend(), now: now)
+        self.apply(self.conversation.suspend(&self.output), at: now)
         self.output.keep(.alive)
         self.settleTime(now: now)
     }
@@ -44,7 +44,7 @@ extension ListenerCore {
         guard self.isRunning, self.isSuspended else { return }
         self.isSuspended = false
         self.queue.resume(now: now)
-        self.perform(self.connection.resume(now: now), now: now)
+        self.apply(self.conversation.resume(now: now, &self.output), at: now)
         self.settleTime(now: now)
         // Whoever asked meanwhile got nothing, and would not ask again by itself.
         if self.wasRefusedWhileSuspended, self.isWaitingForApp { self.output.act(.tellStillAvailable) }
@@ -54,7 +54,7 @@ extension ListenerCore {
     /// The device was asleep: what is known of the gateway's clock is old.
     mutating func woke(now: LocalInstant) {
         guard self.isActive else { return }
-        self.clockSamples.sampleNow(now: now)
+        self.conversation.woke(now: now)
         self.settleTime(now: now)
     }
 

@@ -68,10 +68,7 @@ extension ListenerCore {
             case .askApp(let notice):
                 guard let id = notice.breakID else { continue }
                 self.output.act(.askApp(id, self.describe(notice, at: moment)))
-            case .request(let id):
-                let key = BreakKey(stream: self.settings.stream, id: id)
-                let batch = ListenerRequest.GetBatch(key: key, delay: self.wireDelay(now: now))
-                self.request(.batch(id), .getBatch(batch), now: now)
+            case .request(let id): self.requestBatch(id, now: now)
             case .ready(let notice, let advertisements):
                 self.output.emit(.ready(self.describe(notice, at: moment), advertisements))
             case .queue(let notice, let advertisements, let contentStart):

@@ -110,8 +110,8 @@ extension ListenerCore {
         JournalEntry.Session(
             id: self.session,
             stream: self.settings.stream,
-            ticket: self.ticket,
-            streamBegun: !self.takesPreStream
+            ticket: self.conversation.ticket,
+            streamBegun: !self.conversation.isFirstJoin
         )
     }
 

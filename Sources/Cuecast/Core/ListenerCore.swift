@@ -73,21 +73,13 @@ struct ListenerCore: Sendable {
     var isSuspended = false
     /// Whether the app asked for an advertisement while it was suspended.
     var wasRefusedWhileSuspended = false
-    var lifecycle = Lifecycle.created
-    var connection: ConnectionMachine
-    var follower = PositionFollower()
-    var requests = RequestTable()
-    var clock = ClockEstimator()
+    private(set) var lifecycle = Lifecycle.created
+    var conversation: GatewayConversation
     var book: BreakBook
     var queue: PlayQueue
     var acknowledgements: AcknowledgementQueue
     var jitter: JitterSource
-    var ticket: [UInt8] = []
-    var token = ""
-    /// Whether the first join has not been answered yet: only then are breaks taken that play before the stream.
-    var takesPreStream = true
-    var preStreamDeadline: LocalInstant?
-    var clockSamples: ClockSampling
+    private var preStreamDeadline: LocalInstant?
     /// The tracking URLs, where the app wants them to be called.
     var tracking: ListenerTracking?
     /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
@@ -95,8 +87,6 @@ struct ListenerCore: Sendable {
     private var aliveAt: LocalInstant?
     /// Whether outcomes of earlier runs were looked through for those that are too old.
     private var hasCheckedAge = false
-    private var publishedState = ConnectionState.idle
-    private var noticesDropped = 0
     /// Where entries go.
     private(set) var disk: JournalDisk
     var output = Output()
@@ -128,14 +118,12 @@ struct ListenerCore: Sendable {
         self.hearing = Hearing(delay: settings.delay.now)
         self.session = resumed?.header.id ?? session
         self.isResumed = resumed != nil
-        self.ticket = resumed?.header.ticket ?? []
-        self.takesPreStream = !(resumed?.header.streamBegun ?? false)
         self.origin = origin
-        self.connection = ConnectionMachine(
-            stream: settings.stream,
-            usesToken: settings.usesToken,
-            gatewayCount: settings.gatewayCount,
-            timings: settings.timings
+        self.conversation = GatewayConversation(
+            settings: settings,
+            session: self.session,
+            resumed: resumed?.header,
+            jitter: JitterSource(seed: seed &* 3)
         )
         self.book = BreakBook(retries: retries, asksApp: settings.asksApp)
         self.queue = PlayQueue(mode: settings.handOut, timings: settings.timings)
@@ -146,7 +134,6 @@ struct ListenerCore: Sendable {
             kept: state.unconfirmed,
             disk: disk
         )
-        self.clockSamples = ClockSampling(timings: settings.timings)
         self.jitter = JitterSource(seed: seed)
         self.tracking = settings.tracking.map {
             ListenerTracking(
@@ -181,13 +168,13 @@ struct ListenerCore: Sendable {
     /// Whether the app would get an advertisement if it asked now.
     var isWaitingForApp: Bool { self.isActive && self.queue.isWaitingForApp }
 
-    var connectionState: ConnectionState { self.publishedState }
+    var connectionState: ConnectionState { self.conversation.state }
 
     func instant(_ local: LocalInstant) -> ContinuousClock.Instant { self.origin + local.sinceStart }
 
     /// The three clocks now; `nil` before the gateway answered for the first time.
     func moment(at now: LocalInstant) -> Moment? {
-        self.clock.gatewayTime(at: now)
+        self.conversation.clock.gatewayTime(at: now)
             .map { gateway in
                 Moment(
                     now: now,
@@ -207,7 +194,7 @@ struct ListenerCore: Sendable {
         self.aliveAt = now + Self.aliveInterval
         self.output.emit(.sessionBegan(resumed: self.isResumed))
         self.preStreamDeadline = now + self.settings.timings.preStreamWait
-        self.perform(self.connection.start(now: now), now: now)
+        self.apply(self.conversation.start(now: now, &self.output), at: now)
         self.settleTime(now: now)
     }
 
@@ -241,14 +228,14 @@ struct ListenerCore: Sendable {
     private mutating func finish(now: LocalInstant) {
         self.endTracking(now: now)
         self.lifecycle = .stopped
-        self.perform(self.connection.stop(), now: now)
-        self.publishState()
+        self.apply(self.conversation.stop(&self.output), at: now)
+        self.conversation.publish(isStopping: false, &self.output)
         self.output.act(.stopped)
     }
 
     /// When `wake(now:)` is to be called; `nil`: not before something else happens.
     func nextWake(now: LocalInstant) -> LocalInstant? {
-        var next = earlier(self.connection.nextDeadline, self.requests.nextDeadline)
+        var next = self.conversation.nextDeadline
         switch self.lifecycle {
         case .created, .stopped: return nil
         case .stopping(let deadline, _): return min(deadline, next ?? deadline)
@@ -257,30 +244,23 @@ struct ListenerCore: Sendable {
         if self.isSuspended { return self.preStreamDeadline }
         next = earlier(next, self.preStreamDeadline)
         next = earlier(next, self.aliveAt)
-        if self.clock.lastSampled != nil {
+        if self.conversation.clock.lastSampled != nil {
             next = earlier(next, self.tracking?.nextDeadline(self.queue.playing, now: now))
         }
-        next = earlier(next, self.follower.silenceDeadline)
+        next = earlier(next, self.conversation.silenceDeadline)
         if let moment = self.moment(at: now) {
-            let room = self.requestRoom
+            let room = self.conversation.requestRoom
             next = earlier(next, self.book.nextDeadline(at: moment, session: self.session, room: room))
             next = earlier(next, self.queue.nextDeadline(at: moment))
         }
-        if self.connection.canRequest, self.requestRoom > 0 {
-            next = earlier(next, self.acknowledgements.nextDeadline(now: now))
-            if !self.requests.isOpen(.time) { next = earlier(next, self.clockSamples.nextDeadline) }
-        }
-        return next
+        if self.conversation.requestRoom > 0 { next = earlier(next, self.acknowledgements.nextDeadline(now: now)) }
+        return earlier(next, self.conversation.clockDeadline)
     }
 
     /// Runs after every event: whatever is due at `now` is done, and the state is published where it has changed.
     mutating func settleTime(now: LocalInstant) {
         guard self.lifecycle != .created, self.lifecycle != .stopped else { return }
-        self.expireRequests(now: now)
-        self.perform(self.connection.due(now: now, jitter: &self.jitter), now: now)
-        if let silence = self.follower.silenceDeadline, silence <= now {
-            self.lose(.silent, now: now)
-        }
+        self.apply(self.conversation.due(now: now, &self.output), at: now)
         if self.isActive {
             if let moment = self.moment(at: now) {
                 self.settleLeftovers(at: moment)
@@ -288,8 +268,8 @@ struct ListenerCore: Sendable {
                     self.hasCheckedAge = true
                     self.giveUpOldOutcomes(now: now)
                 }
-                let session = self.session
-                self.apply(self.book.due(at: moment, session: session, room: self.requestRoom), at: now)
+                let (session, room) = (self.session, self.conversation.requestRoom)
+                self.apply(self.book.due(at: moment, session: session, room: room), at: now)
                 self.apply(self.queue.due(at: moment), at: now)
             }
             self.checkAlive(now: now)
@@ -298,9 +278,9 @@ struct ListenerCore: Sendable {
         self.keepClosedBreaks()
         self.track(now: now)
         self.sendAcknowledgements(now: now)
-        self.sampleClock(now: now)
+        if self.isRunning { self.conversation.sampleClock(now: now, &self.output) }
         self.checkStopping(now: now)
-        self.publishState()
+        if self.lifecycle != .stopped { self.conversation.publish(isStopping: !self.isRunning, &self.output) }
     }
 
     private mutating func checkAlive(now: LocalInstant) {
@@ -312,8 +292,8 @@ struct ListenerCore: Sendable {
 
     private mutating func checkPreStream(now: LocalInstant) {
         guard let deadline = self.preStreamDeadline else { return }
-        if deadline <= now || (!self.takesPreStream && !self.book.awaitsPreStream) { self.settlePreStream() }
-        if case .refused = self.connection.state { self.settlePreStream() }
+        if deadline <= now || (!self.conversation.isFirstJoin && !self.book.awaitsPreStream) { self.settlePreStream() }
+        if case .refused = self.conversation.connection.state { self.settlePreStream() }
     }
 
     private mutating func settlePreStream() {
@@ -324,39 +304,19 @@ struct ListenerCore: Sendable {
 
     private mutating func checkStopping(now: LocalInstant) {
         guard case .stopping(let deadline, let leaveSent) = self.lifecycle else { return }
-        let isIdle = self.acknowledgements.count == 0 && !self.requests.isOpen(.leave)
+        let isIdle = self.acknowledgements.count == 0 && !self.conversation.requests.isOpen(.leave)
         let isTracking = self.tracking?.isSending ?? false
-        let isDone = !self.connection.canRequest || (leaveSent && isIdle)
+        let isDone = !self.conversation.connection.canRequest || (leaveSent && isIdle)
         if deadline <= now || (isDone && !isTracking) {
             self.finish(now: now)
         } else if !leaveSent, isIdle {
             self.lifecycle = .stopping(deadline: deadline, leaveSent: true)
-            self.request(.leave, .leave(self.settings.stream), now: now)
-        }
-    }
-
-    private mutating func publishState() {
-        var state = self.connection.state.published
-        if case .stopping = self.lifecycle { state = .stopping }
-        guard state != self.publishedState else { return }
-        self.publishedState = state
-        self.output.emit(.connectionChanged(state))
-        switch state {
-        case .listening: self.output.log(.info, "Listening")
-        case .waiting(let reason): self.output.log(.info, "Connection lost, trying again: \(reason)")
-        case .refused(let reason): self.output.log(.error, "The gateway refuses this listener: \(reason)")
-        default: self.output.log(.debug, "Connection: \(state)")
+            _ = self.conversation.ask(.leave, .leave(self.settings.stream), now: now, &self.output)
         }
     }
 
     mutating func set(disk: JournalDisk) {
         self.disk = disk
         self.acknowledgements.reached(disk)
-    }
-
-    mutating func tellDroppedNotices() {
-        guard self.follower.dropped > self.noticesDropped else { return }
-        self.output.emit(.noticesDropped(self.follower.dropped - self.noticesDropped))
-        self.noticesDropped = self.follower.dropped
     }
 }

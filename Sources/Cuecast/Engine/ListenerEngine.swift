@@ -301,14 +301,14 @@ final class ListenerEngine: Sendable {
     }
 
     var connectionLoss: ConnectionLoss? {
-        self.state.withLock { state in state.isStopped ? nil : state.core?.connection.state.loss }
+        self.state.withLock { state in state.isStopped ? nil : state.core?.conversation.connection.state.loss }
     }
 
     var gatewayClock: GatewayClockReading? {
         self.state.withLock { state in
             let now = self.now
-            guard let time = state.core?.clock.gatewayTime(at: now), let error = state.core?.clock.errorBound(at: now)
-            else {
+            let clock = state.core?.conversation.clock
+            guard let time = clock?.gatewayTime(at: now), let error = clock?.errorBound(at: now) else {
                 return nil
             }
             return GatewayClockReading(date: Date(time), errorMax: error, at: self.origin + now.sinceStart)

@@ -68,7 +68,7 @@ struct CoreBench {
             self.actions += actions
             for case .send(let frame) in actions where self.answers {
                 let reply = self.reply(to: frame)
-                self.core.transport(.reply(reply), attempt: self.core.connection.attempt, now: self.now)
+                self.core.transport(.reply(reply), attempt: self.core.conversation.connection.attempt, now: self.now)
             }
         }
     }
@@ -110,7 +110,7 @@ struct CoreBench {
     }
 
     mutating func receive(_ event: ListenerConnectionEvent) {
-        let attempt = self.core.connection.attempt
+        let attempt = self.core.conversation.connection.attempt
         self.step { $0.transport(event, attempt: attempt, now: $1) }
     }
 

@@ -77,7 +77,7 @@ struct ListenerCoreTests {
         bench.listen()
         bench.receive(.closed(reason: "reset"))
         bench.advance(to: 1)
-        #expect(bench.core.connection.attempt == 2)
+        #expect(bench.core.conversation.connection.attempt == 2)
         bench.step { $0.transport(.connected, attempt: 1, now: $1) }
         #expect(bench.core.connectionState == .connecting)
         bench.step { $0.transport(.closed(reason: "late"), attempt: 1, now: $1) }
@@ -113,7 +113,7 @@ struct ListenerCoreTests {
         _ = missed
         bench.receive(.head(bench.gateway.head, sent: gateway(1)))
         bench.advance(to: 0.26)
-        #expect(bench.core.follower.last == bench.gateway.head)
+        #expect(bench.core.conversation.follower.last == bench.gateway.head)
         #expect(bench.events.contains { if case .positionLost(.gap) = $0 { true } else { false } })
     }
 
@@ -165,7 +165,7 @@ struct ListenerCoreTests {
         bench.answers = false
         bench.listen()
         bench.advance(to: 17)
-        #expect(bench.core.connection.attempt == 2)
+        #expect(bench.core.conversation.connection.attempt == 2)
     }
 
     @Test func `a final refusal ends it, a passing one is tried again`() throws {
