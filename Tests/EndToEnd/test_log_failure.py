@@ -56,18 +56,26 @@ class LogFailure(unittest.TestCase):
         self.addCleanup(gateway.close)
         return gateway, trigger
 
+    def end_by_failing_disk(self, gateway, broadcaster, trigger):
+        """The disk fails: whoever waits is answered, and the gateway ends with its own code. Returns what it said."""
+        open(trigger, "w").close()
+        refused = broadcaster.publish("s2", "c", [ad("x")], start=NOW, duration_ms=60_000)
+        self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
+        self.assertEqual(gateway.process.wait(PATIENCE), LOG_FAILED)
+        gateway.process.stdout.close()
+        return gateway.said()
+
+    def start_again(self, gateway, trigger):
+        """The supervisor starts it again; the disk works."""
+        os.remove(trigger)
+        gateway.start()
+
     def test_a_gateway_whose_log_failed_ends_also_when_its_files_cannot_be_closed(self):
         gateway, trigger = self.failing("--set", "drainTimeout=500ms", CUECAST_TEST_HANG_SYNC="1")
         broadcaster = Broadcaster(gateway)
         self.addCleanup(broadcaster.close)
-        open(trigger, "w").close()
-        refused = broadcaster.publish("s", "b", [ad("x")], start=NOW, duration_ms=60_000)
-        self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
-        self.assertEqual(gateway.process.wait(PATIENCE), LOG_FAILED)
-        self.assertIn("could not be closed for", gateway.said())
-        gateway.process.stdout.close()
-        os.remove(trigger)
-        gateway.start()
+        self.assertIn("could not be closed for", self.end_by_failing_disk(gateway, broadcaster, trigger))
+        self.start_again(gateway, trigger)
         self.assertEqual(gateway.stop(), 0)
 
     def test_a_failed_synchronisation_ends_the_gateway_with_its_own_code_and_loses_nothing(self):
@@ -81,18 +89,8 @@ class LogFailure(unittest.TestCase):
         listener.next()
         batch = listener.batch("b").batch
         self.assertEqual(listener.acknowledge("b", batch.delivery, {"x": "played"}).status, status_pb2.STATUS_CODE_OK)
-
-        open(trigger, "w").close()
-        # Whoever waits is answered before the end.
-        refused = broadcaster.publish("s2", "c", [ad("x")], start=NOW, duration_ms=60_000)
-        self.assertEqual(refused.status, status_pb2.STATUS_CODE_UNAVAILABLE)
-        self.assertEqual(gateway.process.wait(PATIENCE), LOG_FAILED)
-        self.assertIn("its event log failed", gateway.said())
-        gateway.process.stdout.close()
-
-        # The supervisor starts it again; the disk works.
-        os.remove(trigger)
-        gateway.start()
+        self.assertIn("its event log failed", self.end_by_failing_disk(gateway, broadcaster, trigger))
+        self.start_again(gateway, trigger)
         self.assertEqual(gateway.report("s", "b")["x"]["played"], 1)
         self.assertEqual(broadcaster.publish("s3", "d", [ad("x")], start=NOW, duration_ms=60_000).status,
                          status_pb2.STATUS_CODE_OK)

@@ -6,37 +6,8 @@ internal import Foundation
 internal import UIKit
 
 extension UIView {
-    var isInWindow: Bool { self.window != nil }
     var cutsAtItsBounds: Bool { self.clipsToBounds }
     var isInvisible: Bool { self.isHidden || self.alpha < 0.01 }
-
-    /// `rect` of this view's coordinates in those of the view around it.
-    func inSuperview(_ rect: CGRect, _ superview: UIView) -> CGRect { self.convert(rect, to: superview) }
-}
-
-/// Calls back when what is visible of a view may have changed, until it is dropped.
-///
-/// UIKit tells no view that one far above it scrolled, so this looks again and again; the look is a walk up the tree.
-@MainActor
-final class LayoutWatch {
-    private static let interval = Duration.milliseconds(200)
-    private var task: Task<Void, Never>?
-
-    init(_ view: UIView, changed: @escaping @MainActor () -> Void) {
-        self.task = Task { [weak view] in
-            while !Task.isCancelled, view != nil {
-                changed()
-                try? await Task.sleep(for: Self.interval)
-            }
-        }
-    }
-
-    deinit { self.task?.cancel() }
-
-    func stop() {
-        self.task?.cancel()
-        self.task = nil
-    }
 }
 
 /// Calls back when the user taps a view, until it is dropped.
