@@ -75,6 +75,11 @@ struct RandomScheduleTests {
         }
     }
 
+    /// 3228: a banner was clicked after the client had stopped.
+    @Test(arguments: [UInt64(3_228)]) func `what once went wrong does so no more`(seed: UInt64) throws {
+        _ = try self.run(seed: seed)
+    }
+
     private func run(seed: UInt64) throws -> Witness {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"), delayMax: .seconds(60))
         configuration.handOut = seed % 5 == 0 ? .manual : .afterPlaying

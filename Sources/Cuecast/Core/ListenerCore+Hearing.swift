@@ -5,6 +5,26 @@ internal import CuecastWire
 
 // Which instant of the programme is heard, and whether anything is.
 extension ListenerCore {
+    /// Whether the app is in the background, and whether it asked for an advertisement meanwhile.
+    struct Suspension: Sendable {
+        private(set) var isOn = false
+        private var hasAsked = false
+
+        mutating func begin() {
+            self.isOn = true
+        }
+
+        mutating func appAsked() {
+            self.hasAsked = self.isOn
+        }
+
+        /// - Returns: Whether the app asked meanwhile.
+        mutating func end() -> Bool {
+            defer { self = Suspension() }
+            return self.hasAsked
+        }
+    }
+
     /// The delay as requests carry it: the gateway takes an hour at most.
     func wireDelay(now: LocalInstant) -> ListenerDelay {
         let longest = Duration.milliseconds(WireLimits.delayMillisecondsMax)
@@ -32,7 +52,7 @@ extension ListenerCore {
     /// The app goes to the background: nothing is received or handed out, and what plays counts as paused.
     mutating func suspend(now: LocalInstant) {
         guard self.isActive else { return }
-        self.isSuspended = true
+        self.suspension.begin()
         self.queue.suspend(now: now)
         self.apply(self.conversation.suspend(&self.output), at: now)
         self.output.keep(.alive)
@@ -42,13 +62,12 @@ extension ListenerCore {
     /// The app is back.
     mutating func resume(now: LocalInstant) {
         guard self.isRunning, self.isSuspended else { return }
-        self.isSuspended = false
+        let hasAsked = self.suspension.end()
         self.queue.resume(now: now)
         self.apply(self.conversation.resume(now: now, &self.output), at: now)
         self.settleTime(now: now)
         // Whoever asked meanwhile got nothing, and would not ask again by itself.
-        if self.wasRefusedWhileSuspended, self.isWaitingForApp { self.output.act(.tellStillAvailable) }
-        self.wasRefusedWhileSuspended = false
+        if hasAsked, self.isWaitingForApp { self.output.act(.tellStillAvailable) }
     }
 
     /// The device was asleep: what is known of the gateway's clock is old.

@@ -7,7 +7,7 @@ internal import CuecastWire
 extension ListenerCore {
     /// The next advertisement, where there is one and the current one is over; one that `isShown` waits for no other.
     mutating func nextAdvertisement(now: LocalInstant, isShown: Bool = false) -> Advertisement? {
-        if self.isSuspended { self.wasRefusedWhileSuspended = true }
+        self.suspension.appAsked()
         guard self.isActive, let moment = self.moment(at: now) else { return nil }
         let (advertisement, effects) = self.queue.next(at: moment, isShown: isShown)
         self.apply(effects, at: now)
@@ -36,6 +36,7 @@ extension ListenerCore {
     }
 
     mutating func bannerClicked(_ advertisement: Advertisement, now: LocalInstant) {
+        guard self.lifecycle != .stopped else { return }
         if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
         self.output.emit(.bannerClicked(advertisement))
         let playback = self.queue.playback(of: advertisement.key)
@@ -44,6 +45,7 @@ extension ListenerCore {
     }
 
     mutating func advertisementClicked(_ advertisement: Advertisement, now: LocalInstant) {
+        guard self.lifecycle != .stopped else { return }
         if self.queue.clicked(advertisement.key) { self.keepProgress(of: advertisement.key, now: now) }
         self.output.emit(.advertisementClicked(advertisement))
         let playback = self.queue.playback(of: advertisement.key)
@@ -52,6 +54,7 @@ extension ListenerCore {
     }
 
     mutating func bannerShown(_ advertisement: Advertisement, now: LocalInstant) {
+        guard self.lifecycle != .stopped else { return }
         self.output.emit(.bannerShown(advertisement))
         let playback = self.queue.playback(of: advertisement.key)
         self.track(at: now) { $0.bannerShown(advertisement, playback, at: $1) }

@@ -17,6 +17,20 @@ extension ListenerCore {
         let announced: Timestamp
     }
 
+    /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
+    struct Leftovers: Sendable {
+        private var all: [Leftover] = []
+
+        mutating func add(_ leftover: Leftover) {
+            self.all.append(leftover)
+        }
+
+        mutating func take() -> [Leftover] {
+            defer { self.all = [] }
+            return self.all
+        }
+    }
+
     mutating func restore(_ state: JournalState, resumed: JournalState.StoredSession?, wallTime: Timestamp) {
         for session in state.sessions {
             let isResumed = session.header.id == resumed?.header.id
@@ -54,7 +68,7 @@ extension ListenerCore {
         _ age: Duration,
         _ notice: Notice
     ) {
-        self.leftovers.append(
+        self.leftovers.add(
             Leftover(
                 session: session,
                 advertisement: advertisement,
@@ -68,9 +82,8 @@ extension ListenerCore {
     /// Says what became of the advertisements that had no outcome when the app was ended, as far as it is known: what was
     /// reported as started or clicked was played, what was not handed out was not, and the rest is unknown.
     mutating func settleLeftovers(at moment: Moment) {
-        guard !self.leftovers.isEmpty else { return }
         var interrupted: [Advertisement] = []
-        for leftover in self.leftovers {
+        for leftover in self.leftovers.take() {
             // The age is by the device's clock, which may have been set meanwhile.
             let occurred = max(moment.gateway - leftover.age - moment.now.sinceStart, leftover.announced)
             let advertisement = leftover.advertisement
@@ -97,7 +110,6 @@ extension ListenerCore {
             )
             self.record(outcome, of: leftover.session, occurred: occurred)
         }
-        self.leftovers = []
         if !interrupted.isEmpty { self.output.emit(.interrupted(interrupted)) }
     }
 

@@ -70,9 +70,7 @@ struct ListenerCore: Sendable {
     let origin: ContinuousClock.Instant
     let settings: ListenerSettings
     var hearing: Hearing
-    var isSuspended = false
-    /// Whether the app asked for an advertisement while it was suspended.
-    var wasRefusedWhileSuspended = false
+    var suspension = Suspension()
     private(set) var lifecycle = Lifecycle.created
     var conversation: GatewayConversation
     var book: BreakBook
@@ -82,8 +80,7 @@ struct ListenerCore: Sendable {
     private var preStreamDeadline: LocalInstant?
     /// The tracking URLs, where the app wants them to be called.
     var tracking: ListenerTracking?
-    /// What earlier runs of the app left open; it is settled as soon as the gateway's clock is known.
-    var leftovers: [Leftover] = []
+    var leftovers = Leftovers()
     private var aliveAt: LocalInstant?
     /// Whether outcomes of earlier runs were looked through for those that are too old.
     private var hasCheckedAge = false
@@ -159,6 +156,8 @@ struct ListenerCore: Sendable {
 
     /// How many entries were kept since the session began in this run.
     var keptCount: UInt64 { self.output.keptCount }
+
+    var isSuspended: Bool { self.suspension.isOn }
 
     var isRunning: Bool { self.lifecycle == .running }
 

@@ -107,4 +107,22 @@ struct ClickTests {
         let told = bench.events.compactMap { if case .outcome(let outcome) = $0 { outcome } else { nil } }
         #expect(told.map(\.clicked) == [true])
     }
+
+    @Test func `what is done with a banner after the end is no event`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        let ad = advertisement("a")
+        bench.step { core, now in core.stop(now: now) }
+        bench.now = local(1_000)
+        bench.step { core, now in core.wake(now: now) }
+        #expect(bench.core.lifecycle == .stopped)
+        _ = bench.core.takeJournal()
+        let count = bench.events.count
+        bench.step { core, now in
+            core.bannerShown(ad, now: now)
+            core.bannerClicked(ad, now: now)
+            core.advertisementClicked(ad, now: now)
+        }
+        #expect(bench.events.count == count && bench.core.takeJournal().isEmpty)
+    }
 }
