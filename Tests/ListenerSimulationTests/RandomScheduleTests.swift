@@ -68,9 +68,10 @@ struct RandomScheduleTests {
                 + "\(diskFailures) times the disk refused, \(handedOutWithoutDisk) handed out meanwhile, "
                 + "\(uncertain) outcomes told without the disk and lost with the app"
         )
-        #expect(handedOut > 0 && outcomes > 0 && clicks > 0 && expiries > 0)
+        #expect(handedOut > 0 && outcomes > 0)
         // Of one schedule alone it may be none.
         if Self.seeds.count >= 100 {
+            #expect(clicks > 0 && expiries > 0)
             #expect(handedOutAgain > 0 && diskFailures > 0 && handedOutWithoutDisk > 0 && uncertain > 0)
         }
     }
