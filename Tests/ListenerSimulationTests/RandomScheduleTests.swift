@@ -76,8 +76,8 @@ struct RandomScheduleTests {
         }
     }
 
-    /// 3228: a banner was clicked after the client had stopped.
-    @Test(arguments: [UInt64(3_228)]) func `what once went wrong does so no more`(seed: UInt64) throws {
+    /// A banner was clicked after the client had stopped.
+    @Test(arguments: [UInt64(3_228), 1_357_082_086]) func `what once went wrong does so no more`(seed: UInt64) throws {
         _ = try self.run(seed: seed)
     }
 
