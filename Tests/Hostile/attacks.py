@@ -1,0 +1,791 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""What strangers may do to a gateway: one class an attack. `hostile.py` runs each in a process of its own.
+
+An attack does its amount, or as much as its seconds allow, and says what it did. The same seed gives the same bytes.
+"""
+import collections, itertools, json, os, random, select, signal, socket, sys, time, urllib.request
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Benchmarks")]
+
+import measuring, zmtp
+from swarm import SOURCE, Swarm, host_port, raise_descriptor_limit
+
+advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, DecodeError = (None,) * 6
+
+
+def load_wire():
+    """The generated code of the wire contract: made when an attack runs, not when attacks are listed."""
+    global advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, DecodeError
+    from google.protobuf.message import DecodeError
+    advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2 = measuring.wire()
+
+
+#: Stands in encoded requests where the session goes: encoding once is quicker than each time.
+SESSION = b"<sixteen bytes!>"
+
+
+def encoded(request_id=1, session=SESSION, **kind):
+    """A listener's request."""
+    return listener_pb2.Request(request_id=request_id, session=session, **kind).SerializeToString()
+
+
+class Attack:
+    """One attack.
+
+    `seconds` bounds it in the full form; `full` and `short` are its amounts.
+    """
+    name = ""
+    entrance = ""
+    does = ""
+    seconds = 12
+    full = short = 0
+    #: What goes before the gateway's command.
+    prefix = ()
+
+    def __init__(self, context):
+        self.context = context
+        self.amount = self.short if context["short"] else self.full
+        self.random = random.Random(f"{self.name} {context['seed']}")
+        self.statuses = collections.Counter()
+        self.facts = collections.Counter()
+        self.deadline = time.monotonic() + (600 if context["short"] else self.seconds)
+        self.swarm = Swarm(self.goes_on)
+
+    # What the attacks share.
+
+    def goes_on(self):
+        return time.monotonic() < self.deadline and not stopped()
+
+    def hold(self):
+        """Keeps what is open until its time is over: in the short form, until it is told to stop."""
+        say_holding()
+        while self.goes_on():
+            self.swarm.turn()
+
+    def address(self, name):
+        """An entrance. A gateway with one port for listeners may tell only one of the two."""
+        found = self.context["addresses"]
+        return found.get(name) or found.get({"requests": "notices", "notices": "requests"}.get(name, ""), "")
+
+    @property
+    def listening(self):
+        """Both entrances of listeners."""
+        return [self.address("notices"), self.address("requests")]
+
+    def session(self):
+        return self.random.randbytes(16)
+
+    def dealer(self, data=b"", **options):
+        return self.swarm.connect(self.address("requests"), zmtp.greeting(), after=zmtp.ready(b"DEALER") + data, **options)
+
+    def subscriber(self, data=b"", **options):
+        return self.swarm.connect(self.address("notices"), zmtp.greeting(), after=zmtp.ready(b"SUB") + data, **options)
+
+    def keep_open(self, wanted, connect, per_second):
+        """Holds so many connections open, and opens new ones for those that the gateway closes, at most so many a second."""
+        opened, began = 0, time.monotonic()
+        while self.goes_on() and (not self.context["short"] or opened < wanted):
+            allowed = (time.monotonic() - began + 0.05) * per_second
+            while len(self.swarm.peers) < wanted and opened < allowed:
+                opened += 1
+                if connect(opened) is None:
+                    break
+            self.swarm.turn()
+        self.hold()
+
+    def ask_all(self, bodies, connections, window):
+        """Sends requests on connections that read, `window` at a time on each, and counts the answers.
+
+        What is no request gets no answer: every window ends with a question for the time, and its answer opens the next.
+        """
+        bodies = iter(bodies)
+        mark = zmtp.request(encoded(2**63, self.session(), get_time=listener_pb2.GetTime()))
+        opened = open_windows = 0
+        exhausted = False
+
+        def next_window(peer):
+            nonlocal open_windows, exhausted
+            data = [zmtp.request(body) for body in itertools.islice(bodies, window)]
+            self.facts["requests"] += len(data)
+            if not data or not self.goes_on():
+                exhausted = exhausted or not data
+                self.swarm.close(peer)
+                open_windows -= 1
+                return
+            data.append(mark)
+            self.swarm.send(peer, b"".join(data))
+
+        def heard(peer, data):
+            for body in zmtp.bodies(peer.fact.feed(data)):
+                reply = listener_pb2.Reply()
+                try:
+                    reply.ParseFromString(body)
+                except DecodeError:
+                    self.statuses["unreadable"] += 1
+                    continue
+                if reply.request_id != 2**63:
+                    self.statuses[status_pb2.StatusCode.Name(reply.status).removeprefix("STATUS_CODE_")] += 1
+                    continue
+                next_window(peer)
+                if not peer.open:
+                    return
+
+        def ended(peer):
+            nonlocal open_windows
+            open_windows -= 1
+
+        while self.goes_on() and not (exhausted and not open_windows):
+            # Where the gateway closes connections, new ones take their place, a hundred times at most.
+            while not exhausted and open_windows < connections and opened < 100 * connections:
+                opened += 1
+                if self.dealer(mark, heard=heard, ended=ended, fact=zmtp.Reader()) is None:
+                    break
+                open_windows += 1
+            self.swarm.turn()
+            if not open_windows and opened >= 100 * connections:
+                return
+
+    def ask(self, body, name="requests", kind=b"REQ"):
+        """One request on a connection of its own that waits; the reply's body."""
+        with socket.create_connection(host_port(self.address(name)), timeout=self.context["patience"],
+                                      source_address=(SOURCE, 0)) as peer:
+            peer.sendall(zmtp.greeting())
+            reader = zmtp.Reader()
+            reader.feed(peer.recv(65_536))
+            peer.sendall(zmtp.ready(kind) + zmtp.request(body))
+            while True:
+                data = peer.recv(65_536)
+                if not data:
+                    raise ConnectionError("the gateway closed the connection of a proper request")
+                found = zmtp.bodies(reader.feed(data))
+                if found:
+                    return found[0]
+
+    def publish(self, stream, break_id, ads=3, **fields):
+        """Publishes a break of the attack's own, as its broadcaster: nothing hostile."""
+        body = broadcast_pb2.BroadcastRequest(request_id=1, publish=broadcast_pb2.Publish(
+            stream=stream, break_id=break_id, advertisements=[advertisement_pb2.Advertisement(
+                id=f"ad-{index}", title="Ad", duration_ms=10_000,
+                media=[advertisement_pb2.MediaFile(url="https://cdn.example.com/ad.mp3", type="audio/mpeg")])
+                for index in range(ads)], **fields)).SerializeToString()
+        reply = broadcast_pb2.BroadcastReply.FromString(self.ask(body, "broadcast"))
+        if reply.status != status_pb2.STATUS_CODE_OK:
+            raise RuntimeError(f"the attack's own break was refused: {reply.message}")
+
+    def batch(self, session, stream, break_id):
+        """Joins and fetches a batch, as a listener does."""
+        for body in (encoded(1, session, join=listener_pb2.Join(stream=stream)),
+                     encoded(2, session, get_batch=listener_pb2.GetBatch(stream=stream, break_id=break_id))):
+            reply = listener_pb2.Reply.FromString(self.ask(body))
+            if reply.status != status_pb2.STATUS_CODE_OK:
+                raise RuntimeError(f"a proper request of the attack was refused: {reply.message}")
+        return reply.batch
+
+    def acknowledgement(self, stream, break_id, delivery, kinds, session=SESSION, request_id=1):
+        now = time.time_ns() // 1000
+        return encoded(request_id, session, acknowledge=listener_pb2.Acknowledge(
+            stream=stream, break_id=break_id, delivery=delivery, outcomes=[listener_pb2.Outcome(
+                advertisement_id=ad, kind=kind, evidence=listener_pb2.EVIDENCE_REPORTED, heard_ms=1_000, occurred_us=now,
+                reason=listener_pb2.IGNORE_REASON_USER if kind == listener_pb2.OUTCOME_KIND_IGNORED else 0)
+                for ad, kind in kinds]))
+
+    def run(self):
+        raise NotImplementedError
+
+    def report(self):
+        return {**self.swarm.counts, **self.facts, **({"replies": dict(self.statuses)} if self.statuses else {})}
+
+
+class Nothing(Attack):
+    name, entrance = "nothing", "none"
+    does = "Nothing: shows how much two quiet runs differ, and what memory honest listeners leave behind."
+
+    def run(self):
+        self.hold()
+
+
+class Garbage(Attack):
+    name, entrance = "garbage", "notices, requests, HTTP"
+    does = ("Connections that send random bytes, 1 to 63 bytes of a greeting, greetings of other versions and mechanisms, a TLS "
+            "hello, HTTP, or a good greeting and then random frames; 5,000 of them, 200 at a time.")
+    full, short = 5_000, 200
+
+    def piece(self):
+        """What is sent at once, and what is sent after the gateway's greeting."""
+        choose = self.random
+        kind = choose.randrange(9)
+        if kind == 0:
+            return choose.randbytes(choose.randrange(1, 4_096)), None
+        if kind == 1:
+            return zmtp.greeting()[:choose.randrange(1, 64)], None
+        if kind == 2:
+            return zmtp.greeting(mechanism=choose.choice((b"CURVE", b"PLAIN", b"GSSAPI", b"", b"X" * 20))), choose.randbytes(64)
+        if kind == 3:
+            return zmtp.greeting(major=choose.choice((0, 1, 2, 4, 255)), minor=choose.randrange(256)), choose.randbytes(64)
+        if kind == 4:
+            return b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + choose.randbytes(506), None
+        if kind == 5:
+            return b"GET / HTTP/1.1\r\nHost: gateway\r\n\r\n", None
+        if kind == 6:
+            return b"\x01\x00" + choose.randbytes(32), None  # The handshake of ZMTP 1.0: no greeting at all.
+        if kind == 7:
+            return zmtp.greeting(), choose.randbytes(choose.randrange(1, 512))
+        return zmtp.greeting(), zmtp.ready(choose.choice((b"SUB", b"REQ", b"DEALER"))) + choose.randbytes(choose.randrange(1, 2_048))
+
+    def run(self):
+        waiting = collections.deque()
+        for _ in range(self.amount):
+            if not self.goes_on():
+                return
+            first, after = self.piece()
+            peer = self.swarm.connect(self.random.choice([*self.listening, self.address("http")]), first, after=after)
+            if peer:
+                waiting.append(peer)
+            self.swarm.turn(0)
+            while len(waiting) >= 200:
+                # The gateway may close first; what it does not close, this side does, half of them without a word.
+                self.swarm.turn(0.002)
+                if time.monotonic() - waiting[0].opened > 0.2 or not waiting[0].open:
+                    self.swarm.close(waiting.popleft(), reset=self.random.random() < 0.5)
+        self.hold()
+
+
+class HalfOpen(Attack):
+    name, entrance = "half-open", "notices, requests"
+    does = ("5,000 connections that never finish their handshake: a third say nothing, a third 10 bytes, a third a greeting without "
+            "READY. New ones take the place of those that are closed, 1,000 a second at most.")
+    full, short = 5_000, 300
+
+    def run(self):
+        parts = (b"", zmtp.greeting()[:10], zmtp.greeting())
+        self.keep_open(self.amount, lambda number: self.swarm.connect(self.listening[number % 2], parts[number % 3]), 1_000)
+
+
+class EndlessMultipart(Attack):
+    name, entrance = "endless-multipart", "requests, notices"
+    does = ("Messages without an end: frames that all say that more follow, 1 byte and 8 KiB each, as fast as they are taken, on "
+            "four connections to each entrance.")
+    full, short = 64 << 30, 32 << 20
+
+    def run(self):
+        blocks = [zmtp.frame(b"x", more=True) * 20_000, zmtp.frame(bytes(8_192), more=True) * 16]
+        allowed = self.amount
+
+        def refill(peer):
+            nonlocal allowed
+            if allowed <= 0:
+                return None
+            allowed -= len(peer.fact)
+            self.facts["mebibytes"] = (self.amount - allowed) >> 20
+            return peer.fact
+
+        def connect(number):
+            block = blocks[number // 2 % 2]
+            if number % 2:
+                return self.dealer(refill=refill, fact=block)
+            return self.subscriber(refill=refill, fact=block)
+
+        self.keep_open(8, connect, 100)
+
+
+class InventedStreams(Attack):
+    name, entrance = "invented-streams", "notices"
+    does = "Four connections that each subscribe to 10,000 streams that do not exist, and stay."
+    full, short = 10_000, 1_000
+
+    def run(self):
+        for connection in range(4):
+            self.subscriber(b"".join(zmtp.subscription(b"invented-%d-%d\0" % (connection, number))
+                                     for number in range(self.amount)))
+            self.facts["subscriptions"] += self.amount
+        self.hold()
+
+
+class SubscriptionToggles(Attack):
+    name, entrance = "subscription-toggles", "notices"
+    does = ("Four connections that subscribe and unsubscribe the listeners' stream and invented ones, or subscribe the same again and "
+            "again, as messages and as commands, 4 million times, as fast as they are taken.")
+    full, short = 4_000_000, 40_000
+
+    def run(self):
+        topics = [stream.encode() + b"\0" for stream in self.context["streams"]] + [b"~sync\0", b"", b"invented\0"]
+        blocks = []
+        for as_command in (False, True):
+            both = [zmtp.subscription(topic, cancel, as_command) for topic in topics for cancel in (False, True)]
+            blocks.append(b"".join(both) * (1_000 // len(both)))
+            blocks.append(zmtp.subscription(topics[0], as_command=as_command) * 1_000)
+
+        def refill(peer):
+            if self.facts["toggles"] >= self.amount:
+                return None
+            self.facts["toggles"] += 1_000
+            return peer.fact
+
+        self.keep_open(4, lambda number: self.subscriber(refill=refill, fact=blocks[number % 4]), 10)
+
+
+class ManyTopics(Attack):
+    name, entrance = "many-topics", "notices"
+    does = ("100,000 topics on one connection, then its end, again and again; beside it topics of 200, 245 to 256, 1,000, 4,095 and "
+            "20,000 bytes.")
+    full, short = 100_000, 5_000
+
+    def run(self):
+        topics = b"".join(zmtp.subscription(b"topic-%d-%d\0" % (number % 97, number)) for number in range(self.amount))
+        sizes = [200, *range(245, 257), 1_000, 4_095, 4_096, 20_000]
+        first = True
+        while self.goes_on() and (first or not self.context["short"]):
+            first = False
+            peers = [self.subscriber(topics)]
+            peers += [self.subscriber(zmtp.subscription(self.random.randbytes(size), as_command=bool(size % 2)))
+                      for size in sizes]
+            until = time.monotonic() + 3
+            while self.goes_on() and (time.monotonic() < until or len(peers[0].out)) and peers[0].open:
+                self.swarm.turn()
+            self.facts["subscriptions"] += peers[0].sent * self.amount // max(1, len(topics))
+            for peer in peers:
+                self.swarm.close(peer)
+        self.hold()
+
+
+class WrongShapes(Attack):
+    name, entrance = "wrong-shapes", "requests, notices"
+    does = ("3,000 connections with messages of the wrong shape: no delimiter, two, none but one, three bodies, empty bodies; frames "
+            "said to have 2^63 bytes, reserved flags, commands within messages; socket types that do not fit, READY twice, without a "
+            "type, with 1,000 properties, identities of 256 bytes.")
+    full, short = 3_000, 150
+
+    def shapes(self):
+        body = encoded(7, self.session(), get_time=listener_pb2.GetTime())
+        dealer, subscriber = zmtp.greeting() + zmtp.ready(b"DEALER"), zmtp.greeting() + zmtp.ready(b"SUB")
+        good = zmtp.message(b"", body)
+        messages = [
+            zmtp.frame(body), zmtp.message(b"", b"", body), zmtp.message(b""), zmtp.message(b"", b""), zmtp.message(b"", body, body),
+            zmtp.message(body, b""), zmtp.message(*[b""] * 1_000), zmtp.message(b"x", body), zmtp.message(b"", body + bytes(20_000)),
+            zmtp.header(2**63 - 1, zmtp.MORE), zmtp.header(2**64 - 1), zmtp.header(1 << 40) + body, zmtp.header(20, 0x80) + bytes(20),
+            zmtp.header(5, zmtp.COMMAND | zmtp.MORE) + b"\4PING", zmtp.header(0, zmtp.COMMAND), zmtp.command(b"PING", b"\1"),
+            zmtp.command(b"PING", bytes(2) + bytes(200)), zmtp.frame(b"", more=True) + zmtp.ping() + zmtp.frame(body),
+            zmtp.frame(b"", more=True) + zmtp.subscription(b"x", as_command=True) + zmtp.frame(body), zmtp.ready(b"DEALER"),
+            zmtp.command(b"ERROR", b"\5"), zmtp.command(b"ERROR", b"\3sad"), zmtp.command(b"CANCEL", b"never subscribed"),
+            zmtp.command(b"READY", b"\xff"), zmtp.command(b"X" * 255, bytes(100)), zmtp.header(len(body), long=True) + body,
+            zmtp.frame(b"\1topic"), zmtp.frame(b"\2neither"), zmtp.frame(b""),
+        ]
+        yield from (dealer + shape + good for shape in messages)
+        yield from (subscriber + shape for shape in messages)
+        # Before READY is done.
+        for kind in (b"PUB", b"XPUB", b"PUSH", b"PULL", b"PAIR", b"ROUTER", b"REP", b"CLIENT", b"", b"S" * 200):
+            yield zmtp.greeting() + zmtp.command(b"READY", zmtp.metadata(b"Socket-Type", kind)) + good
+        yield zmtp.greeting() + good
+        yield zmtp.greeting() + zmtp.command(b"READY") + good
+        yield zmtp.greeting() + zmtp.command(b"READY", zmtp.metadata(b"Socket-Type", b"DEALER") + b"".join(
+            zmtp.metadata(b"X-%d" % number, b"value") for number in range(1_000))) + good
+        yield zmtp.greeting() + zmtp.ready(b"DEALER", bytes(256)) + good
+        yield zmtp.greeting() + zmtp.ready(b"DEALER", bytes(60_000)) + good
+        yield zmtp.greeting() + zmtp.command(b"HELLO", b"x") + good
+        yield zmtp.greeting() + zmtp.header(1 << 30, zmtp.COMMAND) + bytes(1_000)
+
+    def run(self):
+        shapes = list(self.shapes())
+        waiting = collections.deque()
+        for number in range(max(self.amount, 2 * len(shapes))):
+            if not self.goes_on():
+                return
+            # Every shape at every entrance.
+            shape = shapes[number % len(shapes)]
+            peer = self.swarm.connect(self.listening[number // len(shapes) % 2], shape[:64], after=shape[64:])
+            if peer:
+                waiting.append(peer)
+            self.swarm.turn(0)
+            while len(waiting) >= 100:
+                self.swarm.turn(0.002)
+                if time.monotonic() - waiting[0].opened > 0.2 or not waiting[0].open:
+                    self.swarm.close(waiting.popleft())
+        self.hold()
+
+
+class MutatedRequests(Attack):
+    name, entrance = "mutated-requests", "requests"
+    does = "50,000 requests of all kinds, cut short or with bytes changed, put in, taken out or doubled; 16 connections read the answers."
+    full, short = 50_000, 2_000
+    seconds = 25
+
+    def mutate(self, body):
+        choose, body = self.random, bytearray(body)
+        for _ in range(choose.randrange(1, 4)):
+            kind, at = choose.randrange(6), choose.randrange(len(body) or 1)
+            if kind == 0:
+                del body[at:]
+            elif kind == 1 and body:
+                body[at] ^= 1 << choose.randrange(8)
+            elif kind == 2 and body:
+                body[at] = choose.choice((0, 1, 0x7F, 0x80, 0xFF))
+            elif kind == 3:
+                body[at:at] = choose.randbytes(choose.randrange(1, 16))
+            elif kind == 4:
+                del body[at:at + choose.randrange(1, 8)]
+            else:
+                body += body[at:at + 64]
+        return bytes(body)
+
+    def run(self):
+        stream = self.context["streams"][0]
+        corpus = [encoded(1, self.session(), **kind) for kind in (
+            {"join": listener_pb2.Join(stream=stream, client="hostile", attributes={"device": "phone", "region": "north"},
+                                       last=notice_pb2.Position(epoch=1, sequence=2), instance=3, token="t" * 64)},
+            {"get_batch": listener_pb2.GetBatch(stream=stream, break_id="b-1", delay_ms=1, delay_max_ms=2)},
+            {"get_time": listener_pb2.GetTime()}, {"leave": listener_pb2.Leave(stream=stream)})]
+        corpus.append(self.acknowledgement("mutated", "b-1", bytes(29), [("ad-0", 1), ("ad-1", 2), ("ad-2", 3)], self.session()))
+        self.ask_all((self.mutate(self.random.choice(corpus)) for _ in range(self.amount)), 16, 8)
+
+
+class NeverRead(Attack):
+    name, entrance = "never-read", "requests"
+    does = "A million requests on 20 connections that never read an answer: joins, batches and questions for the time."
+    full, short = 1_000_000, 20_000
+    seconds = 20
+
+    def run(self):
+        stream = self.context["streams"][0]
+        blocks = []
+        for _ in range(64):
+            session = self.session()
+            blocks.append(zmtp.request(encoded(1, session, join=listener_pb2.Join(stream=stream)))
+                          + zmtp.request(encoded(2, session, get_batch=listener_pb2.GetBatch(stream=stream, break_id="b-1")))
+                          + zmtp.request(encoded(3, session, get_time=listener_pb2.GetTime())) * 8)
+
+        def refill(peer):
+            if self.facts["requests"] >= self.amount:
+                return None
+            self.facts["requests"] += 100
+            return self.random.choice(blocks) * 10
+
+        self.keep_open(20, lambda number: self.dealer(refill=refill, reading=False, receive_bytes=2_304), 200)
+        self.facts["mebibytes taken"] = sum(peer.sent for peer in self.swarm.peers.values()) >> 20
+
+
+class SlowReaders(Attack):
+    name, entrance = "slow-readers", "notices"
+    does = ("200 connections with the smallest receive buffer that subscribe to everything; half never read, half read 64 bytes a "
+            "second; meanwhile a stream of its own gets 20,000 notices.")
+    full, short = 20_000, 2_000
+    seconds = 20
+
+    def run(self):
+        topics = b"".join(zmtp.subscription(topic) for topic in (b"", b"slow\0", *(each.encode() + b"\0" for each in self.context["streams"])))
+        self.publish("slow", "b-0", start=broadcast_pb2.Start(in_ms=600_000), duration_ms=60_000)
+        peers = [self.subscriber(topics, reading=False, receive_bytes=2_304) for _ in range(200 if not self.context["short"] else 40)]
+        peers = [peer for peer in peers if peer]
+        # Cancelled breaks make two notices each; a broadcaster of the attack's own sends them, and reads its answers.
+        number = answered = 0
+
+        def heard(peer, data):
+            nonlocal answered
+            answered += len(zmtp.bodies(peer.fact.feed(data)))
+
+        source = self.swarm.connect(self.address("broadcast"), zmtp.greeting(), after=zmtp.ready(b"DEALER"), heard=heard,
+                                    fact=zmtp.Reader())
+        read_at = time.monotonic()
+        while self.goes_on() and 2 * number < self.amount:
+            while number - answered // 2 < 16 and 2 * number < self.amount:
+                number += 1
+                kinds = ({"publish": broadcast_pb2.Publish(stream="slow", break_id=f"c-{number}", duration_ms=1_000,
+                                                           advertisements=[advertisement_pb2.Advertisement(
+                                                               id="x", title="x", duration_ms=1_000, media=[
+                                                                   advertisement_pb2.MediaFile(url="https://cdn.example.com/x", type="audio/mpeg")])])},
+                         {"cancel": broadcast_pb2.Cancel(stream="slow", break_id=f"c-{number}")})
+                self.swarm.send(source, b"".join(zmtp.request(broadcast_pb2.BroadcastRequest(
+                    request_id=number, **kind).SerializeToString()) for kind in kinds))
+            self.swarm.turn()
+            if time.monotonic() - read_at >= 1:
+                read_at = time.monotonic()
+                for peer in peers[::2]:
+                    if peer.open:
+                        try:
+                            peer.socket.recv(64)
+                        except OSError:
+                            pass
+            self.facts["notices"] = answered
+            if not source.open:
+                raise RuntimeError("the gateway closed the connection of a broadcaster")
+        self.hold()
+
+
+class ForgedDeliveries(Attack):
+    name, entrance = "forged-deliveries", "requests"
+    does = ("40,000 acknowledgements with deliveries that were never given: random, of other lengths and versions, of another session, of "
+            "breaks that do not exist, for the listeners' streams and one of its own.")
+    full, short = 40_000, 2_000
+    seconds = 20
+
+    def run(self):
+        stream = "forged"
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
+        own = self.session()
+        delivery = self.batch(own, stream, "b-1").delivery
+        kinds = [("ad-0", listener_pb2.OUTCOME_KIND_PLAYED)]
+
+        def forge():
+            choose = self.random
+            for _ in range(self.amount):
+                session, kind, made = self.session(), choose.randrange(6), bytearray(delivery)
+                target = choose.choice((stream, *self.context["streams"]))
+                if kind == 0:
+                    made = choose.randbytes(len(delivery))
+                elif kind == 1:
+                    made = choose.randbytes(choose.randrange(0, 65))
+                elif kind == 2:
+                    made[0] ^= 1 << choose.randrange(8)
+                elif kind == 3:
+                    pass  # Another session's.
+                elif kind == 4:
+                    # Its own, with a bit changed behind what names the session.
+                    session = own
+                    made[choose.randrange(17, len(made))] ^= 1 << choose.randrange(8)
+                else:
+                    made = made[:-1] + bytes(choose.randrange(1, 40))
+                yield self.acknowledgement(target, "b-1", bytes(made), kinds, session)
+
+        self.ask_all(forge(), 16, 16)
+        self.facts["counted"] = self.counted(stream)
+
+    def counted(self, stream):
+        """How many outcomes of its own break the gateway has: none was ever rightly said."""
+        deadline = time.monotonic() + self.context["patience"]
+        while True:
+            with urllib.request.urlopen(f"http://{self.address('http')}/v1/reports?stream={stream}&break=b-1",
+                                        timeout=self.context["patience"]) as answer:
+                report = json.load(answer)
+            settled = report["breaks"] and all(lane["offset"] == lane.get("head") for lane in report["lanes"].values())
+            if settled or time.monotonic() > deadline:
+                return sum(ad["counts"][name] for each in report["breaks"] for ad in each["ads"]
+                           for name in ("played", "ignored", "failed"))
+            time.sleep(0.1)
+
+    def report(self):
+        return {**super().report(), "forged_counted": self.facts["counted"]}
+
+
+class AcknowledgementFlood(Attack):
+    name, entrance = "acknowledgement-flood", "requests"
+    does = ("200,000 acknowledgements of 40 sessions that really have the batch: the same again and again, and contradicting ones, on 16 "
+            "connections that read the answers.")
+    full, short = 200_000, 4_000
+    seconds = 25
+
+    def run(self):
+        self.publish("flooded", "b-1", ads=8, pre_stream=True, hold_ms=600_000)
+        bodies = []
+        for _ in range(40):
+            session = self.session()
+            delivery = self.batch(session, "flooded", "b-1").delivery
+            for kind in (1, 2, 3):
+                bodies.append(self.acknowledgement("flooded", "b-1", delivery, [(f"ad-{index}", kind) for index in range(8)], session))
+        self.ask_all((self.random.choice(bodies) for _ in range(self.amount)), 16, 32)
+
+
+class JoinsOneConnection(Attack):
+    name, entrance = "joins-one-connection", "requests"
+    does = "100,000 joins to the listeners' stream, each of another session, on one connection, 32 at a time."
+    full, short = 100_000, 3_000
+    seconds = 25
+    connections = 1
+
+    def run(self):
+        body = encoded(1, join=listener_pb2.Join(stream=self.context["streams"][0], client="hostile"))
+        before, after = body.split(SESSION)
+        self.ask_all((before + self.session() + after for _ in range(self.amount)), self.connections, 32)
+
+
+class JoinsOneAddress(JoinsOneConnection):
+    name = "joins-one-address"
+    does = "100,000 joins to the listeners' stream, each of another session, on 500 connections from one address, 32 at a time on each."
+    connections = 500
+
+
+class HTTPSlowLoris(Attack):
+    name, entrance = "http-slow-loris", "HTTP"
+    does = "1,000 connections that send the head of a request one byte a second, and come again when they are closed."
+    full, short = 1_000, 300
+
+    def run(self):
+        head = b"GET /metrics HTTP/1.1\r\nHost: gateway\r\nX-Slow: " + b"x" * 100_000
+        trickled = time.monotonic()
+        opened, began = 0, time.monotonic()
+        while self.goes_on() and (not self.context["short"] or opened < self.amount):
+            while len(self.swarm.peers) < self.amount and opened < (time.monotonic() - began + 0.05) * 500:
+                opened += 1
+                if self.swarm.connect(self.address("http"), head[:20]) is None:
+                    break
+            self.swarm.turn()
+            if time.monotonic() - trickled >= 1:
+                trickled = time.monotonic()
+                for peer in list(self.swarm.peers.values()):
+                    self.swarm.send(peer, b"x")
+        self.hold()
+
+
+class HTTPIdle(Attack):
+    name, entrance = "http-idle", "HTTP"
+    does = "1,000 connections that ask once, keep the connection alive and say nothing more; they come again when they are closed."
+    full, short = 1_000, 300
+
+    def run(self):
+        self.keep_open(self.amount, lambda number: self.swarm.connect(
+            self.address("http"), b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"), 200)
+
+
+class Descriptors(Attack):
+    name, entrance = "descriptors", "notices, requests, HTTP"
+    does = "3,000 connections, each with its handshake done, to a gateway that may have 1,024 open files; new ones for those that are closed."
+    full, short = 3_000, 1_500
+    prefix = ("prlimit", "--nofile=1024:1024")
+
+    def run(self):
+        def connect(number):
+            if number % 8 == 0:
+                return self.swarm.connect(self.address("http"), b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n")
+            return self.dealer() if number % 2 else self.subscriber(zmtp.subscription(b"~sync\0"))
+
+        self.keep_open(self.amount, connect, 1_000)
+
+
+class ClaimedIdentity(Attack):
+    name, entrance = "claimed-identity", "requests, broadcast"
+    does = ("4,000 DEALERs that claim the ids that a ROUTER of libzmq gives its next peers after a start that seeds nothing (from 00 6b8b4567 "
+            "on), and then 200 that claim none; and pairs that claim the same id.")
+    full, short = 4_000, 400
+
+    def claim(self, identity, data):
+        self.swarm.connect(self.address("requests"), zmtp.greeting(), after=zmtp.ready(b"DEALER", identity) + data)
+
+    def run(self):
+        # The first two numbers of an unseeded rand(): one for each ROUTER. Who has connected already has moved them on.
+        firsts = (0x6B8B4567, 0x327B23C6)
+        asking = zmtp.request(encoded(1, self.session(), get_time=listener_pb2.GetTime()))
+        number = 0
+        while self.goes_on() and number < self.amount:
+            for _ in range(20):
+                value = (firsts[number % 2] + number // 2) & 0xFFFFFFFF
+                identity = b"\0" + value.to_bytes(4, "big")
+                self.claim(identity, asking)
+                number += 1
+            self.swarm.turn()
+        for identity in (b"\0same", b"same", b"", b"\0", bytes(5), b"x" * 255):
+            for _ in range(4):
+                self.claim(identity, asking)
+        for _ in range(200):
+            self.dealer(asking)
+            self.swarm.turn(0)
+        self.facts["claimed"] = number
+        self.hold()
+
+
+class Churn(Attack):
+    name, entrance = "churn", "notices, requests"
+    does = "40,000 connections that do their handshake, subscribe the listeners' stream or join it, and vanish, 50 at a time."
+    full, short = 40_000, 1_000
+    seconds = 15
+
+    def run(self):
+        stream = self.context["streams"][0]
+        join = encoded(1, join=listener_pb2.Join(stream=stream))
+        waiting = collections.deque()
+        for number in range(self.amount):
+            if not self.goes_on():
+                break
+            if number % 2:
+                peer = self.dealer(zmtp.request(join.replace(SESSION, self.session())))
+            else:
+                peer = self.subscriber(zmtp.subscription(stream.encode() + b"\0"))
+            if peer:
+                waiting.append(peer)
+            while len(waiting) >= 50:
+                self.swarm.turn(0.001)
+                peer = waiting.popleft()
+                if peer.state == "connecting" and time.monotonic() - peer.opened < 1:
+                    waiting.append(peer)
+                else:
+                    self.swarm.close(peer, reset=self.random.random() < 0.5)
+        self.hold()
+
+
+class PingFlood(Attack):
+    name, entrance = "ping-flood", "notices, requests"
+    does = "PINGs as fast as they are taken on eight connections, of which half never read a PONG."
+    full, short = 8 << 30, 8 << 20
+
+    def run(self):
+        block = zmtp.ping(context=b"c" * 16) * 2_000
+        allowed = self.amount
+
+        def refill(peer):
+            nonlocal allowed
+            if allowed <= 0:
+                return None
+            allowed -= len(block)
+            self.facts["mebibytes"] = (self.amount - allowed) >> 20
+            return block
+
+        def connect(number):
+            options = {"refill": refill, "reading": number % 4 < 2, "receive_bytes": 2_304 if number % 4 >= 2 else None}
+            return self.dealer(**options) if number % 2 else self.subscriber(**options)
+
+        self.keep_open(8, connect, 100)
+
+
+class LargeUnfinished(Attack):
+    name, entrance = "large-unfinished", "requests, notices"
+    does = "1,500 connections that announce a frame of the largest size, send all of it but its last byte, and wait."
+    full, short = 1_500, 200
+
+    def run(self):
+        request = zmtp.header(16_384, long=True) + bytes(16_383)
+        topic = zmtp.header(4_096, long=True) + b"\1" + bytes(4_094)
+        self.keep_open(self.amount, lambda number: self.dealer(zmtp.frame(b"", more=True) + request) if number % 2
+                       else self.subscriber(topic), 500)
+
+
+ATTACKS = [Nothing, Garbage, HalfOpen, EndlessMultipart, InventedStreams, SubscriptionToggles, ManyTopics, WrongShapes,
+           MutatedRequests, NeverRead, SlowReaders, ForgedDeliveries, AcknowledgementFlood, JoinsOneConnection, JoinsOneAddress,
+           HTTPSlowLoris, HTTPIdle, Descriptors, ClaimedIdentity, Churn, PingFlood, LargeUnfinished]
+
+_stopping = _holding = False
+
+
+def say_holding():
+    """Tells whoever started this process that the amount is done."""
+    global _holding
+    if not _holding:
+        print("holding", flush=True)
+    _holding = True
+
+
+def stopped():
+    """Whether whoever started this process wants its end: it says so, or is gone."""
+    global _stopping
+    if not _stopping and select.select([sys.stdin], [], [], 0)[0]:
+        _stopping = True
+    return _stopping
+
+
+def main():
+    context = json.loads(sys.argv[2])
+    raise_descriptor_limit()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load_wire()
+    attack = next(each for each in ATTACKS if each.name == sys.argv[1])(context)
+    began, fault = time.monotonic(), None
+    try:
+        attack.run()
+    except (OSError, RuntimeError) as error:
+        fault = str(error) or type(error).__name__
+    seconds = time.monotonic() - began
+    attack.swarm.close_all()
+    print(json.dumps({**attack.report(), "seconds": round(seconds, 1), **({"fault": fault} if fault else {})}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

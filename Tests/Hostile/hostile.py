@@ -1,0 +1,474 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Attacks a gateway as strangers would, while 200 honest listeners of two broadcasters work, and says who notices what.
+
+Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then it waits until
+memory and descriptors are back, serves new listeners, and counts the books. `cuecast-load` is the honest side. The attacker
+runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB.
+
+  make hostile                                              all attacks, about half an hour
+  Tests/Hostile/hostile.py --list                           what they do
+  Tests/Hostile/hostile.py --only garbage half-open         some of them
+  Tests/Hostile/hostile.py --only churn --binary /tmp/other/cuecast   of another build
+
+The table goes to standard output, progress to standard error. Exit codes: 0 every verdict holds; 1 one does not; 64 usage;
+69 it could not be run. CUECAST_SEED=… repeats a run's choices.
+"""
+import argparse, contextlib, json, os, random, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "Benchmarks")]
+
+import measuring, verdicts
+from attacks import ATTACKS
+from verdicts import KINDS, Level, Observed
+
+MEMORY_STOP_KIB = 3 << 20
+SETTLE_SECONDS_MAX = 150
+#: A session's lease is this, so that what sessions take is given back within the time above.
+SETTINGS = ("--set", "listeners.lease=30s", "--set", "logLevel=error")
+#: Attempts where nothing but the p99 fails.
+TRIES = 3
+
+
+class Form:
+    """How large everything is."""
+
+    def __init__(self, short):
+        self.short = short
+        self.listeners = 40 if short else 200
+        self.breaks = 2 if short else 24
+        self.every_ms, self.lead_ms = (1_000, 2_000) if short else (500, 1_500)
+        self.patience = 1_800 if short else 30
+        #: How much slower the honest side goes: for machines that cannot keep its pace.
+        self.factor = 1
+
+
+class Watch:
+    """Looks at the gateway's process 20 times a second and at its metrics every second, and guards the machine's memory."""
+
+    def __init__(self, process, addresses, patience):
+        self.process, self.addresses, self.patience = process, addresses, patience
+        self.peak = Level(0, 0)
+        self.alarms = {}
+        self.unanswered, self.slowest = 0, 0.0
+        self.too_much = threading.Event()
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._levels, self._operators)]
+
+    def _levels(self):
+        while not self._stop.wait(0.05):
+            found = level(self.process)
+            if found is None:
+                return
+            self.peak = Level(max(self.peak.resident_kib, found.resident_kib), max(self.peak.descriptors, found.descriptors))
+            if found.resident_kib > MEMORY_STOP_KIB:
+                self.too_much.set()
+
+    def _operators(self):
+        while not self._stop.wait(1):
+            began = time.monotonic()
+            try:
+                found = metrics(self.addresses, self.patience)
+                for name, value in found.items():
+                    if name.startswith("cuecast_alarm"):
+                        self.alarms[name] = max(value, self.alarms.get(name, 0))
+            except OSError:
+                if self.process.poll() is not None:
+                    return
+                self.unanswered += 1
+            self.slowest = max(self.slowest, time.monotonic() - began)
+
+    def __enter__(self):
+        for each in self._threads:
+            each.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for each in self._threads:
+            each.join()
+
+
+def level(process):
+    """Memory and descriptors of a process; `None` when it has ended."""
+    try:
+        resident = measuring.process_facts(process.pid)[1]
+        return Level(resident, measuring.descriptors(process.pid)) if process.poll() is None else None
+    except (OSError, StopIteration):
+        return None
+
+
+#: How often the metrics were asked for: each time is a connection that the gateway counts.
+looks = 0
+
+
+def metrics(addresses, patience):
+    global looks
+    looks += 1
+    with urllib.request.urlopen(f"http://{addresses['http']}/metrics", timeout=patience) as answer:
+        lines = answer.read().decode().splitlines()
+    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line and line[0] != "#"}
+
+
+def sum_of(found, name):
+    return sum(value for series, value in found.items() if series.split("{")[0] == name)
+
+
+class Honest:
+    """Two broadcasters, each with half of the listeners, as two processes of the load tool."""
+
+    def __init__(self, load, addresses, folder, form, phase, breaks=None, listeners=None):
+        self.streams = [f"{phase}-{letter}" for letter in "ab"]
+        self.reports, self.processes = [], []
+        listeners, breaks, factor = listeners or form.listeners, breaks or form.breaks, form.factor
+        for stream in self.streams:
+            report = open(os.path.join(folder, f"{stream}.json"), "w+")
+            self.reports.append(report)
+            self.processes.append(subprocess.Popen(
+                [load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
+                 "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
+                 "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
+                 "--patience", "30m" if form.short else "20s",
+                 *(word for name in ("notices", "requests", "broadcast", "http") if addresses.get(name)
+                   for word in (f"--{name}", addresses[name]))],
+                stdout=report, stderr=subprocess.DEVNULL))
+
+    def running(self):
+        return any(each.poll() is None for each in self.processes)
+
+    def kill(self):
+        for each in self.processes:
+            each.kill()
+            each.wait()
+
+    def found(self):
+        """What both say once they have ended: what was lost, as (kind, sentence), and p50 and p99 of the slower half."""
+        lost, p50, p99 = [], {}, {}
+        for process, file in zip(self.processes, self.reports):
+            process.wait()
+            file.seek(0)
+            text = file.read()
+            file.close()
+            try:
+                report = json.loads(text)
+            except ValueError:
+                lost.append(("unreported", f"cuecast-load ended with {process.returncode} and no report"))
+                continue
+            lost += [(each["kind"], f"{each['count']} × {each['sentence']}") for each in report["findings"]]
+            if not report["complete"]:
+                lost.append(("incomplete", "cuecast-load did not do everything"))
+            elif report["books"]["state"] != "equal" and not report["findings"]:
+                lost.append(("books", report["books"]["sentence"]))
+            for kind in KINDS:
+                latency = report["latency"].get(kind, {}).get("intended_us")
+                if latency:
+                    p50[kind] = max(p50.get(kind, 0), latency["p50"])
+                    p99[kind] = max(p99.get(kind, 0), latency["p99"])
+        return lost, p50, p99
+
+
+class Attacker:
+    """The process that attacks."""
+
+    def __init__(self, attack, addresses, streams, options, form):
+        context = {"addresses": addresses, "streams": streams, "short": form.short, "seed": options.seed,
+                   "patience": form.patience}
+        self.process = subprocess.Popen(
+            ["nice", "-n", "19", sys.executable, os.path.join(HERE, "attacks.py"), attack.name, json.dumps(context)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.did = {}
+        #: It has done its amount.
+        self.done = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                self.did = json.loads(line)
+            self.done.set()
+        self.done.set()
+
+    def finish(self):
+        """Has it stop, and gives what it says that it did."""
+        self.process.stdin.close()
+        self._reader.join()
+        self.process.wait()
+        return self.did
+
+    def kill(self):
+        self.process.kill()
+        self._reader.join()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def wait_for(condition, seconds):
+    """Whether the condition came true in time; a gateway that does not answer makes it false."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError):
+            if condition():
+                return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+
+
+def books(addresses, patience):
+    """Why the reports do not balance once the ledger has read the log; empty when they do."""
+    def settled():
+        with urllib.request.urlopen(f"http://{addresses['http']}/v1/reports?limit=500", timeout=patience) as answer:
+            found.append(json.load(answer))
+        return all(lane["offset"] == lane.get("head") for lane in found[-1]["lanes"].values())
+    found = []
+    if not wait_for(settled, max(patience, SETTLE_SECONDS_MAX)):
+        return "the ledger did not read the whole log"
+    return "" if found[-1]["balanced"] else "the reports do not balance"
+
+
+def stopped_and_verified(process, binary, folder, patience):
+    """Stops the gateway and counts its log anew; what was wrong, empty when nothing was."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        code = process.wait(max(patience, 60))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return "it did not stop"
+    if code:
+        return f"it stopped with the exit code {code}"
+    done = subprocess.run([binary, "verify", "--json", "--data-dir", folder + "/data"], capture_output=True, text=True)
+    try:
+        found = json.loads(done.stdout)
+        return "" if done.returncode == 0 and found["right"] else f"verify: {done.stdout.strip()[:300]}"
+    except (ValueError, KeyError):
+        return f"verify ended with {done.returncode}: {done.stderr.strip()[:300]}"
+
+
+def attempt(attack, options, form, growth_kib, say):
+    """One attack on a gateway of its own; gives what was observed, and the p99 of its quiet runs."""
+    observed = Observed(attack.name)
+    os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
+        with measuring.gateway(options.binary, *SETTINGS, prefix=attack.prefix, data=folder + "/data",
+                               ) as (process, addresses):
+            quiet = observe(attack, observed, process, addresses, folder, options, form, growth_kib, say)
+    return observed, quiet
+
+
+def observe(attack, observed, process, addresses, folder, options, form, growth_kib, say):
+    quiet_runs = []
+
+    def look():
+        return metrics(addresses, form.patience)
+
+    def telling():
+        return verdicts.told(quiet_before, quiet_after, attacked_before, {**look(), **watch.alarms}, looks - looks_before)
+
+    for phase in ("warm",) if form.short else ("warm", "quiet"):
+        say(f"{attack.name}: {phase}")
+        if phase == "quiet" or form.short:
+            quiet_before = look()
+        honest = Honest(options.load, addresses, folder, form, phase)
+        try:
+            lost, observed.quiet_p50, observed.quiet_p99 = honest.found()
+        finally:
+            honest.kill()
+        if lost and not form.short:
+            raise measuring.MeasurementError(f"the {phase} run lost something: {'; '.join(each[1] for each in lost)}")
+        if phase == "quiet":
+            quiet_runs.append(observed.quiet_p99)
+    # Connections of the run end, and memory is given back.
+    last = []
+    wait_for(lambda: last.append(level(process)) or (len(last) > 10 and last[-1] == last[-10]), 20)
+    attacked_before = quiet_after = look()
+    looks_before = looks
+    observed.before = level(process)
+    cpu_before, began = measuring.process_facts(process.pid)[0], time.monotonic()
+
+    say(f"{attack.name}: attacked")
+    with Watch(process, addresses, form.patience) as watch:
+        breaks = form.breaks if form.short else max(form.breaks, round(attack.seconds * 1_000 / form.every_ms))
+        honest = Honest(options.load, addresses, folder, form, "attacked", breaks=breaks)
+        attacker = None
+        try:
+            # The listeners were there before.
+            joined = sum_of(attacked_before, "cuecast_joins_total") + form.listeners
+            wait_for(lambda: not honest.running() or sum_of(look(), "cuecast_joins_total") >= joined, form.patience)
+            attacker = Attacker(attack, addresses, honest.streams, options, form)
+            told_deadline = None
+            while True:
+                if process.poll() is not None:
+                    observed.alive, observed.exit_code = False, process.returncode
+                    break
+                if watch.too_much.is_set():
+                    observed.memory_stopped = True
+                    attacker.process.kill()
+                if not honest.running():
+                    if not form.short:
+                        break
+                    # What is noticed late, such as the end of a handshake that never came, is waited for.
+                    if not attacker.done.is_set():
+                        time.sleep(0.1)
+                        continue
+                    told_deadline = told_deadline or time.monotonic() + options.told_patience
+                    with contextlib.suppress(OSError):
+                        if attack.name == "nothing" or telling():
+                            break
+                    if time.monotonic() > told_deadline:
+                        break
+                time.sleep(0.1)
+            observed.did = attacker.finish()
+            if not observed.alive:
+                honest.kill()
+            lost, observed.attacked_p50, observed.attacked_p99 = honest.found()
+            observed.lost = [f"{sentence}" for _, sentence in lost]
+            lost_kinds = {kind for kind, _ in lost}
+            if observed.memory_stopped:
+                observed.did = {"stopped": f"the gateway had {MEMORY_STOP_KIB >> 10} MiB"}
+        finally:
+            honest.kill()
+            if attacker:
+                attacker.kill()
+    observed.peak = watch.peak
+    observed.operators_unanswered, observed.operators_slowest = watch.unanswered, watch.slowest
+    if not observed.alive:
+        return quiet_runs
+    observed.cpu_share = (measuring.process_facts(process.pid)[0] - cpu_before) / (time.monotonic() - began)
+    observed.told = telling()
+
+    say(f"{attack.name}: settling")
+    began = time.monotonic()
+    listeners_before = attacked_before.get("cuecast_listeners", 0)
+
+    def settled():
+        observed.after = level(process) or observed.after
+        memory, descriptors = verdicts.returned(observed.after, observed.before, growth_kib)
+        return (memory or form.short) and descriptors \
+            and look().get("cuecast_listeners", 0) <= listeners_before + form.listeners
+    wait_for(settled, form.patience if form.short else SETTLE_SECONDS_MAX)
+    observed.settled_seconds = time.monotonic() - began
+
+    say(f"{attack.name}: newcomers")
+    honest = Honest(options.load, addresses, folder, form, "newcomers", breaks=2, listeners=20)
+    try:
+        observed.newcomers_lost = [sentence for _, sentence in honest.found()[0]]
+    finally:
+        honest.kill()
+    if process.poll() is not None:
+        observed.alive, observed.exit_code = False, process.returncode
+        return quiet_runs
+    observed.books = books(addresses, form.patience)
+    observed.books = stopped_and_verified(process, options.binary, folder, form.patience) or observed.books
+    observed.did["only_late"] = bool(lost_kinds) and lost_kinds <= {"batchesMissing"}
+    return quiet_runs
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        """With the code of the project's own commands."""
+        print(f"hostile: {message}", file=sys.stderr)
+        sys.exit(64)
+
+
+def parsed_options():
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these attacks, by name")
+    parser.add_argument("--short", action="store_true",
+                        help="smaller amounts, a few seconds each, and no verdict that depends on speed")
+    parser.add_argument("--json", metavar="FILE", help="write everything that was observed there")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table there, for a document")
+    parser.add_argument("--list", action="store_true", help="say what the attacks do, and end")
+    parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/cuecast"), help="the gateway (%(default)s)")
+    parser.add_argument("--load", metavar="PATH", help="cuecast-load; without it the one beside the gateway")
+    parser.add_argument("--told-patience", type=float, default=60, metavar="SECONDS",
+                        help="how long the short form waits for a counter that tells of an attack (%(default)s)")
+    options = parser.parse_args()
+    options.load = options.load or os.path.join(os.path.dirname(options.binary), "cuecast-load")
+    names = [each.name for each in ATTACKS]
+    for name in options.only or []:
+        if name not in names:
+            parser.error(f"there is no attack {name}; there are: {', '.join(names)}")
+    if not options.list:
+        for path in (options.binary, options.load):
+            if not os.access(path, os.X_OK):
+                parser.error(f"{path} is no program: build it, or say where it is with --binary and --load")
+    options.seed = int(os.environ.get("CUECAST_SEED", random.randrange(1 << 32)))
+    return options
+
+
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def run(options):
+    form = Form(options.short)
+    chosen = [each for each in ATTACKS if not options.only or each.name in options.only]
+    # Doing nothing goes first: it says what honest listeners leave behind, and how much quiet runs differ.
+    if not form.short and chosen[0].name != "nothing":
+        chosen.insert(0, ATTACKS[0])
+    print(f"CUECAST_SEED={options.seed}, {form.listeners} listeners, {len(chosen)} attacks; {measuring.machine()}", flush=True)
+    quiet_runs, growth_kib, results, rows = [], 0, [], []
+    for attack in chosen:
+        for tried in range(TRIES):
+            observed, quiet = attempt(attack, options, form, growth_kib, say)
+            quiet_runs += quiet
+            if attack.name == "nothing":
+                quiet_runs += [observed.attacked_p99] if observed.attacked_p99 else []
+                growth_kib = max(0, observed.after.resident_kib - observed.before.resident_kib) if observed.after else 0
+            usual = verdicts.usual(quiet_runs)
+            found = verdicts.judge(observed, form.short, growth_kib, usual)
+            if form.short and observed.did.get("only_late"):
+                # A machine that is too slow for the pace, and no fault of the gateway.
+                form.factor *= 4
+            elif not (verdicts.only_slow(found) and not form.short):
+                break
+            say(f"{attack.name}: once more, {'slower' if form.short else 'the p99 was too high'}")
+        form.factor = 1
+        rows.append(verdicts.row(observed, found, usual))
+        results.append({**vars(observed), **{name: vars(value) for name in ("before", "peak", "after")
+                                             if (value := getattr(observed, name))},
+                        "ratios": verdicts.ratios(observed, usual), "tries": tried + 1,
+                        "verdicts": {each.name: {"holds": each.holds, "sentence": each.sentence} for each in found}})
+        for each in found:
+            if not each.holds:
+                say(f"{attack.name}: FAILS {each.name}: {each.sentence}")
+        say(f"{attack.name}: {'passed' if all(each.holds for each in found) else 'FAILED'}; it did {observed.did}")
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump({"seed": options.seed, "short": form.short, "growth_kib": growth_kib, "quiet_p99": quiet_runs,
+                           "machine": measuring.machine_facts(), "attacks": results}, file, indent=1)
+    print(verdicts.table(rows))
+    for kind in KINDS:
+        values = sorted(each[kind] for each in quiet_runs if kind in each)
+        if len(values) > 1:
+            print(f"p99 of {kind} in {len(values)} quiet runs: {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, "
+                  f"median {verdicts.usual(quiet_runs)[kind] / 1000:.1f} ms")
+    if options.markdown:
+        with open(options.markdown, "w") as file:
+            file.write(verdicts.markdown(rows) + "\n")
+    failed = [each["attack"] for each in results if not all(verdict["holds"] for verdict in each["verdicts"].values())]
+    print(f"{len(results) - len(failed)} passed, {len(failed)} failed" + (f": {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+def main():
+    options = parsed_options()
+    if options.list:
+        for each in ATTACKS:
+            print(f"{each.name} ({each.entrance})\n    {each.does}")
+        return 0
+    try:
+        return run(options)
+    except (measuring.MeasurementError, OSError) as error:
+        print(f"hostile: {error}", file=sys.stderr)
+        return 69
+
+
+if __name__ == "__main__":
+    sys.exit(main())

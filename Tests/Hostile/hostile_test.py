@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Tests the parts of the hostile run that need no gateway: frames, connections, verdicts, tables.
+
+    python3 Tests/Hostile/hostile_test.py
+"""
+import os, socket, subprocess, sys, unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import attacks, verdicts, zmtp
+from swarm import Swarm
+from verdicts import Level, Observed
+
+
+class FrameTests(unittest.TestCase):
+    def test_the_greeting_is_64_bytes_of_rfc_23(self):
+        self.assertEqual(zmtp.greeting(), bytes.fromhex("ff00000000000000007f0300") + b"NULL".ljust(20, b"\0") + bytes(32))
+        self.assertEqual(len(zmtp.greeting(mechanism=b"X" * 20)), 64)
+
+    def test_frames_are_as_short_as_they_can_be(self):
+        self.assertEqual(zmtp.frame(b"ab"), b"\x00\x02ab")
+        self.assertEqual(zmtp.frame(b"", more=True), b"\x01\x00")
+        self.assertEqual(zmtp.frame(bytes(255))[:2], b"\x00\xff")
+        self.assertEqual(zmtp.frame(bytes(256))[:9], b"\x02" + (256).to_bytes(8, "big"))
+        self.assertEqual(zmtp.header(3, long=True), b"\x02" + (3).to_bytes(8, "big"))
+
+    def test_a_request_has_an_empty_delimiter(self):
+        self.assertEqual(zmtp.request(b"body"), b"\x01\x00\x00\x04body")
+
+    def test_commands_carry_their_name_and_properties(self):
+        self.assertEqual(zmtp.ready(b"SUB"), b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB")
+        self.assertIn(b"\x08Identity\x00\x00\x00\x01i", zmtp.ready(b"DEALER", b"i"))
+        self.assertEqual(zmtp.ping(10, b"c"), b"\x04\x08\x04PING\x00\x0ac")
+
+    def test_subscriptions_are_messages_or_commands(self):
+        self.assertEqual(zmtp.subscription(b"t"), b"\x00\x02\x01t")
+        self.assertEqual(zmtp.subscription(b"t", cancel=True), b"\x00\x02\x00t")
+        self.assertEqual(zmtp.subscription(b"t", as_command=True), b"\x04\x0b\x09SUBSCRIBEt")
+
+    def test_replies_are_read_however_they_are_cut(self):
+        sent = zmtp.greeting() + zmtp.ready(b"ROUTER") + zmtp.request(b"one") + zmtp.request(bytes(300)) + zmtp.ping()
+        for size in (1, 7, 64, len(sent)):
+            reader, found = zmtp.Reader(), []
+            for start in range(0, len(sent), size):
+                found += zmtp.bodies(reader.feed(sent[start:start + size]))
+            self.assertEqual(found, [b"one", bytes(300)], size)
+
+
+class SwarmTests(unittest.TestCase):
+    def setUp(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listener.close)
+        self.address = f"tcp://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.swarm = Swarm(lambda: True)
+        self.addCleanup(self.swarm.close_all)
+
+    def accept(self):
+        while True:
+            self.listener.settimeout(0.01)
+            try:
+                accepted, _ = self.listener.accept()
+            except TimeoutError:
+                self.swarm.turn(0.01)
+                continue
+            self.addCleanup(accepted.close)
+            accepted.settimeout(0.01)
+            return accepted
+
+    def receive(self, accepted, size):
+        found = b""
+        while len(found) < size:
+            self.swarm.turn(0)
+            try:
+                found += accepted.recv(size - len(found))
+            except TimeoutError:
+                pass
+        return found
+
+    def test_what_comes_after_the_greeting_waits_for_the_other_side(self):
+        pieces = iter((b"refilled", None))
+        heard = []
+        peer = self.swarm.connect(self.address, b"first", after=b"after", refill=lambda _: next(pieces),
+                                  heard=lambda _, data: heard.append(data))
+        accepted = self.accept()
+        self.assertEqual(self.receive(accepted, 5), b"first")
+        self.swarm.turn(0.05)
+        with self.assertRaises(TimeoutError):
+            accepted.recv(1)
+        accepted.sendall(b"greeting")
+        self.assertEqual(self.receive(accepted, 13), b"afterrefilled")
+        self.assertEqual(heard, [b"greeting"])
+        self.assertEqual(peer.sent, 18)
+
+    def test_a_peer_that_does_not_read_reads_only_the_first_answer(self):
+        heard = []
+        self.swarm.connect(self.address, b"first", after=b"after", reading=False, heard=lambda _, data: heard.append(data))
+        accepted = self.accept()
+        self.receive(accepted, 5)
+        accepted.sendall(b"greeting")
+        self.receive(accepted, 5)
+        accepted.sendall(b"never read")
+        self.swarm.turn(0.05)
+        self.assertEqual(heard, [b"greeting"])
+
+    def test_connections_that_the_other_side_ends_are_counted(self):
+        ended = []
+        self.swarm.connect(self.address, b"x", ended=ended.append)
+        self.accept().close()
+        while not ended:
+            self.swarm.turn(0.01)
+        self.assertEqual((self.swarm.counts["closed_by_gateway"], len(self.swarm.peers)), (1, 0))
+
+    def test_a_refused_connection_is_counted(self):
+        self.listener.close()
+        self.swarm.connect(self.address, b"x")
+        while self.swarm.peers:
+            self.swarm.turn(0.01)
+        self.assertEqual(self.swarm.counts["refused"], 1)
+
+
+def good(**changed):
+    """What an attack that changes nothing leaves behind."""
+    latencies = {kind: 1_000 for kind in verdicts.KINDS}
+    return Observed("garbage", quiet_p99=latencies, attacked_p99=latencies, before=Level(100_000, 50), peak=Level(110_000, 90),
+                    after=Level(100_000, 50), told={"cuecast_limits_hit_total": 12}, did={"connections": 3},
+                    **changed)
+
+
+def failing(observed, **options):
+    return [each.name for each in verdicts.judge(observed, **options) if not each.holds]
+
+
+class VerdictTests(unittest.TestCase):
+    def test_nothing_fails_where_all_is_well(self):
+        self.assertEqual(failing(good()), [])
+        self.assertEqual(failing(good(), short=True), [])
+
+    def test_each_fault_fails_one_verdict(self):
+        for changed, name in (({"lost": ["3 × notices were lost"]}, "lossless"), ({"newcomers_lost": ["x"]}, "newcomers"),
+                              ({"books": "the reports do not balance"}, "books"), ({"operators_unanswered": 1}, "operators"),
+                              ({"memory_stopped": True}, "bounded")):
+            self.assertEqual(failing(good(**changed)), [name])
+        for name, attribute, value in (("told", "told", {}), ("ran", "did", {}), ("ran", "did", {"fault": "x"}),
+                                       ("forged", "did", {"forged_counted": 1})):
+            observed = good()
+            setattr(observed, attribute, value)
+            self.assertEqual(failing(observed), [name])
+
+    def test_a_process_that_ended_is_judged_by_that(self):
+        observed = good(alive=False, exit_code=-6, lost=["x"])
+        observed.after = None
+        self.assertEqual(failing(observed), ["alive", "lossless"])
+
+    def test_memory_may_be_5_percent_more_afterwards(self):
+        observed = good()
+        observed.after = Level(105_000, 52)
+        self.assertEqual(failing(observed), [])
+        observed.after = Level(105_001, 53)
+        self.assertEqual(failing(observed), ["descriptors", "memory"])
+        self.assertEqual(failing(observed, short=True), ["descriptors"])
+        self.assertEqual(failing(observed, growth_kib=1), ["descriptors"])
+
+    def test_the_p99_may_be_twice_that_of_the_slower_quiet_run(self):
+        observed = good()
+        observed.attacked_p99 = {kind: 2_000 for kind in verdicts.KINDS}
+        self.assertEqual(failing(observed), [])
+        observed.attacked_p99["batch"] = 2_001
+        self.assertEqual(failing(observed), ["p99"])
+        self.assertTrue(verdicts.only_slow(verdicts.judge(observed)))
+        self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), [])
+        self.assertEqual(failing(observed, short=True), [])
+        del observed.attacked_p99["notice"]
+        self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), ["p99"])
+
+    def test_the_usual_p99_is_the_median_of_the_quiet_runs(self):
+        self.assertEqual(verdicts.usual([{"notice": 1}, {"notice": 9, "batch": 4}, {"notice": 2}]), {"notice": 2, "batch": 4})
+
+    def test_a_counter_tells_that_grew_more_than_the_listeners_explain(self):
+        series = "cuecast_limits_hit_total"
+        for attacked, expected in ((20 + 10, {}), (20 + 11, {series: 21})):
+            self.assertEqual(verdicts.told({series: 5}, {series: 15}, {series: 100}, {series: 100 + attacked}), expected)
+        self.assertEqual(verdicts.told({}, {}, {}, {series: 11}), {series: 11})
+        self.assertEqual(verdicts.told({}, {}, {}, {"cuecast_listeners": 1e6}), {})
+        own = 'cuecast_connections_ended_total{socket="http"}'
+        self.assertEqual(verdicts.told({}, {}, {}, {own: 50}, looks=20), {})
+
+    def test_an_alarm_tells_when_it_is_new(self):
+        alarm = 'cuecast_alarm{alarm="connections"}'
+        self.assertEqual(verdicts.told({alarm: 0}, {alarm: 0}, {alarm: 0}, {alarm: 1}), {alarm: 1})
+        self.assertEqual(verdicts.told({alarm: 1}, {alarm: 1}, {alarm: 1}, {alarm: 1}), {})
+
+
+class TableTests(unittest.TestCase):
+    def test_rows_have_a_cell_for_each_heading(self):
+        dead = Observed("garbage", alive=False, exit_code=-6, lost=["x"])
+        for observed in (good(), dead):
+            cells = verdicts.row(observed, verdicts.judge(observed))
+            self.assertEqual(len(cells), len(verdicts.HEADINGS))
+            self.assertIn(f"| {cells[0]} | {cells[1]} |", verdicts.markdown([cells]))
+            self.assertEqual(len(verdicts.table([cells]).splitlines()), 2)
+        self.assertEqual(verdicts.row(dead, verdicts.judge(dead))[-1], "ran, alive, lossless")
+
+    def test_those_that_grew_most_are_named(self):
+        self.assertEqual(verdicts.most_told({"cuecast_a_total": 1, 'cuecast_b_total{x="y"}': 3, "cuecast_c_total": 2}),
+                         "b_total{x=y}, c_total and 1 more")
+
+
+class CommandTests(unittest.TestCase):
+    def run_of(self, *arguments):
+        return subprocess.run([sys.executable, os.path.join(HERE, "hostile.py"), *arguments], capture_output=True, text=True)
+
+    def test_attacks_are_listed_with_what_they_do(self):
+        done = self.run_of("--list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines() if line[0] != " "],
+                         [each.name for each in attacks.ATTACKS])
+        self.assertEqual(len({each.name for each in attacks.ATTACKS}), len(attacks.ATTACKS))
+        self.assertTrue(all(each.does and each.entrance for each in attacks.ATTACKS))
+
+    def test_help_has_an_example_and_a_wrong_name_is_refused(self):
+        self.assertIn("--only garbage", self.run_of("--help").stdout)
+        done = self.run_of("--only", "grabage")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("there is no attack grabage", done.stderr)
+        self.assertEqual(self.run_of("--binary", "/nowhere").returncode, 64)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""What must hold while somebody attacks a gateway, and after it: from what was observed, without measuring anything."""
+import dataclasses, statistics
+
+#: Resident memory and descriptors may be so much more afterwards.
+RETURN_SHARE = 0.05
+#: How much later the slowest hundredth of notices, batches and confirmations may come beside an attack.
+P99_RATIO_MAX = 2.0
+KINDS = ("notice", "batch", "acknowledge")
+#: An attack is told of by a counter that grew by more than twice what the honest listeners alone make of it, and this.
+TOLD_MIN = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    name: str
+    holds: bool
+    sentence: str
+
+
+@dataclasses.dataclass
+class Level:
+    """Of the gateway's process."""
+    resident_kib: int
+    descriptors: int
+
+
+@dataclasses.dataclass
+class Observed:
+    """One attack, its quiet run before it, and what came after."""
+    attack: str
+    alive: bool = True
+    exit_code: int | None = None
+    #: What `cuecast-load` found beside the attack, as sentences.
+    lost: list = dataclasses.field(default_factory=list)
+    #: The same of a run that began when the attack was over.
+    newcomers_lost: list = dataclasses.field(default_factory=list)
+    #: Why the books are not right; empty when they are.
+    books: str = ""
+    #: Kind of latency → microseconds, quiet and attacked.
+    quiet_p99: dict = dataclasses.field(default_factory=dict)
+    attacked_p99: dict = dataclasses.field(default_factory=dict)
+    quiet_p50: dict = dataclasses.field(default_factory=dict)
+    attacked_p50: dict = dataclasses.field(default_factory=dict)
+    before: Level | None = None
+    peak: Level | None = None
+    after: Level | None = None
+    #: How long until memory and descriptors were back, or were given up.
+    settled_seconds: float = 0
+    memory_stopped: bool = False
+    cpu_share: float = 0
+    #: Counter → by how much the attack moved it.
+    told: dict = dataclasses.field(default_factory=dict)
+    operators_unanswered: int = 0
+    operators_slowest: float = 0
+    #: What the attack says that it did.
+    did: dict = dataclasses.field(default_factory=dict)
+
+
+def ratios(observed, usual_p99):
+    """Kind → how many times slower than in the quiet run; of its own quiet run and the usual one the slower counts.
+
+    A quiet run that was quick by luck makes nothing slow.
+    """
+    found = {}
+    for kind, attacked in observed.attacked_p99.items():
+        base = max(observed.quiet_p99.get(kind, 0), usual_p99.get(kind, 0))
+        if base:
+            found[kind] = attacked / base
+    return found
+
+
+def usual(quiet_runs):
+    """The median of each kind over all quiet runs so far."""
+    return {kind: statistics.median(run[kind] for run in quiet_runs if kind in run)
+            for kind in KINDS if any(kind in run for run in quiet_runs)}
+
+
+def told(quiet_before, quiet_after, attacked_before, attacked_after, looks=0):
+    """The counters by which an operator sees the attack → by how much it moved them.
+
+    `looks` is how many connections this program itself made over HTTP meanwhile.
+    """
+    found = {}
+    for series, value in attacked_after.items():
+        name = series.split("{")[0]
+        alarm = name == "cuecast_alarm"
+        if not alarm and not name.endswith("_total"):
+            continue
+        grown = value - attacked_before.get(series, 0)
+        alone = quiet_after.get(series, 0) - quiet_before.get(series, 0)
+        if series == 'cuecast_connections_ended_total{socket="http"}':
+            alone += looks
+        if alarm:
+            if value > attacked_before.get(series, 0):
+                found[series] = 1
+        elif grown > 2 * max(alone, 0) + TOLD_MIN:
+            found[series] = grown - alone
+    return found
+
+
+def returned(after, before, growth_kib=0):
+    """Whether memory and descriptors are back, as a pair.
+
+    `growth_kib` is what a run without an attack leaves behind.
+    """
+    return (after.resident_kib <= (before.resident_kib + max(growth_kib, 0)) * (1 + RETURN_SHARE),
+            after.descriptors <= before.descriptors * (1 + RETURN_SHARE))
+
+
+def mebibytes(kib):
+    return f"{kib / 1024:.0f} MiB"
+
+
+def judge(observed, short=False, growth_kib=0, usual_p99=None):
+    """The verdicts, in the order of the table. The short form leaves out whatever depends on speed."""
+    found = []
+
+    def say(name, holds, sentence):
+        found.append(Verdict(name, bool(holds), sentence))
+
+    attacked = observed.attack != "nothing"
+    if attacked:
+        say("ran", "fault" not in observed.did and observed.did, observed.did.get("fault") or "the attack did what it says"
+            if observed.did else "the attack said nothing")
+    say("alive", observed.alive, "the process lives" if observed.alive else f"the process ended with {observed.exit_code}")
+    say("lossless", not observed.lost, "; ".join(observed.lost) or "the honest listeners lost nothing")
+    if not observed.alive:
+        return found
+    say("newcomers", not observed.newcomers_lost, "; ".join(observed.newcomers_lost) or "new listeners are served afterwards")
+    say("books", not observed.books, observed.books or "verify finds the books right, and they balance")
+    forged = observed.did.get("forged_counted", 0)
+    if "forged_counted" in observed.did:
+        say("forged", not forged, f"{forged} forged outcomes were counted" if forged else "no forged outcome was counted")
+    say("operators", not observed.operators_unanswered,
+        f"{observed.operators_unanswered} looks at the metrics were not answered" if observed.operators_unanswered
+        else "the metrics were answered all the time")
+    memory, descriptors = returned(observed.after, observed.before, growth_kib)
+    say("descriptors", descriptors, f"{observed.before.descriptors} before, {observed.peak.descriptors} at most, "
+        f"{observed.after.descriptors} after")
+    if attacked:
+        say("told", observed.told, ", ".join(observed.told) or "no counter told of it")
+    if short:
+        return found
+    say("bounded", not observed.memory_stopped, f"{mebibytes(observed.peak.resident_kib)} at most"
+        + (": the attack was stopped" if observed.memory_stopped else ""))
+    say("memory", memory, f"{mebibytes(observed.before.resident_kib)} before, {mebibytes(observed.after.resident_kib)} after")
+    if attacked:
+        found_ratios = ratios(observed, usual_p99 or {})
+        say("p99", all(kind in found_ratios for kind in KINDS) and max(found_ratios.values()) <= P99_RATIO_MAX,
+            ", ".join(f"{kind} {value:.1f}×" for kind, value in found_ratios.items()) or "nothing was measured")
+    return found
+
+
+def only_slow(verdicts):
+    """Whether nothing but the p99 fails: noise of the machine looks like this, and goes away when it is measured again."""
+    return [each.name for each in verdicts if not each.holds] == ["p99"]
+
+
+HEADINGS = ("attack", "alive", "lost", "p99 notices", "p99 batches", "p99 confirmations", "memory before, at most, after",
+            "descriptors before, at most, after", "who notices", "fails")
+
+
+def most_told(series, count=2):
+    """The names of the counters that grew most, without what all names begin with."""
+    order = sorted(series, key=lambda name: -series[name])
+    short_names = [each.removeprefix("cuecast_").replace('"', "") for each in order[:count]]
+    return ", ".join(short_names) + (f" and {len(order) - count} more" if len(order) > count else "")
+
+
+def row(observed, verdicts, usual_p99=None):
+    """What the tables show of one attack."""
+    found = ratios(observed, usual_p99 or {})
+    levels = [level for level in (observed.before, observed.peak, observed.after) if level]
+    return (
+        observed.attack, "yes" if observed.alive else "no", "nothing" if not observed.lost else "yes",
+        *(f"{found[kind]:.1f}×" if kind in found else "–" for kind in KINDS),
+        ", ".join(f"{level.resident_kib / 1024:.0f}" for level in levels) + " MiB" if levels else "–",
+        ", ".join(str(level.descriptors) for level in levels) or "–",
+        most_told(observed.told) or "nobody",
+        ", ".join(each.name for each in verdicts if not each.holds) or "–",
+    )
+
+
+def table(rows):
+    """For a terminal."""
+    widths = [max(len(str(each[index])) for each in [HEADINGS, *rows]) for index in range(len(HEADINGS))]
+    return "\n".join("  ".join(str(cell).ljust(width) for cell, width in zip(each, widths)).rstrip()
+                     for each in [HEADINGS, *rows])
+
+
+def markdown(rows):
+    """For a document."""
+    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in each) + " |" for each in rows])
