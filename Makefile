@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
-	test-tsan test-asan test-web crash backups schedules fuzz soak bench bench-clock bench-peers clean
+	test-tsan test-asan test-web hostile crash backups schedules fuzz soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -81,6 +81,10 @@ test-asan: ## runs the client libraries' tests with the address sanitizer
 	@scripts/setup.sh
 	@scripts/sanitize.sh --self-test
 	@scripts/sanitize.sh address
+
+hostile: ## attacks the gateway as strangers would beside honest listeners, for about half an hour; says who notices
+	@scripts/setup.sh
+	@scripts/hostile.sh
 
 crash: ## ends the gateway at random moments and checks that nothing confirmed was lost or counted twice
 	@scripts/setup.sh

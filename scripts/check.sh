@@ -98,6 +98,7 @@ check_scripts() {
     python3 scripts/checkers_test.py
     python3 Benchmarks/compare_test.py
     python3 Benchmarks/instructions_test.py
+    python3 Tests/Hostile/hostile_test.py
 }
 
 # In folders of their own, and what they run depends on no time.

@@ -44,6 +44,8 @@ class Attack:
     full = short = 0
     #: What goes before the gateway's command.
     prefix = ()
+    #: Counters that move for what is no attack in it.
+    explains = ()
 
     def __init__(self, context):
         self.context = context
@@ -53,6 +55,8 @@ class Attack:
         self.facts = collections.Counter()
         self.deadline = time.monotonic() + (600 if context["short"] else self.seconds)
         self.swarm = Swarm(self.goes_on)
+        #: A stream of its own, which no other attack has.
+        self.stream = f"{self.name}-{os.getpid()}"
 
     # What the attacks share.
 
@@ -437,7 +441,7 @@ class MutatedRequests(Attack):
                                        last=notice_pb2.Position(epoch=1, sequence=2), instance=3, token="t" * 64)},
             {"get_batch": listener_pb2.GetBatch(stream=stream, break_id="b-1", delay_ms=1, delay_max_ms=2)},
             {"get_time": listener_pb2.GetTime()}, {"leave": listener_pb2.Leave(stream=stream)})]
-        corpus.append(self.acknowledgement("mutated", "b-1", bytes(29), [("ad-0", 1), ("ad-1", 2), ("ad-2", 3)], self.session()))
+        corpus.append(self.acknowledgement(self.stream, "b-1", bytes(29), [("ad-0", 1), ("ad-1", 2), ("ad-2", 3)], self.session()))
         self.ask_all((self.mutate(self.random.choice(corpus)) for _ in range(self.amount)), 16, 8)
 
 
@@ -472,10 +476,13 @@ class SlowReaders(Attack):
             "second; meanwhile a stream of its own gets 20,000 notices.")
     full, short = 20_000, 2_000
     seconds = 20
+    # Its notices come from a broadcaster.
+    explains = ("cuecast_broadcast_requests", "cuecast_break_entries", "cuecast_notices_sent", "cuecast_heads_sent",
+                "cuecast_log_lines_suppressed")
 
     def run(self):
-        topics = b"".join(zmtp.subscription(topic) for topic in (b"", b"slow\0", *(each.encode() + b"\0" for each in self.context["streams"])))
-        self.publish("slow", "b-0", start=broadcast_pb2.Start(in_ms=600_000), duration_ms=60_000)
+        topics = b"".join(zmtp.subscription(topic) for topic in (b"", self.stream.encode() + b"\0", *(each.encode() + b"\0" for each in self.context["streams"])))
+        self.publish(self.stream, "b-0", start=broadcast_pb2.Start(in_ms=600_000), duration_ms=60_000)
         peers = [self.subscriber(topics, reading=False, receive_bytes=2_304) for _ in range(200 if not self.context["short"] else 40)]
         peers = [peer for peer in peers if peer]
         # Cancelled breaks make two notices each; a broadcaster of the attack's own sends them, and reads its answers.
@@ -491,11 +498,11 @@ class SlowReaders(Attack):
         while self.goes_on() and 2 * number < self.amount:
             while number - answered // 2 < 16 and 2 * number < self.amount:
                 number += 1
-                kinds = ({"publish": broadcast_pb2.Publish(stream="slow", break_id=f"c-{number}", duration_ms=1_000,
+                kinds = ({"publish": broadcast_pb2.Publish(stream=self.stream, break_id=f"c-{number}", duration_ms=1_000,
                                                            advertisements=[advertisement_pb2.Advertisement(
                                                                id="x", title="x", duration_ms=1_000, media=[
                                                                    advertisement_pb2.MediaFile(url="https://cdn.example.com/x", type="audio/mpeg")])])},
-                         {"cancel": broadcast_pb2.Cancel(stream="slow", break_id=f"c-{number}")})
+                         {"cancel": broadcast_pb2.Cancel(stream=self.stream, break_id=f"c-{number}")})
                 self.swarm.send(source, b"".join(zmtp.request(broadcast_pb2.BroadcastRequest(
                     request_id=number, **kind).SerializeToString()) for kind in kinds))
             self.swarm.turn()
@@ -521,7 +528,7 @@ class ForgedDeliveries(Attack):
     seconds = 20
 
     def run(self):
-        stream = "forged"
+        stream = self.stream
         self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
         own = self.session()
         delivery = self.batch(own, stream, "b-1").delivery
@@ -576,13 +583,13 @@ class AcknowledgementFlood(Attack):
     seconds = 25
 
     def run(self):
-        self.publish("flooded", "b-1", ads=8, pre_stream=True, hold_ms=600_000)
+        self.publish(self.stream, "b-1", ads=8, pre_stream=True, hold_ms=600_000)
         bodies = []
         for _ in range(40):
             session = self.session()
-            delivery = self.batch(session, "flooded", "b-1").delivery
+            delivery = self.batch(session, self.stream, "b-1").delivery
             for kind in (1, 2, 3):
-                bodies.append(self.acknowledgement("flooded", "b-1", delivery, [(f"ad-{index}", kind) for index in range(8)], session))
+                bodies.append(self.acknowledgement(self.stream, "b-1", delivery, [(f"ad-{index}", kind) for index in range(8)], session))
         self.ask_all((self.random.choice(bodies) for _ in range(self.amount)), 16, 32)
 
 

@@ -3,9 +3,10 @@
 # Copyright (c) 2026 the Cuecast authors
 """Attacks a gateway as strangers would, while 200 honest listeners of two broadcasters work, and says who notices what.
 
-Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then it waits until
-memory and descriptors are back, serves new listeners, and counts the books. `cuecast-load` is the honest side. The attacker
-runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB.
+Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then memory and
+descriptors must come back, new listeners be served, and the books be right. `cuecast-load` is the honest side. The attacker
+runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB. In the short form
+attacks share gateways.
 
   make hostile                                              all attacks, about half an hour
   Tests/Hostile/hostile.py --list                           what they do
@@ -27,11 +28,17 @@ from attacks import ATTACKS
 from verdicts import KINDS, Level, Observed
 
 MEMORY_STOP_KIB = 3 << 20
-SETTLE_SECONDS_MAX = 150
+SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.
 SETTINGS = ("--set", "listeners.lease=30s", "--set", "logLevel=error")
-#: Attempts where nothing but the p99 fails.
+#: What is found where a machine is too slow for the pace of the honest side.
+LATE = {"batchesMissing", "breaksNotPublished"}
+#: Attempts where nothing but the p99 fails, and not by much.
 TRIES = 3
+
+
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 class Form:
@@ -40,8 +47,8 @@ class Form:
     def __init__(self, short):
         self.short = short
         self.listeners = 40 if short else 200
-        self.breaks = 2 if short else 24
-        self.every_ms, self.lead_ms = (1_000, 2_000) if short else (500, 1_500)
+        self.breaks = 1 if short else 24
+        self.every_ms, self.lead_ms = (500, 1_000) if short else (500, 1_500)
         self.patience = 1_800 if short else 30
         #: How much slower the honest side goes: for machines that cannot keep its pace.
         self.factor = 1
@@ -158,7 +165,7 @@ class Honest:
             except ValueError:
                 lost.append(("unreported", f"cuecast-load ended with {process.returncode} and no report"))
                 continue
-            lost += [(each["kind"], f"{each['count']} × {each['sentence']}") for each in report["findings"]]
+            lost += [(each["kind"], f"{each['count']} × {each['sentence']} ({'; '.join(each['examples'][:1])})") for each in report["findings"]]
             if not report["complete"]:
                 lost.append(("incomplete", "cuecast-load did not do everything"))
             elif report["books"]["state"] != "equal" and not report["findings"]:
@@ -250,123 +257,225 @@ def stopped_and_verified(process, binary, folder, patience):
         return f"verify ended with {done.returncode}: {done.stderr.strip()[:300]}"
 
 
-def attempt(attack, options, form, growth_kib, say):
-    """One attack on a gateway of its own; gives what was observed, and the p99 of its quiet runs."""
-    observed = Observed(attack.name)
-    os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
-        with measuring.gateway(options.binary, *SETTINGS, prefix=attack.prefix, data=folder + "/data",
-                               ) as (process, addresses):
-            quiet = observe(attack, observed, process, addresses, folder, options, form, growth_kib, say)
-    return observed, quiet
+class Bench:
+    """One gateway under attack, with what its quiet run showed."""
 
+    def __init__(self, process, addresses, folder, options, form):
+        self.process, self.addresses, self.folder, self.options, self.form = process, addresses, folder, options, form
+        self.quiet_p50, self.quiet_p99 = {}, {}
+        self.quiet_before = self.quiet_after = {}
+        self.runs = 0
 
-def observe(attack, observed, process, addresses, folder, options, form, growth_kib, say):
-    quiet_runs = []
+    def look(self):
+        return metrics(self.addresses, self.form.patience)
 
-    def look():
-        return metrics(addresses, form.patience)
+    def honest(self, phase, **options):
+        self.runs += 1
+        return Honest(self.options.load, self.addresses, self.folder, self.form, f"{phase}-{self.runs}", **options)
 
-    def telling():
-        return verdicts.told(quiet_before, quiet_after, attacked_before, {**look(), **watch.alarms}, looks - looks_before)
+    def prepare(self):
+        """Warms the gateway up and measures it without an attack; the short form has one run for both."""
+        for phase in ("quiet",) if self.form.short else ("warm", "quiet"):
+            say(f"{phase} run")
+            self.quiet_before = self.look()
+            honest = self.honest(phase)
+            try:
+                lost, self.quiet_p50, self.quiet_p99 = honest.found()
+            finally:
+                honest.kill()
+            if lost and not self.form.short:
+                raise measuring.MeasurementError(f"the {phase} run lost something: {'; '.join(each[1] for each in lost)}")
+        self.come_to_rest()
+        self.quiet_after = self.look()
 
-    for phase in ("warm",) if form.short else ("warm", "quiet"):
-        say(f"{attack.name}: {phase}")
-        if phase == "quiet" or form.short:
-            quiet_before = look()
-        honest = Honest(options.load, addresses, folder, form, phase)
-        try:
-            lost, observed.quiet_p50, observed.quiet_p99 = honest.found()
-        finally:
-            honest.kill()
-        if lost and not form.short:
-            raise measuring.MeasurementError(f"the {phase} run lost something: {'; '.join(each[1] for each in lost)}")
-        if phase == "quiet":
-            quiet_runs.append(observed.quiet_p99)
-    # Connections of the run end, and memory is given back.
-    last = []
-    wait_for(lambda: last.append(level(process)) or (len(last) > 10 and last[-1] == last[-10]), 20)
-    attacked_before = quiet_after = look()
-    looks_before = looks
-    observed.before = level(process)
-    cpu_before, began = measuring.process_facts(process.pid)[0], time.monotonic()
+    def come_to_rest(self):
+        """Waits until connections of the last run have ended, and memory was given back."""
+        last = []
+        wait_for(lambda: last.append(level(self.process)) or (len(last) > 10 and last[-1] == last[-10]), 20)
 
-    say(f"{attack.name}: attacked")
-    with Watch(process, addresses, form.patience) as watch:
-        breaks = form.breaks if form.short else max(form.breaks, round(attack.seconds * 1_000 / form.every_ms))
-        honest = Honest(options.load, addresses, folder, form, "attacked", breaks=breaks)
-        attacker = None
+    def attack(self, attack, growth_kib):
+        """What is observed while somebody attacks, and until memory and descriptors are back."""
+        observed = Observed(attack.name, quiet_p50=self.quiet_p50, quiet_p99=self.quiet_p99)
+        before, looks_before = self.look(), looks
+        observed.before = level(self.process)
+        cpu_before, began = measuring.process_facts(self.process.pid)[0], time.monotonic()
+        breaks = self.form.breaks
+        if not self.form.short:
+            breaks = max(breaks, round(attack.seconds * 1_000 / self.form.every_ms))
+        say(f"{attack.name}: attacks")
+        with Watch(self.process, self.addresses, self.form.patience) as watch:
+            def telling():
+                return verdicts.told((self.quiet_before, self.quiet_after), (before, {**self.look(), **watch.alarms}),
+                                     breaks / self.form.breaks, looks - looks_before, attack.explains)
+            self.attacked(attack, observed, watch, before, breaks, telling)
+        observed.peak = watch.peak
+        observed.operators_unanswered, observed.operators_slowest = watch.unanswered, watch.slowest
+        if not self.lives(observed):
+            return observed
+        observed.cpu_share = (measuring.process_facts(self.process.pid)[0] - cpu_before) / (time.monotonic() - began)
+        with contextlib.suppress(OSError):
+            observed.told = telling()
+        say(f"{attack.name}: settles")
+        self.settle(observed, before, growth_kib)
+        return observed
+
+    def lives(self, observed):
+        if self.process.poll() is not None:
+            observed.alive, observed.exit_code = False, self.process.returncode
+        return observed.alive
+
+    def attacked(self, attack, observed, watch, before, breaks, telling):
+        form = self.form
+        honest, attacker = self.honest(attack.name, breaks=breaks), None
         try:
             # The listeners were there before.
-            joined = sum_of(attacked_before, "cuecast_joins_total") + form.listeners
-            wait_for(lambda: not honest.running() or sum_of(look(), "cuecast_joins_total") >= joined, form.patience)
-            attacker = Attacker(attack, addresses, honest.streams, options, form)
-            told_deadline = None
-            while True:
-                if process.poll() is not None:
-                    observed.alive, observed.exit_code = False, process.returncode
-                    break
+            joined = sum_of(before, "cuecast_joins_total") + form.listeners
+            wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, form.patience)
+            attacker = Attacker(attack, self.addresses, honest.streams, self.options, form)
+            while self.lives(observed):
                 if watch.too_much.is_set():
                     observed.memory_stopped = True
                     attacker.process.kill()
-                if not honest.running():
-                    if not form.short:
-                        break
-                    # What is noticed late, such as the end of a handshake that never came, is waited for.
-                    if not attacker.done.is_set():
-                        time.sleep(0.1)
-                        continue
-                    told_deadline = told_deadline or time.monotonic() + options.told_patience
-                    with contextlib.suppress(OSError):
-                        if attack.name == "nothing" or telling():
-                            break
-                    if time.monotonic() > told_deadline:
-                        break
+                if not honest.running() and (not form.short or attacker.done.is_set()):
+                    break
                 time.sleep(0.1)
+            if form.short and observed.alive and attack.name != "nothing":
+                # What is noticed late, such as the end of a handshake that never came, is waited for.
+                wait_for(telling, self.options.told_patience)
             observed.did = attacker.finish()
             if not observed.alive:
                 honest.kill()
             lost, observed.attacked_p50, observed.attacked_p99 = honest.found()
-            observed.lost = [f"{sentence}" for _, sentence in lost]
-            lost_kinds = {kind for kind, _ in lost}
+            observed.lost = [sentence for _, sentence in lost]
+            observed.only_late = bool(lost) and {kind for kind, _ in lost} <= LATE
             if observed.memory_stopped:
                 observed.did = {"stopped": f"the gateway had {MEMORY_STOP_KIB >> 10} MiB"}
         finally:
             honest.kill()
             if attacker:
                 attacker.kill()
-    observed.peak = watch.peak
-    observed.operators_unanswered, observed.operators_slowest = watch.unanswered, watch.slowest
-    if not observed.alive:
-        return quiet_runs
-    observed.cpu_share = (measuring.process_facts(process.pid)[0] - cpu_before) / (time.monotonic() - began)
-    observed.told = telling()
 
-    say(f"{attack.name}: settling")
-    began = time.monotonic()
-    listeners_before = attacked_before.get("cuecast_listeners", 0)
+    def settle(self, observed, before, growth_kib):
+        began, short = time.monotonic(), self.form.short
+        listeners_max = before.get("cuecast_listeners", 0) + self.form.listeners
 
-    def settled():
-        observed.after = level(process) or observed.after
-        memory, descriptors = verdicts.returned(observed.after, observed.before, growth_kib)
-        return (memory or form.short) and descriptors \
-            and look().get("cuecast_listeners", 0) <= listeners_before + form.listeners
-    wait_for(settled, form.patience if form.short else SETTLE_SECONDS_MAX)
-    observed.settled_seconds = time.monotonic() - began
+        def settled():
+            observed.after = level(self.process) or observed.after
+            memory, descriptors = verdicts.returned(observed.after, observed.before, growth_kib)
+            # The short form does not wait for leases to end: it has joins only by the thousand.
+            return descriptors and (short or (memory and self.look().get("cuecast_listeners", 0) <= listeners_max))
+        wait_for(settled, self.form.patience if short else SETTLE_SECONDS_MAX)
+        observed.settled_seconds = time.monotonic() - began
 
-    say(f"{attack.name}: newcomers")
-    honest = Honest(options.load, addresses, folder, form, "newcomers", breaks=2, listeners=20)
-    try:
-        observed.newcomers_lost = [sentence for _, sentence in honest.found()[0]]
-    finally:
-        honest.kill()
-    if process.poll() is not None:
-        observed.alive, observed.exit_code = False, process.returncode
-        return quiet_runs
-    observed.books = books(addresses, form.patience)
-    observed.books = stopped_and_verified(process, options.binary, folder, form.patience) or observed.books
-    observed.did["only_late"] = bool(lost_kinds) and lost_kinds <= {"batchesMissing"}
-    return quiet_runs
+    def close(self, observed):
+        """Serves new listeners, and counts the books of the stopped gateway."""
+        say(f"{observed.attack}: newcomers, books")
+        honest = self.honest("newcomers", breaks=2, listeners=20)
+        try:
+            observed.newcomers_lost = [sentence for _, sentence in honest.found()[0]]
+        finally:
+            honest.kill()
+        if self.lives(observed):
+            observed.books = books(self.addresses, self.form.patience)
+            observed.books = stopped_and_verified(
+                self.process, self.options.binary, self.folder, self.form.patience) or observed.books
+
+
+@contextlib.contextmanager
+def bench(prefix, options, form):
+    """A gateway of its own, in a folder that is removed."""
+    os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
+        with measuring.gateway(options.binary, *SETTINGS, prefix=prefix, data=folder + "/data") as (process, addresses):
+            found = Bench(process, addresses, folder, options, form)
+            found.prepare()
+            yield found
+
+
+class Results:
+    """What was found, as a table, as sentences and as a file."""
+
+    def __init__(self, options, form):
+        self.options, self.form = options, form
+        self.quiet_p99, self.growth_kib = [], 0
+        self.rows, self.attacks = [], []
+
+    def judge(self, observed):
+        self.usual = verdicts.usual(self.quiet_p99)
+        return verdicts.judge(observed, self.form.short, self.growth_kib, self.usual)
+
+    def add(self, observed, tries=1):
+        found = self.judge(observed)
+        self.rows.append(verdicts.row(observed, found, self.usual))
+        levels = {name: vars(value) for name in ("before", "peak", "after") if (value := getattr(observed, name))}
+        self.attacks.append({
+            **vars(observed), **levels, "ratios": verdicts.ratios(observed, self.usual), "tries": tries,
+            "verdicts": {each.name: {"holds": each.holds, "sentence": each.sentence} for each in found}})
+        for each in found:
+            if not each.holds:
+                say(f"{observed.attack}: FAILS {each.name}: {each.sentence}")
+        say(f"{observed.attack}: {'passed' if all(each.holds for each in found) else 'FAILED'}; it did {observed.did}")
+        if self.options.json:
+            with open(self.options.json, "w") as file:
+                json.dump({"seed": self.options.seed, "short": self.form.short, "growth_kib": self.growth_kib,
+                           "quiet_p99": self.quiet_p99, "machine": measuring.machine_facts(), "attacks": self.attacks},
+                          file, indent=1)
+
+    def tell(self):
+        """Prints the table; gives the exit code."""
+        print(verdicts.table(self.rows))
+        for kind in KINDS if not self.form.short else ():
+            values = sorted(each[kind] for each in self.quiet_p99 if kind in each)
+            if len(values) > 1:
+                print(f"p99 of {kind} in {len(values)} quiet runs: {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, "
+                      f"median {verdicts.usual(self.quiet_p99)[kind] / 1000:.1f} ms")
+        if self.options.markdown:
+            with open(self.options.markdown, "w") as file:
+                file.write(verdicts.markdown(self.rows) + "\n")
+        failed = [each["attack"] for each in self.attacks
+                  if not all(verdict["holds"] for verdict in each["verdicts"].values())]
+        print(f"{len(self.attacks) - len(failed)} passed, {len(failed)} failed"
+              + (f": {', '.join(failed)}" if failed else ""))
+        return 1 if failed else 0
+
+
+def run_full(attack, results, options, form):
+    """On a gateway of its own; once more on another one where nothing but the p99 is too high."""
+    for tried in range(TRIES):
+        with bench(attack.prefix, options, form) as found:
+            results.quiet_p99.append(found.quiet_p99)
+            observed = found.attack(attack, results.growth_kib)
+            if observed.alive:
+                found.close(observed)
+        if attack.name == "nothing":
+            results.quiet_p99.append(observed.attacked_p99)
+            results.growth_kib = max(0, observed.after.resident_kib - observed.before.resident_kib) if observed.after else 0
+        judged = results.judge(observed)
+        if not verdicts.perhaps_noise(judged, verdicts.ratios(observed, results.usual)):
+            break
+        say(f"{attack.name}: the p99 was too high")
+    results.add(observed, tried + 1)
+
+
+def run_short(attacks, results, options, form):
+    """On one gateway after the other attack, as long as it lives; the last one has the newcomers and the books."""
+    waiting = list(attacks)
+    while waiting:
+        with bench(waiting[0].prefix, options, form) as found:
+            while True:
+                attack = waiting.pop(0)
+                observed = found.attack(attack, 0)
+                while observed.only_late and observed.alive and form.factor < 64:
+                    # A machine that is too slow for the pace, and no fault of the gateway.
+                    form.factor *= 4
+                    observed = found.attack(attack, 0)
+                form.factor = 1
+                last = not observed.alive or not waiting or waiting[0].prefix != attack.prefix
+                if last and observed.alive:
+                    found.close(observed)
+                results.add(observed)
+                if last:
+                    break
 
 
 class Parser(argparse.ArgumentParser):
@@ -402,59 +511,20 @@ def parsed_options():
     return options
 
 
-def say(text):
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
 def run(options):
     form = Form(options.short)
     chosen = [each for each in ATTACKS if not options.only or each.name in options.only]
     # Doing nothing goes first: it says what honest listeners leave behind, and how much quiet runs differ.
-    if not form.short and chosen[0].name != "nothing":
+    if not form.short and chosen[0] is not ATTACKS[0]:
         chosen.insert(0, ATTACKS[0])
     print(f"CUECAST_SEED={options.seed}, {form.listeners} listeners, {len(chosen)} attacks; {measuring.machine()}", flush=True)
-    quiet_runs, growth_kib, results, rows = [], 0, [], []
-    for attack in chosen:
-        for tried in range(TRIES):
-            observed, quiet = attempt(attack, options, form, growth_kib, say)
-            quiet_runs += quiet
-            if attack.name == "nothing":
-                quiet_runs += [observed.attacked_p99] if observed.attacked_p99 else []
-                growth_kib = max(0, observed.after.resident_kib - observed.before.resident_kib) if observed.after else 0
-            usual = verdicts.usual(quiet_runs)
-            found = verdicts.judge(observed, form.short, growth_kib, usual)
-            if form.short and observed.did.get("only_late"):
-                # A machine that is too slow for the pace, and no fault of the gateway.
-                form.factor *= 4
-            elif not (verdicts.only_slow(found) and not form.short):
-                break
-            say(f"{attack.name}: once more, {'slower' if form.short else 'the p99 was too high'}")
-        form.factor = 1
-        rows.append(verdicts.row(observed, found, usual))
-        results.append({**vars(observed), **{name: vars(value) for name in ("before", "peak", "after")
-                                             if (value := getattr(observed, name))},
-                        "ratios": verdicts.ratios(observed, usual), "tries": tried + 1,
-                        "verdicts": {each.name: {"holds": each.holds, "sentence": each.sentence} for each in found}})
-        for each in found:
-            if not each.holds:
-                say(f"{attack.name}: FAILS {each.name}: {each.sentence}")
-        say(f"{attack.name}: {'passed' if all(each.holds for each in found) else 'FAILED'}; it did {observed.did}")
-        if options.json:
-            with open(options.json, "w") as file:
-                json.dump({"seed": options.seed, "short": form.short, "growth_kib": growth_kib, "quiet_p99": quiet_runs,
-                           "machine": measuring.machine_facts(), "attacks": results}, file, indent=1)
-    print(verdicts.table(rows))
-    for kind in KINDS:
-        values = sorted(each[kind] for each in quiet_runs if kind in each)
-        if len(values) > 1:
-            print(f"p99 of {kind} in {len(values)} quiet runs: {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, "
-                  f"median {verdicts.usual(quiet_runs)[kind] / 1000:.1f} ms")
-    if options.markdown:
-        with open(options.markdown, "w") as file:
-            file.write(verdicts.markdown(rows) + "\n")
-    failed = [each["attack"] for each in results if not all(verdict["holds"] for verdict in each["verdicts"].values())]
-    print(f"{len(results) - len(failed)} passed, {len(failed)} failed" + (f": {', '.join(failed)}" if failed else ""))
-    return 1 if failed else 0
+    results = Results(options, form)
+    if form.short:
+        run_short(chosen, results, options, form)
+    else:
+        for attack in chosen:
+            run_full(attack, results, options, form)
+    return results.tell()
 
 
 def main():

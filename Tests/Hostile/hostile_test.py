@@ -169,7 +169,10 @@ class VerdictTests(unittest.TestCase):
         self.assertEqual(failing(observed), [])
         observed.attacked_p99["batch"] = 2_001
         self.assertEqual(failing(observed), ["p99"])
-        self.assertTrue(verdicts.only_slow(verdicts.judge(observed)))
+        for attacked, expected in ((4_000, True), (4_001, False)):
+            observed.attacked_p99["batch"] = attacked
+            self.assertEqual(verdicts.perhaps_noise(verdicts.judge(observed), verdicts.ratios(observed, {})), expected)
+        observed.attacked_p99["batch"] = 2_001
         self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), [])
         self.assertEqual(failing(observed, short=True), [])
         del observed.attacked_p99["notice"]
@@ -181,16 +184,19 @@ class VerdictTests(unittest.TestCase):
     def test_a_counter_tells_that_grew_more_than_the_listeners_explain(self):
         series = "cuecast_limits_hit_total"
         for attacked, expected in ((20 + 10, {}), (20 + 11, {series: 21})):
-            self.assertEqual(verdicts.told({series: 5}, {series: 15}, {series: 100}, {series: 100 + attacked}), expected)
-        self.assertEqual(verdicts.told({}, {}, {}, {series: 11}), {series: 11})
-        self.assertEqual(verdicts.told({}, {}, {}, {"cuecast_listeners": 1e6}), {})
+            both = ({series: 5}, {series: 15}), ({series: 100}, {series: 100 + attacked})
+            self.assertEqual(verdicts.told(*both), expected)
+            self.assertEqual(verdicts.told(*both, longer=2), {})
+            self.assertEqual(verdicts.told(*both, explained=["cuecast_limits"]), {})
+        new = ({}, {}), ({}, {series: 11, "cuecast_listeners": 1e6})
+        self.assertEqual(verdicts.told(*new), {series: 11})
         own = 'cuecast_connections_ended_total{socket="http"}'
-        self.assertEqual(verdicts.told({}, {}, {}, {own: 50}, looks=20), {})
+        self.assertEqual(verdicts.told(({}, {}), ({}, {own: 50}), looks=20), {})
 
     def test_an_alarm_tells_when_it_is_new(self):
         alarm = 'cuecast_alarm{alarm="connections"}'
-        self.assertEqual(verdicts.told({alarm: 0}, {alarm: 0}, {alarm: 0}, {alarm: 1}), {alarm: 1})
-        self.assertEqual(verdicts.told({alarm: 1}, {alarm: 1}, {alarm: 1}, {alarm: 1}), {})
+        self.assertEqual(verdicts.told(({}, {}), ({alarm: 0}, {alarm: 1})), {alarm: 1})
+        self.assertEqual(verdicts.told(({}, {}), ({alarm: 1}, {alarm: 1})), {})
 
 
 class TableTests(unittest.TestCase):

@@ -88,7 +88,9 @@ class Swarm:
 
     def send(self, peer, data):
         """Puts bytes behind what waits to be sent."""
-        if peer.open:
+        if peer.open and peer.after is not None:
+            peer.after += data
+        elif peer.open:
             peer.out = memoryview(bytes(peer.out) + data) if len(peer.out) else memoryview(data)
             self._flush(peer)
 

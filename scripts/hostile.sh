@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+#
+# Attacks the gateway as strangers would, beside honest listeners, and says who lost what and who noticed.
+#
+#   scripts/hostile.sh               all attacks on the release build, for about half an hour
+#   scripts/hostile.sh --only NAME…  some of them; other arguments go to Tests/Hostile/hostile.py too
+#   scripts/hostile.sh --short       smaller ones on the build of the tests, without verdicts that depend on speed
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+choose_release_flags
+flags=("${release_flags[@]}")
+for argument in "$@"; do
+    if [ "$argument" = --short ]; then
+        choose_swift_flags
+        flags=("${swift_flags[@]}")
+    fi
+done
+for product in cuecast cuecast-load; do swift build "${flags[@]}" --product "$product"; done
+binaries="$(swift build "${flags[@]}" --show-bin-path)"
+exec /usr/bin/python3 Tests/Hostile/hostile.py --binary "$binaries/cuecast" --load "$binaries/cuecast-load" "$@"
