@@ -158,7 +158,11 @@ class Attack:
                                       source_address=(SOURCE, 0)) as peer:
             peer.sendall(zmtp.greeting())
             reader = zmtp.Reader()
-            reader.feed(peer.recv(65_536))
+            while not reader.greeted:
+                data = peer.recv(65_536)
+                if not data:
+                    raise ConnectionError("the gateway closed the connection of a proper greeting")
+                reader.feed(data)
             peer.sendall(zmtp.ready(kind) + zmtp.request(body))
             while True:
                 data = peer.recv(65_536)

@@ -35,6 +35,8 @@ SETTINGS = ("--set", "listeners.lease=30s", "--set", "logLevel=error")
 LATE = {"batchesMissing", "breaksNotPublished"}
 #: Attempts where nothing but the p99 fails, and not by much.
 TRIES = 3
+#: Gateways until a quiet run is quiet.
+QUIET_TRIES = 5
 
 
 def say(text):
@@ -257,6 +259,10 @@ def stopped_and_verified(process, binary, folder, patience):
         return f"verify ended with {done.returncode}: {done.stderr.strip()[:300]}"
 
 
+class Disturbed(measuring.MeasurementError):
+    """Without an attack something was lost: the machine is too busy to tell anything."""
+
+
 class Bench:
     """One gateway under attack, with what its quiet run showed."""
 
@@ -284,7 +290,7 @@ class Bench:
             finally:
                 honest.kill()
             if lost and not self.form.short:
-                raise measuring.MeasurementError(f"the {phase} run lost something: {'; '.join(each[1] for each in lost)}")
+                raise Disturbed(f"the {phase} run lost something: {'; '.join(each[1] for each in lost)}")
         self.come_to_rest()
         self.quiet_after = self.look()
 
@@ -383,13 +389,23 @@ class Bench:
 
 @contextlib.contextmanager
 def bench(prefix, options, form):
-    """A gateway of its own, in a folder that is removed."""
+    """A gateway of its own, in a folder that is removed; another one where the quiet run was disturbed."""
     os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
-        with measuring.gateway(options.binary, *SETTINGS, prefix=prefix, data=folder + "/data") as (process, addresses):
+    for tried in range(QUIET_TRIES):
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")))
+            process, addresses = stack.enter_context(
+                measuring.gateway(options.binary, *SETTINGS, prefix=prefix, data=folder + "/data"))
             found = Bench(process, addresses, folder, options, form)
-            found.prepare()
+            try:
+                found.prepare()
+            except Disturbed as disturbed:
+                say(str(disturbed))
+                if tried == QUIET_TRIES - 1:
+                    raise
+                continue
             yield found
+            return
 
 
 class Results:
@@ -421,6 +437,10 @@ class Results:
                            "quiet_p99": self.quiet_p99, "machine": measuring.machine_facts(), "attacks": self.attacks},
                           file, indent=1)
 
+        if self.options.markdown:
+            with open(self.options.markdown, "w") as file:
+                file.write(verdicts.markdown(self.rows) + "\n")
+
     def tell(self):
         """Prints the table; gives the exit code."""
         print(verdicts.table(self.rows))
@@ -429,9 +449,6 @@ class Results:
             if len(values) > 1:
                 print(f"p99 of {kind} in {len(values)} quiet runs: {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, "
                       f"median {verdicts.usual(self.quiet_p99)[kind] / 1000:.1f} ms")
-        if self.options.markdown:
-            with open(self.options.markdown, "w") as file:
-                file.write(verdicts.markdown(self.rows) + "\n")
         failed = [each["attack"] for each in self.attacks
                   if not all(verdict["holds"] for verdict in each["verdicts"].values())]
         print(f"{len(self.attacks) - len(failed)} passed, {len(failed)} failed"

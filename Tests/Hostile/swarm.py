@@ -6,6 +6,7 @@ import contextlib, errno, resource, select, socket, struct, time
 #: Where all attacks come from: one address, and another one than that of the honest listeners.
 SOURCE = "127.0.0.2"
 READ_BYTES = 65_536
+GREETING_BYTES = 64
 
 
 def host_port(address):
@@ -21,11 +22,11 @@ def raise_descriptor_limit():
 
 
 class Peer:
-    """One connection. `after` is sent once the other side has said something, for libzmq takes no message that comes
+    """One connection. `after` is sent once the other side's whole greeting is there, for libzmq takes no message that comes
     in one piece with the greeting. `out` is sent as it can be; then `refill` is asked for more, until it first gives nothing."""
 
     __slots__ = ("socket", "out", "refill", "heard", "reading", "state", "opened", "mask", "ended", "fact", "sent",
-                 "after", "reads_later")
+                 "after", "reads_later", "received")
 
     def __init__(self, opened):
         self.socket = opened
@@ -35,7 +36,7 @@ class Peer:
         self.state = "connecting"
         self.opened = time.monotonic()
         self.mask = 0
-        self.sent = 0
+        self.sent = self.received = 0
         self.after, self.reads_later = None, True
 
     @property
@@ -53,8 +54,8 @@ class Swarm:
 
     def connect(self, address, data=b"", *, after=None, refill=None, heard=None, ended=None, reading=True,
                 receive_bytes=None, fact=None):
-        """Opens a connection that sends `data`, then `after`, then what `refill` gives; reads from the first answer on, or
-        with `reading` false only that one. `None` where this process has no descriptor or port left.
+        """Opens a connection that sends `data`, then `after`, then what `refill` gives; with `reading` false it reads no more
+        than the other side's greeting. `None` where this process has no descriptor or port left.
         """
         try:
             opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -177,7 +178,8 @@ class Swarm:
                 if data == b"":
                     self._lost(peer)
                     continue
-                if data and peer.after is not None:
+                peer.received += len(data or b"")
+                if peer.after is not None and peer.received >= GREETING_BYTES:
                     after, peer.after, peer.reading = peer.after, None, peer.reads_later
                     self.send(peer, after)
                 if data and peer.heard and peer.open:
