@@ -485,30 +485,30 @@ class SlowReaders(Attack):
                 "cuecast_log_lines_suppressed")
 
     def run(self):
-        topics = b"".join(zmtp.subscription(topic) for topic in (b"", self.stream.encode() + b"\0", *(each.encode() + b"\0" for each in self.context["streams"])))
-        self.publish(self.stream, "b-0", start=broadcast_pb2.Start(in_ms=600_000), duration_ms=60_000)
-        peers = [self.subscriber(topics, reading=False, receive_bytes=2_304) for _ in range(200 if not self.context["short"] else 40)]
+        topics = b"".join(zmtp.subscription(each.encode() + b"\0") for each in (self.stream, *self.context["streams"]))
+        topics += zmtp.subscription(b"")
+        self.publish(self.stream, "b-1", duration_ms=30_000)
+        peers = [self.subscriber(topics, reading=False, receive_bytes=2_304) for _ in range(40 if self.context["short"] else 200)]
         peers = [peer for peer in peers if peer]
-        # Cancelled breaks make two notices each; a broadcaster of the attack's own sends them, and reads its answers.
-        number = answered = 0
+        asked = answered = 0
 
         def heard(peer, data):
             nonlocal answered
-            answered += len(zmtp.bodies(peer.fact.feed(data)))
+            for body in zmtp.bodies(peer.fact.feed(data)):
+                answered += 1
+                self.statuses[status_pb2.StatusCode.Name(broadcast_pb2.BroadcastReply.FromString(body).status)
+                              .removeprefix("STATUS_CODE_")] += 1
 
+        # Each change of a break that waits for its start is a notice.
         source = self.swarm.connect(self.address("broadcast"), zmtp.greeting(), after=zmtp.ready(b"DEALER"), heard=heard,
                                     fact=zmtp.Reader())
         read_at = time.monotonic()
-        while self.goes_on() and 2 * number < self.amount:
-            while number - answered // 2 < 16 and 2 * number < self.amount:
-                number += 1
-                kinds = ({"publish": broadcast_pb2.Publish(stream=self.stream, break_id=f"c-{number}", duration_ms=1_000,
-                                                           advertisements=[advertisement_pb2.Advertisement(
-                                                               id="x", title="x", duration_ms=1_000, media=[
-                                                                   advertisement_pb2.MediaFile(url="https://cdn.example.com/x", type="audio/mpeg")])])},
-                         {"cancel": broadcast_pb2.Cancel(stream=self.stream, break_id=f"c-{number}")})
-                self.swarm.send(source, b"".join(zmtp.request(broadcast_pb2.BroadcastRequest(
-                    request_id=number, **kind).SerializeToString()) for kind in kinds))
+        while self.goes_on() and asked < self.amount:
+            while asked - answered < 32 and asked < self.amount:
+                asked += 1
+                self.swarm.send(source, zmtp.request(broadcast_pb2.BroadcastRequest(
+                    request_id=asked, update=broadcast_pb2.Update(
+                        stream=self.stream, break_id="b-1", duration_ms=30_000 + asked % 1_000)).SerializeToString()))
             self.swarm.turn()
             if time.monotonic() - read_at >= 1:
                 read_at = time.monotonic()
@@ -518,7 +518,7 @@ class SlowReaders(Attack):
                             peer.socket.recv(64)
                         except OSError:
                             pass
-            self.facts["notices"] = answered
+            self.facts["notices"] = self.statuses["OK"]
             if not source.open:
                 raise RuntimeError("the gateway closed the connection of a broadcaster")
         self.hold()

@@ -271,6 +271,7 @@ class Bench:
         self.quiet_p50, self.quiet_p99 = {}, {}
         self.quiet_before = self.quiet_after = {}
         self.runs = 0
+        self.descriptors = 0
 
     def look(self):
         return metrics(self.addresses, self.form.patience)
@@ -297,13 +298,24 @@ class Bench:
     def come_to_rest(self):
         """Waits until connections of the last run have ended, and memory was given back."""
         last = []
-        wait_for(lambda: last.append(level(self.process)) or (len(last) > 10 and last[-1] == last[-10]), 20)
 
-    def attack(self, attack, growth_kib):
-        """What is observed while somebody attacks, and until memory and descriptors are back."""
+        def rested():
+            last.append(level(self.process))
+            self.look()
+            return len(last) > 10 and last[-1] == last[-10]
+        wait_for(rested, 20)
+        # A connection of an operator and a reader of the books come and go.
+        self.descriptors = max((each.descriptors for each in last[-10:] if each), default=0)
+
+    def attack(self, attack, growth_kib=0, explained=()):
+        """What is observed while somebody attacks, and until memory and descriptors are back.
+
+        `growth_kib` and the counters `explained` are what the same run leaves behind and moves without an attack.
+        """
         observed = Observed(attack.name, quiet_p50=self.quiet_p50, quiet_p99=self.quiet_p99)
         before, looks_before = self.look(), looks
         observed.before = level(self.process)
+        observed.before.descriptors = max(observed.before.descriptors, self.descriptors)
         cpu_before, began = measuring.process_facts(self.process.pid)[0], time.monotonic()
         breaks = self.form.breaks
         if not self.form.short:
@@ -312,7 +324,7 @@ class Bench:
         with Watch(self.process, self.addresses, self.form.patience) as watch:
             def telling():
                 return verdicts.told((self.quiet_before, self.quiet_after), (before, {**self.look(), **watch.alarms}),
-                                     breaks / self.form.breaks, looks - looks_before, attack.explains)
+                                     breaks / self.form.breaks, looks - looks_before, [*attack.explains, *explained])
             self.attacked(attack, observed, watch, before, breaks, telling)
         observed.peak = watch.peak
         observed.operators_unanswered, observed.operators_slowest = watch.unanswered, watch.slowest
@@ -347,7 +359,7 @@ class Bench:
                 time.sleep(0.1)
             if form.short and observed.alive and attack.name != "nothing":
                 # What is noticed late, such as the end of a handshake that never came, is waited for.
-                wait_for(telling, self.options.told_patience)
+                wait_for(telling, self.options.patience)
             observed.did = attacker.finish()
             if not observed.alive:
                 honest.kill()
@@ -370,7 +382,7 @@ class Bench:
             memory, descriptors = verdicts.returned(observed.after, observed.before, growth_kib)
             # The short form does not wait for leases to end: it has joins only by the thousand.
             return descriptors and (short or (memory and self.look().get("cuecast_listeners", 0) <= listeners_max))
-        wait_for(settled, self.form.patience if short else SETTLE_SECONDS_MAX)
+        wait_for(settled, self.options.patience if short else SETTLE_SECONDS_MAX)
         observed.settled_seconds = time.monotonic() - began
 
     def close(self, observed):
@@ -413,7 +425,7 @@ class Results:
 
     def __init__(self, options, form):
         self.options, self.form = options, form
-        self.quiet_p99, self.growth_kib = [], 0
+        self.quiet_p99, self.growth_kib, self.explained = [], 0, ()
         self.rows, self.attacks = [], []
 
     def judge(self, observed):
@@ -461,11 +473,12 @@ def run_full(attack, results, options, form):
     for tried in range(TRIES):
         with bench(attack.prefix, options, form) as found:
             results.quiet_p99.append(found.quiet_p99)
-            observed = found.attack(attack, results.growth_kib)
+            observed = found.attack(attack, results.growth_kib, results.explained)
             if observed.alive:
                 found.close(observed)
         if attack.name == "nothing":
             results.quiet_p99.append(observed.attacked_p99)
+            results.explained = tuple(observed.told)
             results.growth_kib = max(0, observed.after.resident_kib - observed.before.resident_kib) if observed.after else 0
         judged = results.judge(observed)
         if not verdicts.perhaps_noise(judged, verdicts.ratios(observed, results.usual)):
@@ -481,11 +494,11 @@ def run_short(attacks, results, options, form):
         with bench(waiting[0].prefix, options, form) as found:
             while True:
                 attack = waiting.pop(0)
-                observed = found.attack(attack, 0)
+                observed = found.attack(attack)
                 while observed.only_late and observed.alive and form.factor < 64:
                     # A machine that is too slow for the pace, and no fault of the gateway.
                     form.factor *= 4
-                    observed = found.attack(attack, 0)
+                    observed = found.attack(attack)
                 form.factor = 1
                 last = not observed.alive or not waiting or waiting[0].prefix != attack.prefix
                 if last and observed.alive:
@@ -512,8 +525,9 @@ def parsed_options():
     parser.add_argument("--list", action="store_true", help="say what the attacks do, and end")
     parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/cuecast"), help="the gateway (%(default)s)")
     parser.add_argument("--load", metavar="PATH", help="cuecast-load; without it the one beside the gateway")
-    parser.add_argument("--told-patience", type=float, default=60, metavar="SECONDS",
-                        help="how long the short form waits for a counter that tells of an attack (%(default)s)")
+    parser.add_argument("--patience", type=float, default=300, metavar="SECONDS",
+                        help="how long the short form waits for a counter that tells of an attack, and for descriptors to come "
+                        "back (%(default)s)")
     options = parser.parse_args()
     options.load = options.load or os.path.join(os.path.dirname(options.binary), "cuecast-load")
     names = [each.name for each in ATTACKS]

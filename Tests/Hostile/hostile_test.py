@@ -167,7 +167,7 @@ class VerdictTests(unittest.TestCase):
         self.assertEqual(failing(observed, short=True), ["descriptors"])
         self.assertEqual(failing(observed, growth_kib=1), ["descriptors"])
 
-    def test_the_p99_may_be_twice_that_of_the_slower_quiet_run(self):
+    def test_the_p99_may_be_twice_that_of_the_quiet_run_or_the_usual_one(self):
         observed = good()
         observed.attacked_p99 = {kind: 2_000 for kind in verdicts.KINDS}
         self.assertEqual(failing(observed), [])
@@ -178,6 +178,7 @@ class VerdictTests(unittest.TestCase):
             self.assertEqual(verdicts.perhaps_noise(verdicts.judge(observed), verdicts.ratios(observed, {})), expected)
         observed.attacked_p99["batch"] = 2_001
         self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), [])
+        self.assertEqual(failing(observed, usual_p99={"batch": 100}), ["p99"])
         self.assertEqual(failing(observed, short=True), [])
         del observed.attacked_p99["notice"]
         self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), ["p99"])
@@ -216,6 +217,14 @@ class TableTests(unittest.TestCase):
     def test_those_that_grew_most_are_named(self):
         self.assertEqual(verdicts.most_told({"cuecast_a_total": 1, 'cuecast_b_total{x="y"}': 3, "cuecast_c_total": 2}),
                          "b_total{x=y}, c_total and 1 more")
+
+
+class DocumentTests(unittest.TestCase):
+    def test_the_document_says_what_the_attacks_do(self):
+        with open(os.path.join(HERE, "../../docs/reliability.md")) as file:
+            lines = file.read().splitlines()
+        for each in attacks.ATTACKS:
+            self.assertIn(f"| `{each.name}` | {each.entrance} | {each.does} |", lines)
 
 
 class CommandTests(unittest.TestCase):
