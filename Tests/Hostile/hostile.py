@@ -259,6 +259,10 @@ def stopped_and_verified(process, binary, folder, patience):
         return f"verify ended with {done.returncode}: {done.stderr.strip()[:300]}"
 
 
+#: Listeners alone reach it, sooner or later.
+ALWAYS_EXPLAINED = ('cuecast_limits_hit_total{limit="rememberedOutcomesMax"}',)
+
+
 class Disturbed(measuring.MeasurementError):
     """Without an attack something was lost: the machine is too busy to tell anything."""
 
@@ -307,7 +311,7 @@ class Bench:
         # A connection of an operator and a reader of the books come and go.
         self.descriptors = max((each.descriptors for each in last[-10:] if each), default=0)
 
-    def attack(self, attack, growth_kib=0, explained=()):
+    def attack(self, attack, growth_kib=0, explained=ALWAYS_EXPLAINED):
         """What is observed while somebody attacks, and until memory and descriptors are back.
 
         `growth_kib` and the counters `explained` are what the same run leaves behind and moves without an attack.
@@ -432,7 +436,7 @@ class Results:
 
     def __init__(self, options, form):
         self.options, self.form = options, form
-        self.quiet_p99, self.growth_kib, self.explained = [], 0, ()
+        self.quiet_p99, self.growth_kib, self.explained = [], 0, ALWAYS_EXPLAINED
         self.rows, self.attacks = [], []
 
     def judge(self, observed):
@@ -485,7 +489,7 @@ def run_full(attack, results, options, form):
                 found.close(observed)
         if attack.name == "nothing":
             results.quiet_p99.append(observed.attacked_p99)
-            results.explained = tuple(observed.told)
+            results.explained = (*ALWAYS_EXPLAINED, *observed.told)
             results.growth_kib = max(0, observed.after.resident_kib - observed.before.resident_kib) if observed.after else 0
         judged = results.judge(observed)
         if not verdicts.perhaps_noise(judged, verdicts.ratios(observed, results.usual)):
