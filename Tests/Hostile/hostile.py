@@ -575,6 +575,8 @@ def main():
         for each in ATTACKS:
             print(f"{each.name} ({each.entrance})\n    {each.does}")
         return 0
+    # Gateways, listeners and attackers end with this program.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return run(options)
     except (measuring.MeasurementError, OSError) as error:
