@@ -81,6 +81,7 @@ struct AcknowledgementTests {
         let foreign: [[UInt8]] = [
             DeliveryToken(session: Sample.session(2), breakNumber: one).bytes,
             DeliveryToken(session: Sample.session(), breakNumber: two).bytes,
+            DeliveryToken(session: Sample.session(), breakNumber: one, variant: 1).bytes,
             [], [1, 2, 3], [UInt8](repeating: 1, count: WireLimits.deliveryBytesMax),
         ]
         for delivery in foreign {

@@ -613,7 +613,8 @@ extension ListenerRequestHandler {
     ) throws(Refusal) {
         // As for a batch: who guesses names learns nothing of what is planned.
         guard served.isAnnounced else { throw self.missing(served.key) }
-        guard token.session == session, token.breakNumber == served.number else {
+        // There is one choice of advertisements yet: no batch carried another.
+        guard token.session == session, token.breakNumber == served.number, token.variant == 0 else {
             throw Refusal(
                 .deliveryInvalid,
                 "The delivery is not of this session and the break \(served.key.id)."
