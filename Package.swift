@@ -116,7 +116,9 @@ let package = Package(
             dependencies: [
                 "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "ZeroMQ", "ProcessLimits", argumentParser, lifecycle, signals, logging,
+                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", argumentParser, lifecycle,
+                signals,
+                logging,
             ],
             swiftSettings: strict
         ),

@@ -8,6 +8,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
+import NetworkIO
 import SQLiteStore
 import ServiceLifecycle
 import Synchronization
@@ -232,6 +233,7 @@ extension Serve {
     private static func errorNumber(of error: any Error) -> Int32? {
         switch error {
         case let error as ZeroMQError: error.code.rawValue
+        case let error as SystemCallError: error.code
         case GatewayHTTPError.addressInUse: EADDRINUSE
         default: nil
         }

@@ -138,4 +138,7 @@ package struct EdgeDoor: Sendable {
         self.descriptor = descriptor
         self.label = label
     }
+
+    /// Closes it where no loop has it.
+    package func close() { System.close(self.descriptor) }
 }

@@ -144,10 +144,16 @@ package struct Gateway: Sendable {
         let backlog = ConnectionLimit.backlog(limit: descriptors)
         let broadcast = try GatewaySocket.makeBroadcast(in: context, backlog: backlog)
         let broadcastMonitor = try limit.watch(broadcast, .broadcast)
-        let broadcastEndpoint = try broadcast.bind(configured: configuration.broadcast)
         let doors = try EdgeDoor.open([
             (configuration.notices, label: .notices), (configuration.requests, label: .requests),
         ])
+        let broadcastEndpoint: String
+        do {
+            broadcastEndpoint = try broadcast.bind(configured: configuration.broadcast)
+        } catch {
+            for each in doors { each.door.close() }
+            throw error
+        }
         self.endpoints = Endpoints(
             notices: doors[0].endpoint,
             requests: doors[1].endpoint,

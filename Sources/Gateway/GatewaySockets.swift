@@ -53,7 +53,7 @@ extension EdgeDoor {
         do {
             for each in wanted { doors.append(try Self.open(each.configured, label: each.label)) }
         } catch {
-            for each in doors { System.close(each.door.descriptor) }
+            for each in doors { each.door.close() }
             throw error
         }
         return doors

@@ -11,7 +11,7 @@ import ZMTP
 
 @testable import Edge
 
-/// A loop on a thread of its own that answers a request with its own bytes; requests that begin with `later` when it is told to.
+/// A loop on a thread of its own that answers a request with its own bytes; requests that begin with `later` once it was told to.
 final class LoopStand: Sendable {
     /// Who counts connections for the loop.
     private final class Counting: ConnectionCounting {
@@ -38,6 +38,7 @@ final class LoopStand: Sendable {
 
     private final class Echo: EdgeDelegate {
         private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
+        private var wasPoked = false
         private let happenings: Happenings
 
         init(_ happenings: Happenings) {
@@ -57,7 +58,7 @@ final class LoopStand: Sendable {
                 return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
             }
             let reply = ReplyBytes(head: request)
-            guard request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
+            guard !self.wasPoked, request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
             self.waiting.append((peer, reply))
             self.happenings.waiting.withLock { $0 = self.waiting.count }
             return EdgeAnswer(reply: nil)
@@ -66,6 +67,7 @@ final class LoopStand: Sendable {
         func passEnded(in loop: EdgeLoop) {}
 
         func poked(in loop: EdgeLoop) {
+            self.wasPoked = true
             for (peer, reply) in self.waiting { loop.answer(reply, to: peer) }
             self.waiting = []
         }
@@ -91,6 +93,10 @@ final class LoopStand: Sendable {
     init(connectionsMax: Int = .max, _ change: (inout EdgeSettings) -> Void = { _ in }) throws {
         var settings = EdgeSettings(instance: 42, epoch: 7)
         settings.messagesPerConnectionPerSecondMax = 0
+        // However long a test takes on a busy machine.
+        settings.handshakeTimeout = .seconds(3_600)
+        settings.unusedTimeout = .seconds(3_600)
+        settings.stalledTimeout = .seconds(3_600)
         change(&settings)
         let door = EdgeDoor(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
@@ -120,7 +126,7 @@ final class LoopStand: Sendable {
     /// How many connections are open.
     var openCount: Int { self.counting.openCount }
 
-    /// How many requests are answered when the loop is poked.
+    /// How many requests are answered when the loop is poked; those that come after that do not wait.
     var waitingCount: Int { self.happenings.waiting.withLock { $0 } }
 
     /// Why connections were closed.
@@ -135,12 +141,15 @@ final class LoopStand: Sendable {
 
     /// A peer that hears a stream, for sure.
     func subscriber(of stream: String) throws -> WirePeer {
-        let peer = try self.peer(.sub)
-        var bytes: [UInt8] = []
+        let peer = try WirePeer(connectedTo: self.endpoint, Session(.sub))
+        // All in one piece: however busy the machine is, it never stands there without a subscription.
+        var bytes = peer.session.greeting + peer.session.ready()
         Outgoing.appendSubscription(Array(stream.utf8) + [0], to: &bytes)
         Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
         Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
         try peer.send(bytes)
+        #expect(try peer.next() == .greeted)
+        #expect(try peer.next() == .ready)
         guard case .frame(let tick, _)? = try peer.next(), tick.starts(with: NoticeFrame.syncTopic) else {
             throw StandError.noTick
         }

@@ -296,7 +296,8 @@ class EndlessMultipart(Attack):
                 return self.dealer(refill=refill, fact=block)
             return self.subscriber(refill=refill, fact=block)
 
-        self.keep_open(8, connect, 100)
+        # Enough of each kind that a counter of those that are closed tells of it.
+        self.keep_open(48 if self.context["short"] else 8, connect, 100)
 
 
 class InventedStreams(Attack):
