@@ -182,8 +182,10 @@ struct Workload {
     }
 
     func handler() -> ListenerRequestHandler {
-        ListenerRequestHandler(
-            settings: ListenerRequestHandler.Settings(instance: 7),
+        var settings = ListenerRequestHandler.Settings(instance: 7)
+        settings.fixedHashSecret = 0x5851_F42D_4C95_7F2D
+        return ListenerRequestHandler(
+            settings: settings,
             board: self.board,
             metrics: MetricRegistry()
         )

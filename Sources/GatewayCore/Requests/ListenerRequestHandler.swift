@@ -41,6 +41,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package var recordBytesMax = EventLogLimits.recordBytesMax
         /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
         package var rememberedOutcomesMax = 524_288
+        /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;
+        /// `nil`: secrets that are new with every start.
+        package var fixedHashSecret: UInt64?
 
         package init(instance: UInt64) {
             self.instance = instance
@@ -106,7 +109,10 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         self.board = board
         self.metrics = metrics
         self.counters = Counters(metrics)
-        self.recent = RecentOutcomes(outcomesMax: settings.rememberedOutcomesMax)
+        self.recent = RecentOutcomes(
+            outcomesMax: settings.rememberedOutcomesMax,
+            fixedSecret: settings.fixedHashSecret
+        )
         self.leases = Leases(
             length: settings.lease,
             listenersMax: settings.listenersMax,

@@ -68,13 +68,19 @@ package struct RecentOutcomes: Sendable {
 
     /// A memory without anything in it.
     ///
-    /// - Parameter outcomesMax: rounded down to a power of two; 0: it remembers nothing.
-    package init(outcomesMax: Int) {
+    /// - Parameters:
+    ///   - outcomesMax: rounded down to a power of two; 0: it remembers nothing.
+    ///   - fixedSecret: what the secrets of its hashes are made of, for measurements; `nil`: they are new and nobody knows them.
+    package init(outcomesMax: Int, fixedSecret: UInt64? = nil) {
         let places = outcomesMax < Self.ways ? 0 : 1 << (Int.bitWidth - 1 - outcomesMax.leadingZeroBitCount)
         self.outcomesMax = places
         self.places = Array(repeating: Place(), count: min(places, Self.placesMin))
         var generator = SystemRandomNumberGenerator()
-        self.secrets = (generator.next(), generator.next(), generator.next(), generator.next())
+        self.secrets =
+            fixedSecret.map {
+                ($0, $0 &* 0x9E37_79B9_7F4A_7C15, $0 &* 0xBF58_476D_1CE4_E5B9, $0 &* 0x94D0_49BB_1331_11EB)
+            }
+            ?? (generator.next(), generator.next(), generator.next(), generator.next())
     }
 
     // MARK: - Groups
