@@ -157,7 +157,8 @@ extension SeededGenerator {
                             self.list(0...4) { ($0.words(), $0.words()) },
                             uniquingKeysWith: { first, _ in first }
                         ),
-                        client: self.words()
+                        client: self.words(),
+                        push: self.bool()
                     )
                 )
             case 1: .getBatch(ListenerRequest.GetBatch(key: self.key(), delay: self.delay()))
@@ -212,7 +213,8 @@ extension SeededGenerator {
                         instance: self.next(),
                         headInterval: self.milliseconds(),
                         lease: self.milliseconds(),
-                        ticket: self.bytes(0...WireLimits.ticketBytesMax)
+                        ticket: self.bytes(0...WireLimits.ticketBytesMax),
+                        pushed: self.bool()
                     )
                 )
             case 1: .batch(self.batch())

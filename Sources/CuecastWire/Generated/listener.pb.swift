@@ -324,6 +324,9 @@ nonisolated struct Cuecast_V1_Join: Sendable {
   /// Name and version of the client software.
   var client: String = String()
 
+  /// Asks for the stream's notices on the connection that this request comes by. A REQ socket cannot take them: refused.
+  var push: Bool = false
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -527,6 +530,10 @@ nonisolated struct Cuecast_V1_Joined: Sendable {
 
   /// To be sent with every later request of this session; may be empty.
   var ticket: Data = Data()
+
+  /// Whether every notice above `head` follows this reply on the same connection, one frame each. False where it was not asked
+  /// for, and where the gateway cannot: then subscribe as before.
+  var pushed: Bool = false
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -746,7 +753,7 @@ nonisolated extension Cuecast_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Cuecast_V1_Join: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Join"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}last\0\u{1}instance\0\u{1}token\0\u{3}delay_ms\0\u{3}delay_max_ms\0\u{1}attributes\0\u{1}client\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}last\0\u{1}instance\0\u{1}token\0\u{3}delay_ms\0\u{3}delay_max_ms\0\u{1}attributes\0\u{1}client\0\u{1}push\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -762,6 +769,7 @@ nonisolated extension Cuecast_V1_Join: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 6: try { try decoder.decodeSingularUInt32Field(value: &self.delayMaxMs) }()
       case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.attributes) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.client) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.push) }()
       default: break
       }
     }
@@ -796,6 +804,9 @@ nonisolated extension Cuecast_V1_Join: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.client.isEmpty {
       try visitor.visitSingularStringField(value: self.client, fieldNumber: 8)
     }
+    if self.push != false {
+      try visitor.visitSingularBoolField(value: self.push, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -808,6 +819,7 @@ nonisolated extension Cuecast_V1_Join: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.delayMaxMs != rhs.delayMaxMs {return false}
     if lhs.attributes != rhs.attributes {return false}
     if lhs.client != rhs.client {return false}
+    if lhs.push != rhs.push {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1155,7 +1167,7 @@ nonisolated extension Cuecast_V1_Reply: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Joined"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}head\0\u{1}notices\0\u{1}instance\0\u{3}head_interval_ms\0\u{3}lease_ms\0\u{1}ticket\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}head\0\u{1}notices\0\u{1}instance\0\u{3}head_interval_ms\0\u{3}lease_ms\0\u{1}ticket\0\u{1}pushed\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1170,6 +1182,7 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
       case 5: try { try decoder.decodeSingularUInt32Field(value: &self.headIntervalMs) }()
       case 6: try { try decoder.decodeSingularUInt32Field(value: &self.leaseMs) }()
       case 7: try { try decoder.decodeSingularBytesField(value: &self.ticket) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.pushed) }()
       default: break
       }
     }
@@ -1201,6 +1214,9 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.ticket.isEmpty {
       try visitor.visitSingularBytesField(value: self.ticket, fieldNumber: 7)
     }
+    if self.pushed != false {
+      try visitor.visitSingularBoolField(value: self.pushed, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1212,6 +1228,7 @@ nonisolated extension Cuecast_V1_Joined: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.headIntervalMs != rhs.headIntervalMs {return false}
     if lhs.leaseMs != rhs.leaseMs {return false}
     if lhs.ticket != rhs.ticket {return false}
+    if lhs.pushed != rhs.pushed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

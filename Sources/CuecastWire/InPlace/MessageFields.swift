@@ -53,6 +53,7 @@ package enum JoinField: Int, MessageField {
     case delayMaxMs = 6
     case attributes = 7
     case client = 8
+    case push = 9
 
     @inlinable package var type: MessageFieldType {
         switch self {
@@ -60,6 +61,7 @@ package enum JoinField: Int, MessageField {
         case .last, .attributes: .message
         case .instance: .fixed64
         case .delayMs, .delayMaxMs: .uint32
+        case .push: .bool
         }
     }
 }
@@ -162,6 +164,7 @@ package enum JoinedField: Int, MessageField {
     case headIntervalMs = 5
     case leaseMs = 6
     case ticket = 7
+    case pushed = 8
 
     @inlinable package var type: MessageFieldType {
         switch self {
@@ -170,6 +173,7 @@ package enum JoinedField: Int, MessageField {
         case .instance: .fixed64
         case .headIntervalMs, .leaseMs: .uint32
         case .ticket: .bytes
+        case .pushed: .bool
         }
     }
 }

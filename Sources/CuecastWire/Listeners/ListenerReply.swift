@@ -49,6 +49,8 @@ package struct ListenerReply: Hashable, Sendable {
         /// How long this session counts as listening after its last request.
         package var lease: Duration
         package var ticket: [UInt8]
+        /// Whether every notice above `head` follows on the connection of this reply.
+        package var pushed: Bool
 
         package init(
             kind: Kind,
@@ -57,7 +59,8 @@ package struct ListenerReply: Hashable, Sendable {
             instance: UInt64,
             headInterval: Duration,
             lease: Duration,
-            ticket: [UInt8] = []
+            ticket: [UInt8] = [],
+            pushed: Bool = false
         ) {
             self.kind = kind
             self.head = head
@@ -66,6 +69,7 @@ package struct ListenerReply: Hashable, Sendable {
             self.headInterval = headInterval
             self.lease = lease
             self.ticket = ticket
+            self.pushed = pushed
         }
     }
 
@@ -215,6 +219,7 @@ extension ListenerReply.Joined {
         self.lease = .milliseconds(wire.leaseMs)
         try requireAtMost(WireLimits.ticketBytesMax, wire.ticket.count, limit: "ticketBytesMax")
         self.ticket = Array(wire.ticket)
+        self.pushed = wire.pushed
     }
 
     var wire: Cuecast_V1_Joined {
@@ -226,6 +231,7 @@ extension ListenerReply.Joined {
             $0.headIntervalMs = self.headInterval.inMilliseconds
             $0.leaseMs = self.lease.inMilliseconds
             $0.ticket = Data(self.ticket)
+            $0.pushed = self.pushed
         }
     }
 }

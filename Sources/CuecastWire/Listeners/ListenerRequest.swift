@@ -49,6 +49,8 @@ package struct ListenerRequest: Hashable, Sendable {
         /// What the app says of the listener; nothing looks at it yet, breaks for some of them will.
         package var attributes: [String: String]
         package var client: String
+        /// Whether the notices are to come on the connection of this request.
+        package var push: Bool
 
         package init(
             stream: StreamID,
@@ -57,7 +59,8 @@ package struct ListenerRequest: Hashable, Sendable {
             token: String = "",
             delay: ListenerDelay = ListenerDelay(),
             attributes: [String: String] = [:],
-            client: String = ""
+            client: String = "",
+            push: Bool = false
         ) {
             self.stream = stream
             self.last = last
@@ -66,6 +69,7 @@ package struct ListenerRequest: Hashable, Sendable {
             self.delay = delay
             self.attributes = attributes
             self.client = client
+            self.push = push
         }
     }
 
@@ -265,6 +269,7 @@ extension ListenerRequest.Join {
             limit: "attributeBytesMax"
         )
         self.client = wire.client
+        self.push = wire.push
     }
 
     var wire: Cuecast_V1_Join {
@@ -277,6 +282,7 @@ extension ListenerRequest.Join {
             $0.delayMaxMs = self.delay.max.inMilliseconds
             $0.attributes = self.attributes
             $0.client = self.client
+            $0.push = self.push
         }
     }
 }

@@ -46,7 +46,8 @@ struct ReplyPropertyTests {
                         instance: source.next(),
                         headInterval: .milliseconds(number(UInt64(UInt32.max))),
                         lease: .milliseconds(number(1_000)),
-                        ticket: bytes
+                        ticket: bytes,
+                        pushed: Bool.random(using: &source)
                     )
                 )
             case 1:
