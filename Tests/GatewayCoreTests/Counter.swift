@@ -10,6 +10,8 @@ struct Counter {
     var desk = Desk()
     var handler: ListenerRequestHandler
     let metrics: MetricRegistry
+    /// What the transport says of pushing on the connection that requests come by.
+    var push = PushPlace.none
     private var lastID: UInt64 = 0
 
     static let instance: UInt64 = 0x1234
@@ -68,7 +70,7 @@ struct Counter {
 
     mutating func ask(_ frame: [UInt8], id: UInt64, at now: Timestamp) throws -> Got {
         self.handler.board = self.desk.board
-        switch self.handler.handle(frame, from: PeerFacts(transport: "test"), at: now) {
+        switch self.handler.handle(frame, from: PeerFacts(transport: "test", push: self.push), at: now) {
         case .now(let bytes):
             let reply = try ListenerReply(decoding: bytes.frame)
             #expect(reply.requestID == id)

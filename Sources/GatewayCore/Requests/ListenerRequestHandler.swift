@@ -62,6 +62,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     private var ordinals: [UInt32] = []
     /// Whether the peer at hand may begin a session.
     private var mayBeginSession = true
+    /// What the request at hand changed about pushing on its connection; only joins and leaves do.
+    private var pushChange: PushChange?
     /// Whether the gateway is stopping.
     package var isDraining = false
     /// Whether the log has no room for new work: acknowledgements are refused, batches go on as long as deliveries may wait.
@@ -214,6 +216,15 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         if !isDurable { self.putBack(deliveries) }
     }
 
+    /// Takes what the last request changed about pushing on its connection; the transport asks after each that it let be handled.
+    ///
+    /// - Returns: `nil` where it changed nothing.
+    @inline(__always)
+    package mutating func takePushChange() -> PushChange? {
+        guard self.pushChange != nil else { return nil }
+        return self.pushChange.take()
+    }
+
     /// The gateway's clock without the jumps that commands made.
     @inline(__always)
     private func steady(_ now: Timestamp) -> Timestamp { now.advanced(microseconds: -self.steppedMicroseconds) }
@@ -229,6 +240,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred> {
         self.mayBeginSession = peer.mayBeginSession
         if !self.isDraining, let answer = self.handleInPlace(request, at: now) { return answer }
+        self.pushChange = nil
         let decoded: ListenerRequest
         do throws(WireError) {
             decoded = try ListenerRequest(decoding: request)
@@ -246,7 +258,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         do throws(Refusal) {
             switch decoded.kind {
-            case .join(let join): return .now(try self.join(join, of: decoded, at: now))
+            case .join(let join): return .now(try self.join(join, of: decoded, from: peer, at: now))
             case .getBatch(let get):
                 let served = try self.serve(get.key, at: now)
                 return .now(
@@ -257,6 +269,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             case .getTime: return .now(self.reply(.done, to: decoded, at: now))
             case .leave:
                 self.leases.end(decoded.session)
+                if peer.push.isTaken(by: decoded.session) { self.pushChange = .ends }
                 return .now(self.reply(.done, to: decoded, at: now))
             }
         } catch {
@@ -382,8 +395,11 @@ extension ListenerRequestHandler {
     private mutating func join(
         _ join: ListenerRequest.Join,
         of request: ListenerRequest,
+        from peer: PeerFacts,
         at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
+        // What is refused changes nothing.
+        let isPushed = try peer.push.decide(request.session, join)
         try self.renew(request.session, stream: join.stream, at: now)
         let stream = self.board.streamOrNew(join.stream)
         let head = self.board.position(of: join.stream)
@@ -412,8 +428,14 @@ extension ListenerRequestHandler {
             notices: notices,
             instance: self.settings.instance,
             headInterval: self.settings.headInterval,
-            lease: self.settings.lease
+            lease: self.settings.lease,
+            pushed: isPushed
         )
+        if isPushed {
+            self.pushChange = .begins(session: request.session, stream: join.stream, after: head)
+        } else if peer.push.isTaken(by: request.session) {
+            self.pushChange = .ends
+        }
         return self.reply(.joined(joined), to: request, at: now)
     }
 

@@ -5,7 +5,7 @@ package import CuecastWire
 
 /// What a transport knows about whoever sent a request.
 ///
-/// Decisions look only at `mayBeginSession` yet: rights and tokens will look at the others.
+/// Decisions look only at `mayBeginSession` and `push` yet: rights and tokens will look at the others.
 package struct PeerFacts: Hashable, Sendable {
     /// How the request came, for instance `zeromq`.
     package var transport: String
@@ -15,12 +15,21 @@ package struct PeerFacts: Hashable, Sendable {
     package var userID: String
     /// Whether a session that is not known may begin: the transport limits how many one connection and one address begin.
     package var mayBeginSession: Bool
+    /// Whether notices can be pushed on the connection of the request, and whose are.
+    package var push: PushPlace
 
-    package init(transport: String, address: String = "", userID: String = "", mayBeginSession: Bool = true) {
+    package init(
+        transport: String,
+        address: String = "",
+        userID: String = "",
+        mayBeginSession: Bool = true,
+        push: PushPlace = .none
+    ) {
         self.transport = transport
         self.address = address
         self.userID = userID
         self.mayBeginSession = mayBeginSession
+        self.push = push
     }
 }
 
