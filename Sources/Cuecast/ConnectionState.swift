@@ -8,7 +8,7 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
     case idle
     /// The connection is being made.
     case connecting
-    /// Connected; the proof that the subscription is in effect is awaited.
+    /// Connected; the proof that the subscription is in effect is awaited. Not on one connection that carries all.
     case subscribing
     /// The gateway is asked what was missed.
     case joining

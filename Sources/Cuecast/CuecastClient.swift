@@ -81,7 +81,10 @@ public final class CuecastClient: Sendable {
         files: any JournalFileSystem
     ) throws(CuecastError) {
         self.state = Mutex(
-            State(settings: try ListenerSettings(configuration), stream: configuration.stream)
+            State(
+                settings: try ListenerSettings(configuration, takesPush: transport.takesPush),
+                stream: configuration.stream
+            )
         )
         self.configuration = configuration
         self.transport = transport

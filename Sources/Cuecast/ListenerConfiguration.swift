@@ -37,6 +37,17 @@ public enum HandOutMode: Hashable, Sendable, CaseIterable {
     case manual
 }
 
+/// How many connections a client has to its gateway.
+public enum ListenerConnections: Hashable, Sendable, CaseIterable {
+    /// One, which carries requests, replies and notices.
+    ///
+    /// A second one is made where the gateway cannot send notices on it, as older gateways, and where the transport cannot
+    /// take them (``ListenerTransport/takesPush``). The client finds that out by itself and misses nothing.
+    case one
+    /// Two: notices come on a connection of their own.
+    case two
+}
+
 /// Where a client keeps its session and the outcomes that the gateway has not confirmed.
 public enum ListenerStorage: Hashable, Sendable {
     /// In memory: they are lost when the app ends.
@@ -61,6 +72,8 @@ public struct ListenerConfiguration: Sendable {
     ///
     /// They are tried in turn when the one before cannot be reached or asks to go away.
     public var alternativeGateways: [GatewayAddress]
+    /// How many connections the client has to the gateway; one.
+    public var connections: ListenerConnections
     /// The stream that is heard.
     public var stream: LiveStream
     /// How far behind live the listener hears the stream, to begin with; at most 1 h.
@@ -136,6 +149,7 @@ public struct ListenerConfiguration: Sendable {
         self.storage = storage
         self.timings = timings
         self.alternativeGateways = []
+        self.connections = .one
         self.fetchPolicy = nil
         self.tracking = nil
         self.consent = nil

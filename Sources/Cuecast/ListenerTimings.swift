@@ -7,7 +7,9 @@
 public struct ListenerTimings: Hashable, Sendable {
     /// How long a connection may take to be made; 10 s.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long the proof that the subscription is in effect may take once connected; 5 s.
+    /// How long the proof that the subscription is in effect may take once connected, where there is one; 5 s.
+    ///
+    /// A second connection is made within it.
     public var subscriptionTimeout: Duration = .seconds(5)
     /// After what time a request without a reply is asked again; 5 s.
     public var requestTimeout: Duration = .seconds(5)

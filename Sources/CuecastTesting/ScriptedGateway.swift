@@ -52,6 +52,7 @@ public final class ScriptedGateway: ListenerTransport {
         var gateway: CoreGateway
         var connections: [ObjectIdentifier: ScriptConnection] = [:]
         var isReachable = true
+        var pushesNotices = true
         var answering = Answering.atOnce
         var noticesToLose = 0
         var refusals: [PlannedRefusal] = []
@@ -117,6 +118,9 @@ public final class ScriptedGateway: ListenerTransport {
 
     // MARK: The transport
 
+    /// Notices come with the answers, where a player wants one connection and ``pushesNotices``.
+    public var takesPush: Bool { true }
+
     /// Connects a player; the address does not matter.
     public func connect(
         to gateway: GatewayAddress,
@@ -141,18 +145,32 @@ public final class ScriptedGateway: ListenerTransport {
         self.change.send()
     }
 
-    /// The reply to a request and how long it takes; `nil`: none.
-    func answer(_ request: [UInt8]) -> (reply: [UInt8], wait: Duration)? {
+    /// The reply to a request of a connection, how long it takes, and whether it answers a join; `nil`: none.
+    func answer(
+        _ request: [UInt8],
+        on connection: ScriptConnection
+    ) -> (reply: [UInt8], wait: Duration, isJoin: Bool)? {
         _ = self.runTimers()
-        let answer = self.state.withLock { state -> (reply: [UInt8], wait: Duration)? in
+        let answer = self.state.withLock { state -> (reply: [UInt8], wait: Duration, isJoin: Bool)? in
             let (isAnswered, wait): (Bool, Duration) =
                 switch state.answering {
                 case .atOnce: (true, .zero)
                 case .after(let wait): (true, wait)
                 case .never: (false, .zero)
                 }
-            return state.answer(request, at: self.clock.now, clock: self.clock, isAnswered: isAnswered)
-                .map { ($0, wait) }
+            let before = state.pushesNotices ? connection.push : .none
+            var push = before
+            let (reply, isJoin) = state.answer(
+                request,
+                push: &push,
+                at: self.clock.now,
+                clock: self.clock,
+                isAnswered: isAnswered
+            )
+            guard let reply else { return nil }
+            // Under this lock: the first notice that the answer does not know finds it so.
+            if isJoin || push != before { connection.set(push, joins: isJoin) }
+            return (reply, wait, isJoin)
         }
         self.change.send()
         return answer
@@ -349,22 +367,31 @@ extension ScriptedGateway.State {
     ///
     /// - Parameters:
     ///   - frame: the request.
+    ///   - push: what its connection has to do with pushing, before and after it.
     ///   - now: the gateway's clock.
     ///   - clock: between the gateway's clock and this device's.
     ///   - isAnswered: whether the player gets the reply; what is not answered does not get to the gateway either.
-    /// - Returns: the reply's frame; `nil`: no answer.
-    mutating func answer(_ frame: [UInt8], at now: Timestamp, clock: ScriptClock, isAnswered: Bool) -> [UInt8]? {
+    /// - Returns: the reply's frame; `nil`: no answer. And whether it is for a join.
+    mutating func answer(
+        _ frame: [UInt8],
+        push: inout PushPlace,
+        at now: Timestamp,
+        clock: ScriptClock,
+        isAnswered: Bool
+    ) -> (reply: [UInt8]?, isJoin: Bool) {
         guard let request = try? ListenerRequest(decoding: frame) else {
-            return isAnswered ? self.gateway.answer(frame, at: now) : nil
+            return (isAnswered ? self.gateway.answer(frame, at: now) : nil, false)
         }
         var told = ScriptedRequest(request, received: clock.local(now))
         told.isRefused = true
         defer { self.requests.append(told) }
-        guard isAnswered else { return nil }
+        let isJoin = told.kind == .join
+        guard isAnswered else { return (nil, isJoin) }
         if let refusal = self.refusal(of: told.kind) {
-            return ListenerReply(requestID: request.id, gatewayTime: now, body: .refused(refusal)).encoded()
+            let reply = ListenerReply(requestID: request.id, gatewayTime: now, body: .refused(refusal))
+            return (reply.encoded(), isJoin)
         }
-        let reply = self.gateway.answer(frame, at: now)
+        let reply = self.gateway.answer(frame, push: &push, at: now)
         switch (try? ListenerReply(decoding: reply))?.body {
         case .refused: break
         case .acknowledged:
@@ -372,9 +399,9 @@ extension ScriptedGateway.State {
             self.outcomesTold += told.adIDs.count
         default:
             told.isRefused = false
-            if told.kind == .join, !self.sessions.contains(told.session) { self.sessions.append(told.session) }
+            if isJoin, !self.sessions.contains(told.session) { self.sessions.append(told.session) }
         }
-        return reply
+        return (reply, isJoin)
     }
 
     private mutating func refusal(of kind: ScriptedRequest.Kind) -> Refusal? {

@@ -39,6 +39,8 @@ public struct ScriptedRequest: Hashable, Sendable {
     public let attributes: [String: String]
     /// The app that joins, as it names itself.
     public let client: String
+    /// Whether a join asks for the notices on its own connection.
+    public let asksForNotices: Bool
     /// When it arrived.
     public let received: ContinuousClock.Instant
     /// Whether it was refused, or not answered at all.
@@ -72,6 +74,7 @@ extension ScriptedRequest {
         self.token = join?.token ?? ""
         self.attributes = join?.attributes ?? [:]
         self.client = join?.client ?? ""
+        self.asksForNotices = join?.push ?? false
         self.received = received
     }
 }

@@ -3,7 +3,23 @@
 
 import Cuecast
 import CuecastTesting
+import CuecastWire
 import Testing
+
+/// How notices come to a player.
+enum NoticePath: CaseIterable, Sendable {
+    /// On the connection of the join.
+    case pushed
+    /// By a subscription: the app wants two connections.
+    case subscribed
+    /// By a subscription, because the gateway is an older one that does not push.
+    case fellBack
+
+    func set(_ gateway: ScriptedGateway, _ configuration: inout ListenerConfiguration) {
+        gateway.pushesNotices = self != .fellBack
+        configuration.connections = self == .subscribed ? .two : .one
+    }
+}
 
 @Suite(.suiteLimit)
 struct FaultTests {
@@ -11,8 +27,12 @@ struct FaultTests {
 
     init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(3_600)) }
 
-    @Test func `a broken connection is made again, and what was missed is played`() async throws {
-        try await withPlayer(self.gateway) { client, _ in
+    @Test(arguments: NoticePath.allCases) func `a broken connection is made again, and what was missed is played`(
+        path: NoticePath
+    ) async throws {
+        try await withPlayer(self.gateway) {
+            path.set(self.gateway, &$0)
+        } _: { client, _ in
             _ = try await self.gateway.request(.join)
             self.gateway.isReachable = false
             self.gateway.breakConnections()
@@ -24,10 +44,12 @@ struct FaultTests {
         }
     }
 
-    @Test func `a lost notice is found out about`() async throws {
+    @Test(arguments: NoticePath.allCases) func `a lost notice is found out about`(path: NoticePath) async throws {
         // Its head must come before 2.5 of these are over, else the connection counts as lost, and that finds it out, too.
         let gateway = try ScriptedGateway(headInterval: .seconds(20))
-        try await withPlayer(gateway) { client, _ in
+        try await withPlayer(gateway) {
+            path.set(gateway, &$0)
+        } _: { client, _ in
             let events = client.makeEvents()
             gateway.loseNotices()
             try gateway.publish(scripted("b1", [("a", 1_000)]))
@@ -37,8 +59,11 @@ struct FaultTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `a restart loses nothing that is open`(losesHistory: Bool) async throws {
-        try await withPlayer(self.gateway) { client, _ in
+    @Test(arguments: [false, true], NoticePath.allCases)
+    func `a restart loses nothing that is open`(losesHistory: Bool, path: NoticePath) async throws {
+        try await withPlayer(self.gateway) {
+            path.set(self.gateway, &$0)
+        } _: { client, _ in
             let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]), in: .seconds(1_000))
             _ = try await self.gateway.request(.batch)
@@ -70,16 +95,46 @@ struct FaultTests {
         }
     }
 
-    @Test func `a slow gateway answers after its time`() async throws {
+    @Test(arguments: NoticePath.allCases) func `a slow gateway answers after its time`(path: NoticePath) async throws {
         self.gateway.answering = .after(.milliseconds(60))
         let began = ContinuousClock.now
-        try await withPlayer(self.gateway) { client, _ in
+        try await withPlayer(self.gateway) {
+            path.set(self.gateway, &$0)
+        } _: { client, _ in
             _ = try await self.gateway.request(.join)
             _ = try await self.gateway.wait(for: "the player to listen") { _ in
                 client.connectionState == .listening ? true : nil
             }
             #expect(began.duration(to: .now) >= .milliseconds(60))
         }
+    }
+
+    @Test func `what is pushed follows the answer to the join, however long that takes`() async throws {
+        let (frames, heard) = AsyncStream.makeStream(of: ListenerConnectionEvent.self)
+        let connection = self.gateway.connect(to: GatewayAddress(host: "")) { heard.yield($0) }
+        let join = ListenerRequest.Join(stream: try StreamID("radio1"), instance: 0, push: true)
+        let session = SessionID.random()
+        self.gateway.answering = .after(.milliseconds(100))
+        connection.send(ListenerRequest(id: 1, session: session, kind: .join(join)).encoded())
+        try self.gateway.publish(scripted("b1", [("a", 1_000)]))
+        var order: [String] = []
+        for await event in frames {
+            switch event {
+            case .reply(let frame):
+                order.append("reply")
+                guard case .joined(let joined) = try ListenerReply(decoding: frame).body else { break }
+                #expect(joined.pushed && joined.head.sequence == 0)
+            case .notice(let frame):
+                guard case .notice(let notice, _) = try NoticeFrame(decoding: frame), notice.kind != .head else {
+                    break
+                }
+                order.append("notice \(notice.position.sequence)")
+                heard.finish()
+            default: break
+            }
+        }
+        #expect(order == ["reply", "notice 1"])
+        connection.close()
     }
 
     @Test func `what is refused for now is asked again`() async throws {

@@ -5,6 +5,24 @@ import CuecastWire
 
 @testable import Cuecast
 
+/// How notices come to a listener.
+enum NoticePath: CaseIterable, Sendable {
+    /// On the connection of the join.
+    case pushed
+    /// By a subscription: the app wants two connections.
+    case subscribed
+    /// By a subscription, because the gateway is an older one that does not push.
+    case fellBack
+
+    var connections: ListenerConnections { self == .subscribed ? .two : .one }
+
+    /// Whether the gateway is one that pushes.
+    var isPushing: Bool { self != .fellBack }
+
+    /// How many joins it takes on a new connection.
+    func joins(isFirstConnection: Bool = true) -> Int { self == .fellBack && isFirstConnection ? 2 : 1 }
+}
+
 /// The gateway's clock at local instant 0.
 let gatewayStart = Timestamp(microseconds: 1_750_000_000_000_000)
 

@@ -3,15 +3,19 @@
 
 internal import CuecastWire
 
-/// Connects, proves the subscription, joins, and starts over after every loss.
+/// Connects, joins so that no notice is missed unseen, and starts over after every loss.
+///
+/// Where one connection carries all, the join asks for the notices too, and its answer is the proof: what comes after the
+/// position that it states follows it. A gateway that cannot do that says so, and is subscribed to on the same connection.
 ///
 /// ZeroMQ loses what is sent before a subscription has taken effect, and gives no sign when it has. The proof: subscribe
 /// the stream, then `~sync`, on one connection; a tick of `~sync` shows that both are in effect. Only then is it safe to
 /// ask what was missed.
 ///
 /// ```
-/// idle → connecting → proving → (token) → joining → joined ⇄ rejoining
-///            ↑___________ waiting ___________|___________|
+/// idle → connecting → (proving) → (token) → joining → joined ⇄ rejoining
+///            ↑           ↑_____ not pushed ____|___________________|
+///            |______________ waiting __________|___________|_______|
 /// ```
 ///
 /// Where there are several addresses, a connection that was good is first tried at the same one, which may only be
@@ -24,18 +28,26 @@ struct ConnectionMachine: Sendable {
     /// How long a connection must have been good for the next loss to count as the first.
     static let steadyAfter = Duration.seconds(10)
 
+    /// What shows that no notice falls between the answer to a join and what is heard.
+    enum Proof: Hashable, Sendable {
+        /// A tick of this run of the gateway: the subscription was in effect before the join is sent.
+        case tick(instance: UInt64)
+        /// The answer itself, which says that the notices follow it on its connection.
+        case answer
+    }
+
     enum State: Hashable, Sendable {
         case idle
         case connecting(deadline: LocalInstant)
         /// Both subscriptions are made; a tick is awaited.
         case proving(deadline: LocalInstant)
         /// The app is asked for a token.
-        case authorizing(instance: UInt64, deadline: LocalInstant)
+        case authorizing(Proof, deadline: LocalInstant)
         /// The join is to be sent at `sendAt`, or has been sent where that is `nil`.
-        case joining(instance: UInt64, sendAt: LocalInstant?)
-        case joined(instance: UInt64)
+        case joining(Proof, sendAt: LocalInstant?)
+        case joined(Proof)
         /// As `joining`, but this connection has joined before: other requests may go on.
-        case rejoining(instance: UInt64, sendAt: LocalInstant?)
+        case rejoining(Proof, sendAt: LocalInstant?)
         case waiting(until: LocalInstant, reason: ConnectionLoss)
         /// The app is in the background: no connection is made.
         case suspended
@@ -51,14 +63,19 @@ struct ConnectionMachine: Sendable {
         case subscribe([UInt8])
         case unsubscribe([UInt8])
         case askForToken
-        /// Send a join that names this instance; answer with `joinSent`.
-        case join(instance: UInt64)
+        /// Send a join that names the tick's instance, or asks for the notices.
+        case join(Proof)
     }
 
     private let topic: [UInt8]
     private let usesToken: Bool
+    private let usesPush: Bool
     private let timings: ListenerTimings
     private let gatewayCount: Int
+    /// The indices of addresses where a gateway does not push: those are subscribed to at once.
+    private var pushless: Set<Int> = []
+    /// Whether the app has given a token for this connection.
+    private var hasToken = false
     /// The index of the address that is used.
     private var gateway = 0
     /// How many tries failed since a connection was good.
@@ -73,7 +90,14 @@ struct ConnectionMachine: Sendable {
     private(set) var attempt = 0
     private(set) var state = State.idle
 
-    init(stream: StreamID, usesToken: Bool, gatewayCount: Int = 1, timings: ListenerTimings) {
+    /// - Parameters:
+    ///   - stream: what is heard.
+    ///   - usesToken: whether the app is asked for a token, once on each connection.
+    ///   - usesPush: whether one connection is to carry notices too.
+    ///   - gatewayCount: how many addresses there are.
+    ///   - timings: how long to wait for what.
+    init(stream: StreamID, usesToken: Bool, usesPush: Bool, gatewayCount: Int = 1, timings: ListenerTimings) {
+        self.usesPush = usesPush
         self.gatewayCount = gatewayCount
         self.topic = NoticeFrame.topic(of: stream)
         self.usesToken = usesToken
@@ -148,9 +172,32 @@ struct ConnectionMachine: Sendable {
 
     mutating func connected(now: LocalInstant) -> [Action] {
         guard case .connecting = self.state else { return [] }
+        return self.usesPush && !self.pushless.contains(self.gateway)
+            ? self.join(by: .answer, now: now)
+            : self.subscribe(now: now)
+    }
+
+    private mutating func subscribe(now: LocalInstant) -> [Action] {
         self.state = .proving(deadline: now + self.timings.subscriptionTimeout)
         // The order is the proof: see above.
         return [.subscribe(self.topic), .subscribe(NoticeFrame.syncTopic)]
+    }
+
+    /// Sends the first join of a proof, once there is a token.
+    private mutating func join(by proof: Proof, now: LocalInstant) -> [Action] {
+        guard self.usesToken, !self.hasToken else {
+            self.state = .joining(proof, sendAt: nil)
+            return [.join(proof)]
+        }
+        self.state = .authorizing(proof, deadline: now + self.timings.requestTimeout * 2)
+        return [.askForToken]
+    }
+
+    /// The gateway does not send notices on the connection of a join: they are subscribed to, on this connection and on all
+    /// further ones to this address.
+    private mutating func doWithoutPush(now: LocalInstant) -> [Action] {
+        self.pushless.insert(self.gateway)
+        return self.subscribe(now: now)
     }
 
     mutating func disconnected(reason: String, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
@@ -159,37 +206,40 @@ struct ConnectionMachine: Sendable {
 
     mutating func tick(instance: UInt64, now: LocalInstant) -> [Action] {
         guard case .proving = self.state else { return [] }
-        let unsubscribe = Action.unsubscribe(NoticeFrame.syncTopic)
-        if self.usesToken {
-            self.state = .authorizing(instance: instance, deadline: now + self.timings.requestTimeout * 2)
-            return [unsubscribe, .askForToken]
-        }
-        self.state = .joining(instance: instance, sendAt: nil)
-        return [unsubscribe, .join(instance: instance)]
+        return [.unsubscribe(NoticeFrame.syncTopic)] + self.join(by: .tick(instance: instance), now: now)
     }
 
     /// The app gave a token, or could not.
     mutating func token(isGiven: Bool, now: LocalInstant, jitter: inout JitterSource) -> [Action] {
-        guard case .authorizing(let instance, _) = self.state else { return [] }
+        guard case .authorizing(let proof, _) = self.state else { return [] }
         guard isGiven else {
             return self.lose(reason: .noToken, now: now, jitter: &jitter)
         }
-        self.state = .joining(instance: instance, sendAt: nil)
-        return [.join(instance: instance)]
+        self.hasToken = true
+        return self.join(by: proof, now: now)
     }
 
     /// The gateway answered the join.
     ///
+    /// - Parameters:
+    ///   - instance: which run of the gateway answered.
+    ///   - pushed: whether notices follow the answer on its connection.
+    ///   - now: the time.
+    ///   - jitter: where the randomness of waits comes from.
     /// - Returns: Whether the answer counts. It does not where it comes from another run of the gateway than the tick:
-    ///   then the subscription is proven anew.
+    ///   then the subscription is proven anew. Nor does it where notices were asked for and do not follow: then they are
+    ///   subscribed to.
     mutating func joined(
         instance: UInt64,
+        pushed: Bool,
         now: LocalInstant,
         jitter: inout JitterSource
     ) -> (counts: Bool, actions: [Action]) {
         self.unanswered = 0
-        switch self.state {
-        case .joining(let proven, nil), .rejoining(let proven, nil):
+        guard let proof = self.sentProof else { return (false, []) }
+        switch proof {
+        case .answer: guard pushed else { return (false, self.doWithoutPush(now: now)) }
+        case .tick(let proven):
             guard instance == proven else {
                 self.mismatches += 1
                 guard self.mismatches < Self.instanceMismatchesMax else {
@@ -200,34 +250,49 @@ struct ConnectionMachine: Sendable {
                 return (false, [.subscribe(NoticeFrame.syncTopic)])
             }
             self.mismatches = 0
-            self.lastJoined = now
-            self.joinedSince = self.joinedSince ?? now
-            self.state = .joined(instance: instance)
-            return (true, [])
-        default: return (false, [])
+        }
+        self.lastJoined = now
+        self.joinedSince = self.joinedSince ?? now
+        self.state = .joined(proof)
+        return (true, [])
+    }
+
+    /// The gateway does not take the join as it is: perhaps because it asks for notices on a connection that cannot carry
+    /// them.
+    ///
+    /// - Returns: what to do; `nil` where the join asked for no notices.
+    mutating func joinInvalid(now: LocalInstant) -> [Action]? {
+        self.sentProof == .answer ? self.doWithoutPush(now: now) : nil
+    }
+
+    /// The proof of the join that is under way.
+    private var sentProof: Proof? {
+        switch self.state {
+        case .joining(let proof, nil), .rejoining(let proof, nil): proof
+        default: nil
         }
     }
 
     /// The position was lost: join again, soon at first, ever later when it does not help.
     mutating func rejoin(now: LocalInstant, jitter: inout JitterSource) {
-        guard case .joined(let instance) = self.state else { return }
+        guard case .joined(let proof) = self.state else { return }
         // Not at every join: a gateway whose answers never help would be asked four times a second for ever.
         if let last = self.lastJoined, now - last >= Self.steadyAfter { self.joins.reset() }
-        self.state = .rejoining(instance: instance, sendAt: now + self.joins.next(using: &jitter))
+        self.state = .rejoining(proof, sendAt: now + self.joins.next(using: &jitter))
     }
 
     /// What was missing arrived before a join for it was sent.
     mutating func rejoinNotNeeded() {
-        guard case .rejoining(let instance, .some) = self.state else { return }
-        self.state = .joined(instance: instance)
+        guard case .rejoining(let proof, .some) = self.state else { return }
+        self.state = .joined(proof)
     }
 
     /// The join got no reply in time, or one that asks to come again.
     mutating func joinFailed(atLeast: Duration = .zero, now: LocalInstant, jitter: inout JitterSource) {
         let sendAt = now + self.joins.next(using: &jitter, atLeast: atLeast)
         switch self.state {
-        case .joining(let instance, _): self.state = .joining(instance: instance, sendAt: sendAt)
-        case .rejoining(let instance, _): self.state = .rejoining(instance: instance, sendAt: sendAt)
+        case .joining(let proof, _): self.state = .joining(proof, sendAt: sendAt)
+        case .rejoining(let proof, _): self.state = .rejoining(proof, sendAt: sendAt)
         default: break
         }
     }
@@ -298,12 +363,12 @@ struct ConnectionMachine: Sendable {
         case .proving:
             return self.lose(reason: .subscriptionTimedOut, now: now, jitter: &jitter)
         case .authorizing: return self.lose(reason: .tokenTimedOut, now: now, jitter: &jitter)
-        case .joining(let instance, _):
-            self.state = .joining(instance: instance, sendAt: nil)
-            return [.join(instance: instance)]
-        case .rejoining(let instance, _):
-            self.state = .rejoining(instance: instance, sendAt: nil)
-            return [.join(instance: instance)]
+        case .joining(let proof, _):
+            self.state = .joining(proof, sendAt: nil)
+            return [.join(proof)]
+        case .rejoining(let proof, _):
+            self.state = .rejoining(proof, sendAt: nil)
+            return [.join(proof)]
         case .waiting: return self.connect(now: now)
         case .idle, .joined, .suspended, .refused, .stopped: return []
         }
@@ -311,6 +376,7 @@ struct ConnectionMachine: Sendable {
 
     private mutating func connect(now: LocalInstant) -> [Action] {
         self.attempt += 1
+        self.hasToken = false
         self.state = .connecting(deadline: now + self.timings.connectTimeout)
         return [.connect(attempt: self.attempt, gateway: self.gateway)]
     }

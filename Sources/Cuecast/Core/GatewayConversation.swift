@@ -9,8 +9,8 @@ internal import CuecastWire
 /// It knows nothing of breaks and advertisements: what concerns them comes out as effects, to be dealt with in order.
 struct GatewayConversation: Sendable {
     enum Effect: Sendable {
-        /// Send a join that names this run of the gateway, by `join`.
-        case join(instance: UInt64)
+        /// Send a join with this proof, by `join`.
+        case join(ConnectionMachine.Proof)
         /// The gateway answered a join: what the next run of the app must know has changed.
         case joined
         /// Apply these notices, in order. Those of a snapshot are all open breaks; `isFirst`: no join was answered before.
@@ -59,6 +59,7 @@ struct GatewayConversation: Sendable {
         self.connection = ConnectionMachine(
             stream: settings.stream,
             usesToken: settings.usesToken,
+            usesPush: settings.usesPush,
             gatewayCount: settings.gatewayCount,
             timings: settings.timings
         )
@@ -166,6 +167,9 @@ struct GatewayConversation: Sendable {
         case .noticesDropped(let count):
             output.emit(.noticesDropped(count))
             return self.apply(self.follower.noticesDropped(), now: now, &output)
+        case .messagesDropped(let count):
+            output.notUnderstood("messages of the gateway that are neither notices nor replies: \(count)")
+            return []
         case .closed(let reason):
             return self.perform(self.connection.disconnected(reason: reason, now: now, jitter: &self.jitter), &output)
         }
@@ -198,7 +202,7 @@ struct GatewayConversation: Sendable {
             case .subscribe(let topic): output.act(.subscribe(topic))
             case .unsubscribe(let topic): output.act(.unsubscribe(topic))
             case .askForToken: output.act(.askForToken(attempt: self.connection.attempt))
-            case .join(let instance): effects.append(.join(instance: instance))
+            case .join(let proof): effects.append(.join(proof))
             }
         }
         return effects
@@ -269,13 +273,18 @@ struct GatewayConversation: Sendable {
 
     /// Sends a join; `delay` is how far behind live the listener is.
     mutating func join(
-        instance: UInt64,
+        by proof: ConnectionMachine.Proof,
         delay: ListenerDelay,
         now: LocalInstant,
         _ output: inout ListenerCore.Output
     ) {
         let last = self.follower.last
         self.follower.joinSent()
+        let (instance, push): (UInt64, Bool) =
+            switch proof {
+            case .tick(let instance): (instance, false)
+            case .answer: (0, true)
+            }
         let join = ListenerRequest.Join(
             stream: self.settings.stream,
             last: last,
@@ -283,7 +292,8 @@ struct GatewayConversation: Sendable {
             token: self.token,
             delay: delay,
             attributes: self.settings.attributes,
-            client: self.settings.client
+            client: self.settings.client,
+            push: push
         )
         _ = self.ask(.join, .join(join), now: now, &output)
     }
@@ -343,8 +353,14 @@ struct GatewayConversation: Sendable {
     ) -> [Effect] {
         switch body {
         case .joined(let joined):
-            let answer = self.connection.joined(instance: joined.instance, now: now, jitter: &self.jitter)
+            let answer = self.connection.joined(
+                instance: joined.instance,
+                pushed: joined.pushed,
+                now: now,
+                jitter: &self.jitter
+            )
             var effects: [Effect] = []
+            self.ticket = joined.ticket
             if answer.counts {
                 effects = self.joined(joined, now: now, &output)
             } else {
@@ -371,7 +387,6 @@ struct GatewayConversation: Sendable {
         now: LocalInstant,
         _ output: inout ListenerCore.Output
     ) -> [Effect] {
-        self.ticket = joined.ticket
         self.clockSamples.leaseGranted(joined.lease, now: now)
         let step = self.follower.joined(joined, now: now)
         let isConsistent = step.lost != .inconsistentAnswer
@@ -401,6 +416,9 @@ struct GatewayConversation: Sendable {
         case let status where status.canRetry:
             self.connection.joinFailed(atLeast: refusal.retryAfter, now: now, jitter: &self.jitter)
             return []
+        case .invalid:
+            let actions = self.connection.joinInvalid(now: now) ?? self.connection.refuse(reason: sentence)
+            return self.perform(actions, &output)
         default: return self.perform(self.connection.refuse(reason: sentence), &output)
         }
     }

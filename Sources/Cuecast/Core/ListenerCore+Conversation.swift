@@ -24,9 +24,9 @@ extension ListenerCore {
     mutating func apply(_ effects: [GatewayConversation.Effect], at now: LocalInstant) {
         for effect in effects {
             switch effect {
-            case .join(let instance):
+            case .join(let proof):
                 let delay = self.wireDelay(now: now)
-                self.conversation.join(instance: instance, delay: delay, now: now, &self.output)
+                self.conversation.join(by: proof, delay: delay, now: now, &self.output)
             case .joined: self.keepSession()
             case .notices(let notices, let isSnapshot, let isFirst):
                 self.apply(notices, isSnapshot: isSnapshot, isFirst: isFirst, at: now)

@@ -12,6 +12,8 @@ struct ListenerSettings: Sendable {
     static let alternativeGatewaysMax = 16
 
     let usesToken: Bool
+    /// Whether the notices are to come on the connection of the requests.
+    let usesPush: Bool
     let asksApp: Bool
     let gatewayCount: Int
     let handOut: HandOutMode
@@ -22,7 +24,11 @@ struct ListenerSettings: Sendable {
     var consent: ListenerConsent?
     var delay: ListenerDelay
 
-    init(_ configuration: ListenerConfiguration) throws(CuecastError) {
+    /// - Parameters:
+    ///   - configuration: what the app wants.
+    ///   - takesPush: what the transport says of itself.
+    /// - Throws: the rule that the configuration breaks.
+    init(_ configuration: ListenerConfiguration, takesPush: Bool = true) throws(CuecastError) {
         self.stream = try Self.streamID(of: configuration.stream)
         let delayMax = Duration.milliseconds(WireLimits.delayMillisecondsMax)
         for (name, delay) in [("delay", configuration.delay), ("delayMax", configuration.delayMax)] {
@@ -67,6 +73,7 @@ struct ListenerSettings: Sendable {
         self.attributes = configuration.attributes
         self.client = configuration.client
         self.usesToken = configuration.tokenProvider != nil
+        self.usesPush = takesPush && configuration.connections == .one
         self.handOut = configuration.handOut
         self.timings = configuration.timings
         self.outcomesKeptMax = configuration.outcomesKeptMax

@@ -6,6 +6,13 @@
 /// A transport makes connections; what they carry is fixed by the protocol files of `proto/cuecast/v1` and is opaque to
 /// it. Write one to reach a gateway in another way than ZeroMQ, for instance from a phone.
 public protocol ListenerTransport: Sendable {
+    /// Whether its connections pass on notices that come by the request channel, and make the subscription channel only when
+    /// there is something to subscribe to; `false` unless the transport says otherwise.
+    ///
+    /// Then one channel is enough for a listener (``ListenerConnections/one``). The request channel must take frames at
+    /// any time: over ZeroMQ a DEALER socket can, a REQ socket cannot.
+    var takesPush: Bool { get }
+
     /// Begins to make one connection, and returns at once.
     ///
     /// - Parameters:
@@ -20,13 +27,21 @@ public protocol ListenerTransport: Sendable {
     ) -> any ListenerConnection
 }
 
-/// One connection to a gateway: one subscription channel and one request channel, which live and die together.
+extension ListenerTransport {
+    /// `false`: two channels, and notices come by the subscription channel.
+    public var takesPush: Bool { false }
+}
+
+/// One connection to a gateway: a request channel and a subscription channel, which live and die together.
+///
+/// The request channel is made first. Where ``ListenerTransport/takesPush`` is `true` the subscription channel is made at the
+/// first `subscribe`, which may never come; otherwise it may be made together with the other.
 ///
 /// All methods return at once, may be called from any thread, also from within `receive`, and take effect in the order
 /// of the calls. After `closed` they do nothing. A connection is never used again: the client makes another one, after
 /// a wait of its own choice, so a transport must not reconnect by itself.
 public protocol ListenerConnection: AnyObject, Sendable {
-    /// Receives notices whose frame begins with `topic`, from some moment on.
+    /// Receives notices whose frame begins with `topic` by the subscription channel, from some moment on.
     ///
     /// The order matters: when a notice of a later subscription arrives, every earlier subscription of this connection
     /// is in effect. That is how the client proves that it misses nothing.
@@ -45,16 +60,19 @@ public protocol ListenerConnection: AnyObject, Sendable {
 /// What a connection tells the client.
 @nonexhaustive
 public enum ListenerConnectionEvent: Hashable, Sendable {
-    /// Both channels are connected.
+    /// Requests can be sent: the request channel is connected, and the subscription channel where it is made with it.
     case connected
-    /// One frame of the subscription channel, at most 1,024 bytes; longer ones are dropped by the transport.
+    /// A notice: one frame of the subscription channel, or one of the request channel that is no reply; at most 1,024 bytes.
+    /// Longer ones are dropped by the transport.
     ///
     /// A transport that buffers bounds its buffer; when that is full it drops the newest and says so with
     /// `noticesDropped`. The client finds out what it missed.
     case notice([UInt8])
     /// This many notices were dropped, where the transport can know.
     case noticesDropped(Int)
-    /// One frame of the request channel, at most 1,114,112 bytes; longer ones are dropped by the transport.
+    /// So many messages were neither a notice nor a reply and were dropped, where the transport can know.
+    case messagesDropped(Int)
+    /// A reply: one frame of the request channel, at most 1,114,112 bytes; longer ones are dropped by the transport.
     case reply([UInt8])
     /// The connection is gone or could not be made, for a reason in a few words. Nothing follows.
     case closed(reason: String)

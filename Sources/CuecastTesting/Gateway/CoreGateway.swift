@@ -152,13 +152,32 @@ package struct CoreGateway: Sendable {
     // MARK: The listeners' side
 
     /// Answers a request, once what it records is durable.
-    package mutating func answer(_ frame: [UInt8], at now: Timestamp) -> [UInt8] {
-        switch self.handler.handle(frame, from: PeerFacts(transport: "memory"), at: now) {
+    ///
+    /// - Parameters:
+    ///   - frame: the request.
+    ///   - push: what its connection has to do with pushing, before and after it: where a session's notices are pushed, they
+    ///     go there by the hand of whoever carries them, behind the answer.
+    ///   - now: the gateway's clock.
+    /// - Returns: the reply.
+    package mutating func answer(_ frame: [UInt8], push: inout PushPlace, at now: Timestamp) -> [UInt8] {
+        let answer = self.handler.handle(frame, from: PeerFacts(transport: "memory", push: push), at: now)
+        switch self.handler.takePushChange() {
+        case .begins(let session, let stream, _): push = .taken(session: session, stream: stream)
+        case .ends: push = .free
+        case nil: break
+        }
+        switch answer {
         case .now(let reply): return reply.frame
         case .afterGroup(let deferred):
             self.flush()
             return self.handler.finish(deferred, isDurable: true, at: now).frame
         }
+    }
+
+    /// Answers a request of a connection that nothing can be pushed on.
+    package mutating func answer(_ frame: [UInt8], at now: Timestamp) -> [UInt8] {
+        var push = PushPlace.none
+        return self.answer(frame, push: &push, at: now)
     }
 
     /// Ends before what a request asks to be recorded is durable.

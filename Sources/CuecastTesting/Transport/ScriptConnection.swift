@@ -3,6 +3,7 @@
 
 internal import Cuecast
 internal import CuecastWire
+internal import GatewayCore
 internal import Synchronization
 
 /// One player's connection to a scripted gateway.
@@ -18,6 +19,14 @@ final class ScriptConnection: ListenerConnection {
         var isDelivering = false
         var isClosed = false
         var topics: Set<[UInt8]> = []
+        /// Whose notices come without a subscription.
+        var push = PushPlace.free
+        /// How many answers to joins are on their way: what is pushed follows them.
+        var joinsUnderWay = 0
+        /// What is pushed and waits for that.
+        var held: [[UInt8]] = []
+        /// Whether it keeps the gateway's time.
+        var keepsTime = false
         /// What happens later: head notices, and replies of a slow gateway.
         var later: [Int: Task<Void, Never>] = [:]
         var lastNumber = 0
@@ -36,16 +45,46 @@ final class ScriptConnection: ListenerConnection {
 
     /// Delivers an event, after those that wait.
     func tell(_ event: ListenerConnectionEvent) {
+        self.tell { _ in [event] }
+    }
+
+    /// Delivers a notice, where its topic is subscribed or its stream is pushed.
+    func tell(notice frame: [UInt8]) {
+        self.tell { state in
+            if case .taken(_, let stream) = state.push, frame.starts(with: NoticeFrame.topic(of: stream)) {
+                guard state.joinsUnderWay > 0 else { return [.notice(frame)] }
+                if state.held.count < Self.waitingEventsMax { state.held.append(frame) }
+                return []
+            }
+            return state.topics.contains { frame.starts(with: $0) } ? [.notice(frame)] : []
+        }
+    }
+
+    /// Delivers an answer, and what is pushed behind it.
+    private func tell(reply: [UInt8], isJoin: Bool) {
+        self.tell { state in
+            if isJoin { state.joinsUnderWay -= 1 }
+            guard state.joinsUnderWay == 0 else { return [.reply(reply)] }
+            defer { state.held = [] }
+            return [.reply(reply)] + state.held.map { .notice($0) }
+        }
+    }
+
+    /// Delivers the events that `events` gives, after those that wait.
+    private func tell(_ events: (inout State) -> [ListenerConnectionEvent]) {
         let isOurs = self.state.withLock { state in
             guard !state.isClosed else { return false }
-            if case .closed = event {
-                state.isClosed = true
-            } else if state.waiting.count >= Self.waitingEventsMax {
-                return false
+            for event in events(&state) {
+                if case .closed = event {
+                    state.isClosed = true
+                } else if state.waiting.count >= Self.waitingEventsMax {
+                    continue
+                }
+                state.waiting.append(event)
             }
-            state.waiting.append(event)
-            defer { state.isDelivering = true }
-            return !state.isDelivering
+            guard !state.waiting.isEmpty, !state.isDelivering else { return false }
+            state.isDelivering = true
+            return true
         }
         guard isOurs else { return }
         while true {
@@ -59,10 +98,26 @@ final class ScriptConnection: ListenerConnection {
         }
     }
 
-    /// Delivers a notice, where its topic is subscribed.
-    func tell(notice frame: [UInt8]) {
-        let isWanted = self.state.withLock { state in state.topics.contains { frame.starts(with: $0) } }
-        if isWanted { self.tell(.notice(frame)) }
+    /// What the connection has to do with pushing.
+    var push: PushPlace { self.state.withLock { $0.push } }
+
+    /// The gateway has decided that, under its lock; where it answered a join, what is pushed waits until the answer is told.
+    func set(_ push: PushPlace, joins: Bool) {
+        self.state.withLock { state in
+            state.push = push
+            if joins { state.joinsUnderWay += 1 }
+        }
+        self.keepTime()
+    }
+
+    /// Every connection does it, so that it is done as long as there is one.
+    private func keepTime() {
+        let isFirst = self.state.withLock { state in
+            defer { state.keepsTime = true }
+            return !state.keepsTime
+        }
+        guard isFirst else { return }
+        self.later("scripted timers") { connection in await connection.gateway.keepTime() }
     }
 
     func end(reason: String) {
@@ -102,8 +157,7 @@ final class ScriptConnection: ListenerConnection {
                 connection.tell(notice: connection.gateway.tick())
             }
         }
-        // Every connection does it, so that it is done as long as there is one.
-        self.later("scripted timers") { connection in await connection.gateway.keepTime() }
+        self.keepTime()
     }
 
     func unsubscribe(from topic: [UInt8]) {
@@ -111,11 +165,11 @@ final class ScriptConnection: ListenerConnection {
     }
 
     func send(_ request: [UInt8]) {
-        guard !self.state.withLock({ $0.isClosed }), let (reply, wait) = self.gateway.answer(request) else { return }
-        guard wait > .zero else { return self.tell(.reply(reply)) }
+        guard !self.state.withLock({ $0.isClosed }), let answer = self.gateway.answer(request, on: self) else { return }
+        guard answer.wait > .zero else { return self.tell(reply: answer.reply, isJoin: answer.isJoin) }
         self.later("scripted reply") { connection in
-            do { try await Task.sleep(for: wait) } catch { return }
-            connection.tell(.reply(reply))
+            do { try await Task.sleep(for: answer.wait) } catch { return }
+            connection.tell(reply: answer.reply, isJoin: answer.isJoin)
         }
     }
 

@@ -130,6 +130,26 @@ struct ClientEndTests {
         #expect(begun == 1, "the reader goes on: the first was read above")
     }
 
+    @Test func `an older gateway is asked once each session whether it pushes`() async throws {
+        self.gateway.pushesNotices = false
+        let client = try makeClient(self.gateway)
+        let events = client.makeEvents()
+        try await client.start()
+        _ = await events.first(\.isListening)
+        self.gateway.breakConnections()
+        _ = await events.first(\.isListening)
+        client.suspend()
+        client.resume()
+        _ = await events.first(\.isListening)
+        let joins = { self.gateway.requests.filter { $0.kind == .join }.map(\.asksForNotices) }
+        #expect(joins() == [true, false, false, false])
+        self.gateway.pushesNotices = true
+        try await client.change(to: LiveStream(id: "radio2"))
+        #expect(joins() == [true, false, false, false, true])
+        client.stop()
+        await client.stopped()
+    }
+
     @Test func `an outcome of the old stream that is not confirmed is told later, with its own session`() async throws {
         let client = try makeClient(self.gateway) { $0.timings.stopWait = .milliseconds(10) }
         let events = client.makeEvents()

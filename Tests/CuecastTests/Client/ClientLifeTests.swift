@@ -136,8 +136,12 @@ struct ClientLifeTests {
 
     // MARK: Suspending
 
-    @Test func `a suspended client has no connection, hands out nothing and catches up when it is back`() async throws {
-        let client = try makeClient(self.gateway)
+    @Test(arguments: NoticePath.allCases)
+    func `a suspended client has no connection, hands out nothing and catches up when it is back`(path: NoticePath)
+        async throws
+    {
+        self.gateway.pushesNotices = path.isPushing
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         let events = client.makeEvents()
         try await client.start()
         client.suspend()

@@ -58,8 +58,10 @@ struct ClientTests {
 
     init() throws { self.gateway = try ScriptedGateway(headInterval: .seconds(600)) }
 
-    @Test func `a client starts, listens, stops and leaves nothing behind`() async throws {
-        let client = try makeClient(self.gateway)
+    @Test(arguments: NoticePath.allCases)
+    func `a client starts, listens, stops and leaves nothing behind`(path: NoticePath) async throws {
+        self.gateway.pushesNotices = path.isPushing
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         let events = client.makeEvents()
         #expect(client.connectionState == .idle)
         try await client.start()
@@ -70,7 +72,15 @@ struct ClientTests {
         #expect(self.gateway.openConnections == 0)
         var states: [ConnectionState] = []
         for await case .connectionChanged(let state) in events { states.append(state) }
-        #expect(states == [.connecting, .subscribing, .joining, .listening, .stopping, .stopped])
+        let way: [ConnectionState] =
+            switch path {
+            case .pushed: [.joining]
+            case .subscribed: [.subscribing, .joining]
+            case .fellBack: [.joining, .subscribing, .joining]
+            }
+        #expect(states == [.connecting] + way + [.listening, .stopping, .stopped])
+        let joins = self.gateway.requests.filter { $0.kind == .join }
+        #expect(joins.map(\.asksForNotices) == (path == .fellBack ? [true, false] : [path == .pushed]))
     }
 
     @Test func `stopping does not wait for a gateway that is silent or away`() async throws {
@@ -88,8 +98,10 @@ struct ClientTests {
         }
     }
 
-    @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
-        let client = try makeClient(self.gateway)
+    @Test(arguments: NoticePath.allCases)
+    func `an advertisement goes from the notice to the acknowledgement`(path: NoticePath) async throws {
+        self.gateway.pushesNotices = path.isPushing
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         let events = client.makeEvents()
         try await client.start()
         try self.gateway.publish("b1", [spot("a", seconds: 3_000), spot("b", seconds: 3_000)], in: 0.1)
@@ -122,9 +134,11 @@ struct ClientTests {
         await client.stopped()
     }
 
-    @Test func `what plays before the stream is queued when start returns`() async throws {
+    @Test(arguments: NoticePath.allCases)
+    func `what plays before the stream is queued when start returns`(path: NoticePath) async throws {
+        self.gateway.pushesNotices = path.isPushing
         try self.gateway.publishPreStream(ScriptedBreak("pre", [spot("p", seconds: 3_000)]), openFor: .seconds(20_000))
-        let client = try makeClient(self.gateway)
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         try await client.start()
         #expect(client.advertisements.getAdvertisement()?.adID == "p")
         client.stop()
@@ -139,8 +153,10 @@ struct ClientTests {
         await client.stopped()
     }
 
-    @Test func `a lost connection is made again, and what was missed is made up for`() async throws {
-        let client = try makeClient(self.gateway)
+    @Test(arguments: NoticePath.allCases)
+    func `a lost connection is made again, and what was missed is made up for`(path: NoticePath) async throws {
+        self.gateway.pushesNotices = path.isPushing
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         let events = client.makeEvents()
         try await client.start()
         _ = await events.first(\.isListening)
@@ -154,8 +170,10 @@ struct ClientTests {
         await client.stopped()
     }
 
-    @Test func `starting twice is refused, starting again is a new session`() async throws {
-        let client = try makeClient(self.gateway)
+    @Test(arguments: NoticePath.allCases)
+    func `starting twice is refused, starting again is a new session`(path: NoticePath) async throws {
+        self.gateway.pushesNotices = path.isPushing
+        let client = try makeClient(self.gateway) { $0.connections = path.connections }
         try await client.start()
         await #expect(throws: CuecastError.alreadyStarted) { try await client.start() }
         try await until { client.connectionState == .listening }

@@ -13,7 +13,12 @@ struct BackoffTests {
         var tenths = Array(repeating: 0, count: 10)
         var second = Array(repeating: 0, count: 10)
         for player in 0..<10_000 {
-            var machine = ConnectionMachine(stream: stream(), usesToken: false, timings: ListenerTimings())
+            var machine = ConnectionMachine(
+                stream: stream(),
+                usesToken: false,
+                usesPush: false,
+                timings: ListenerTimings()
+            )
             var jitter = JitterSource(seed: UInt64(player))
             _ = machine.start(now: local(0))
             _ = machine.lose(reason: .closed("gone"), now: local(0), jitter: &jitter)

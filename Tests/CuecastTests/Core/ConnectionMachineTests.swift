@@ -14,8 +14,8 @@ struct ConnectionMachineTests {
     let sync = NoticeFrame.syncTopic
     var jitter = JitterSource(seed: 1)
 
-    func machine(usesToken: Bool = false) -> ConnectionMachine {
-        ConnectionMachine(stream: stream(), usesToken: usesToken, timings: ListenerTimings())
+    func machine(usesToken: Bool = false, usesPush: Bool = false) -> ConnectionMachine {
+        ConnectionMachine(stream: stream(), usesToken: usesToken, usesPush: usesPush, timings: ListenerTimings())
     }
 
     /// A machine that has joined at this instant with instance 5.
@@ -24,7 +24,7 @@ struct ConnectionMachineTests {
         _ = machine.start(now: local(now))
         _ = machine.connected(now: local(now))
         _ = machine.tick(instance: 5, now: local(now))
-        _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+        _ = machine.joined(instance: 5, pushed: false, now: local(now), jitter: &self.jitter)
         return machine
     }
 
@@ -33,11 +33,11 @@ struct ConnectionMachineTests {
         #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
         #expect(machine.tick(instance: 5, now: local(0)) == [])
         #expect(machine.connected(now: local(1)) == [.subscribe(self.topic), .subscribe(self.sync)])
-        #expect(machine.tick(instance: 5, now: local(2)) == [.unsubscribe(self.sync), .join(instance: 5)])
+        #expect(machine.tick(instance: 5, now: local(2)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))])
         #expect(machine.tick(instance: 5, now: local(2)) == [])
-        let answer = machine.joined(instance: 5, now: local(3), jitter: &self.jitter)
+        let answer = machine.joined(instance: 5, pushed: false, now: local(3), jitter: &self.jitter)
         #expect(answer.counts && answer.actions == [])
-        #expect(machine.state == .joined(instance: 5))
+        #expect(machine.state == .joined(.tick(instance: 5)))
         #expect(machine.canRequest)
     }
 
@@ -52,10 +52,10 @@ struct ConnectionMachineTests {
         _ = machine.start(now: local(0))
         _ = machine.connected(now: local(0))
         _ = machine.tick(instance: 5, now: local(0))
-        let first = machine.joined(instance: 6, now: local(1), jitter: &self.jitter)
+        let first = machine.joined(instance: 6, pushed: false, now: local(1), jitter: &self.jitter)
         #expect(!first.counts && first.actions == [.subscribe(self.sync)])
-        #expect(machine.tick(instance: 5, now: local(1)) == [.unsubscribe(self.sync), .join(instance: 5)])
-        let second = machine.joined(instance: 6, now: local(2), jitter: &self.jitter)
+        #expect(machine.tick(instance: 5, now: local(1)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))])
+        let second = machine.joined(instance: 6, pushed: false, now: local(2), jitter: &self.jitter)
         #expect(!second.counts && second.actions == [.disconnect])
         #expect(machine.due(now: local(3), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
     }
@@ -65,9 +65,9 @@ struct ConnectionMachineTests {
         _ = machine.start(now: local(0))
         _ = machine.connected(now: local(0))
         _ = machine.tick(instance: 5, now: local(0))
-        _ = machine.joined(instance: 6, now: local(1), jitter: &self.jitter)
+        _ = machine.joined(instance: 6, pushed: false, now: local(1), jitter: &self.jitter)
         _ = machine.tick(instance: 6, now: local(1))
-        #expect(machine.joined(instance: 6, now: local(1), jitter: &self.jitter).counts)
+        #expect(machine.joined(instance: 6, pushed: false, now: local(1), jitter: &self.jitter).counts)
     }
 
     @Test mutating func `a connection that is not made in time is tried again`() {
@@ -106,7 +106,7 @@ struct ConnectionMachineTests {
         }
         _ = machine.connected(now: local(now))
         _ = machine.tick(instance: 5, now: local(now))
-        _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+        _ = machine.joined(instance: 5, pushed: false, now: local(now), jitter: &self.jitter)
         now += 10
         _ = machine.disconnected(reason: "gone", now: local(now), jitter: &self.jitter)
         #expect(machine.nextDeadline.map { $0 <= local(now + 0.25) } == true)
@@ -117,7 +117,7 @@ struct ConnectionMachineTests {
         machine.rejoin(now: local(20), jitter: &self.jitter)
         #expect(machine.canRequest)
         #expect(machine.nextDeadline.map { $0 >= local(20) && $0 <= local(20.25) } == true)
-        #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [.join(instance: 5)])
+        #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [.join(.tick(instance: 5))])
         #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [])
         machine.joinFailed(now: local(25), jitter: &self.jitter)
         #expect(machine.nextDeadline.map { $0 <= local(25.5) } == true)
@@ -133,7 +133,7 @@ struct ConnectionMachineTests {
             waits.append((deadline - local(now)).inSeconds)
             now += waits[waits.count - 1] + 0.001
             _ = machine.due(now: local(now), jitter: &self.jitter)
-            _ = machine.joined(instance: 5, now: local(now), jitter: &self.jitter)
+            _ = machine.joined(instance: 5, pushed: false, now: local(now), jitter: &self.jitter)
         }
         #expect(waits[0] <= 0.25)
         #expect(waits.max().map { $0 > 1 } == true)
@@ -143,7 +143,7 @@ struct ConnectionMachineTests {
         var machine = self.joined()
         machine.rejoin(now: local(20), jitter: &self.jitter)
         machine.rejoinNotNeeded()
-        #expect(machine.state == .joined(instance: 5))
+        #expect(machine.state == .joined(.tick(instance: 5)))
         #expect(machine.nextDeadline == nil)
     }
 
@@ -152,7 +152,7 @@ struct ConnectionMachineTests {
         machine.rejoin(now: local(20), jitter: &self.jitter)
         _ = machine.due(now: local(21), jitter: &self.jitter)
         machine.rejoinNotNeeded()
-        #expect(machine.state == .rejoining(instance: 5, sendAt: nil))
+        #expect(machine.state == .rejoining(.tick(instance: 5), sendAt: nil))
     }
 
     @Test mutating func `three requests in a row without a reply mean a useless connection`() {
@@ -181,7 +181,7 @@ struct ConnectionMachineTests {
         _ = machine.start(now: local(0))
         _ = machine.connected(now: local(0))
         #expect(machine.tick(instance: 5, now: local(0)) == [.unsubscribe(self.sync), .askForToken])
-        #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [.join(instance: 5)])
+        #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [.join(.tick(instance: 5))])
         #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [])
         _ = machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter)
         _ = machine.due(now: local(2), jitter: &self.jitter)
@@ -208,7 +208,7 @@ struct ConnectionMachineTests {
         #expect(joined.tick(instance: 1, now: local(1)) == [])
         #expect(joined.disconnected(reason: "", now: local(1), jitter: &self.jitter) == [])
         #expect(joined.due(now: local(100), jitter: &self.jitter) == [])
-        #expect(joined.joined(instance: 1, now: local(1), jitter: &self.jitter).counts == false)
+        #expect(joined.joined(instance: 1, pushed: false, now: local(1), jitter: &self.jitter).counts == false)
         var idle = self.machine()
         #expect(idle.stop() == [])
     }
@@ -234,8 +234,14 @@ struct ConnectionMachineTests {
         return (machine.nextDeadline ?? local(now)) - local(now)
     }
 
-    private func machineWithThreeAddresses() -> ConnectionMachine {
-        ConnectionMachine(stream: stream(), usesToken: false, gatewayCount: 3, timings: ListenerTimings())
+    private func machineWithThreeAddresses(usesPush: Bool = false) -> ConnectionMachine {
+        ConnectionMachine(
+            stream: stream(),
+            usesToken: false,
+            usesPush: usesPush,
+            gatewayCount: 3,
+            timings: ListenerTimings()
+        )
     }
 
     @Test mutating func `each failure leads to the next address, and the waits grow with the rounds`() {
@@ -261,7 +267,7 @@ struct ConnectionMachineTests {
         #expect(self.nextGateway(&machine) == 1)
         _ = machine.connected(now: local(1))
         _ = machine.tick(instance: 5, now: local(1))
-        _ = machine.joined(instance: 5, now: local(1), jitter: &self.jitter)
+        _ = machine.joined(instance: 5, pushed: false, now: local(1), jitter: &self.jitter)
         #expect(self.lose(&machine, at: 20) <= .milliseconds(250))
         #expect(self.nextGateway(&machine) == 1)
         _ = self.lose(&machine, at: 21)
@@ -273,7 +279,7 @@ struct ConnectionMachineTests {
         _ = machine.start(now: local(0))
         _ = machine.connected(now: local(1))
         _ = machine.tick(instance: 5, now: local(1))
-        _ = machine.joined(instance: 5, now: local(1), jitter: &self.jitter)
+        _ = machine.joined(instance: 5, pushed: false, now: local(1), jitter: &self.jitter)
         #expect(self.lose(&machine, at: 20, leaves: true) <= .milliseconds(250))
         #expect(self.nextGateway(&machine) == 1)
     }
@@ -300,5 +306,152 @@ struct ConnectionMachineTests {
         #expect(refused.suspend() == [])
         #expect(refused.resume(now: local(1)) == [])
         #expect(refused.state == .refused(reason: "no"))
+    }
+
+    // MARK: One connection
+
+    /// A machine that has joined at this instant, with the notices on the same connection.
+    mutating func pushed(at now: Double = 0) -> ConnectionMachine {
+        var machine = self.machine(usesPush: true)
+        _ = machine.start(now: local(now))
+        _ = machine.connected(now: local(now))
+        _ = machine.joined(instance: 5, pushed: true, now: local(now), jitter: &self.jitter)
+        return machine
+    }
+
+    @Test mutating func `one connection joins at once, and the answer is the proof`() {
+        var machine = self.machine(usesPush: true)
+        #expect(machine.start(now: local(0)) == [.connect(attempt: 1, gateway: 0)])
+        #expect(machine.connected(now: local(1)) == [.join(.answer)])
+        #expect(!machine.canRequest && machine.isConnected)
+        let answer = machine.joined(instance: 5, pushed: true, now: local(2), jitter: &self.jitter)
+        #expect(answer.counts && answer.actions == [])
+        #expect(machine.state == .joined(.answer) && machine.canRequest)
+        #expect(machine.tick(instance: 6, now: local(2)) == [])
+    }
+
+    @Test mutating func `no run of the gateway is a wrong one where there is no tick`() {
+        var machine = self.pushed()
+        machine.rejoin(now: local(1), jitter: &self.jitter)
+        #expect(machine.due(now: local(1.25), jitter: &self.jitter) == [.join(.answer)])
+        let answer = machine.joined(instance: 6, pushed: true, now: local(2), jitter: &self.jitter)
+        #expect(answer.counts && answer.actions == [])
+        #expect(machine.state == .joined(.answer))
+    }
+
+    @Test mutating func `a gateway that does not push is subscribed to on the same connection`() {
+        var machine = self.machine(usesPush: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(1))
+        let answer = machine.joined(instance: 5, pushed: false, now: local(2), jitter: &self.jitter)
+        #expect(!answer.counts && answer.actions == [.subscribe(self.topic), .subscribe(self.sync)])
+        #expect(machine.attempt == 1 && machine.state == .proving(deadline: local(7)))
+        #expect(
+            machine.tick(instance: 5, now: local(3)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))]
+        )
+        #expect(machine.joined(instance: 5, pushed: false, now: local(4), jitter: &self.jitter).counts)
+        #expect(machine.state == .joined(.tick(instance: 5)))
+    }
+
+    @Test mutating func `a join that is invalid with push is tried without it, and only then refused`() {
+        var machine = self.machine(usesPush: true)
+        _ = machine.start(now: local(0))
+        #expect(machine.joinInvalid(now: local(0)) == nil)
+        _ = machine.connected(now: local(1))
+        #expect(machine.joinInvalid(now: local(2)) == [.subscribe(self.topic), .subscribe(self.sync)])
+        _ = machine.tick(instance: 5, now: local(3))
+        #expect(machine.joinInvalid(now: local(4)) == nil)
+        #expect(machine.refuse(reason: "no such stream") == [.disconnect])
+    }
+
+    @Test mutating func `a gateway that does not push is asked for it no more, until the next start`() {
+        var machine = self.machine(usesPush: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.joined(instance: 5, pushed: false, now: local(0), jitter: &self.jitter)
+        _ = machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter)
+        _ = machine.due(now: local(2), jitter: &self.jitter)
+        #expect(machine.connected(now: local(2)) == [.subscribe(self.topic), .subscribe(self.sync)])
+        _ = machine.suspend()
+        _ = machine.resume(now: local(3))
+        #expect(machine.connected(now: local(3)) == [.subscribe(self.topic), .subscribe(self.sync)])
+    }
+
+    @Test mutating func `that a gateway does not push is known of its address only`() {
+        var machine = self.machineWithThreeAddresses(usesPush: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(0))
+        _ = machine.joined(instance: 5, pushed: false, now: local(0), jitter: &self.jitter)
+        var actions: [Int: [Action]] = [:]
+        for _ in 0..<3 {
+            _ = self.lose(&machine, at: 1)
+            guard let gateway = self.nextGateway(&machine) else { break }
+            actions[gateway] = machine.connected(now: local(200))
+        }
+        let subscriptions: [Action] = [.subscribe(self.topic), .subscribe(self.sync)]
+        #expect(actions == [0: subscriptions, 1: [.join(.answer)], 2: [.join(.answer)]])
+    }
+
+    @Test mutating func `joins with push are repeated with push, on a gap and where one got no answer`() {
+        var machine = self.pushed()
+        machine.rejoin(now: local(20), jitter: &self.jitter)
+        #expect(machine.canRequest)
+        #expect(machine.due(now: local(20.25), jitter: &self.jitter) == [.join(.answer)])
+        machine.joinFailed(now: local(25), jitter: &self.jitter)
+        #expect(machine.due(now: local(25.5), jitter: &self.jitter) == [.join(.answer)])
+        #expect(machine.joined(instance: 5, pushed: true, now: local(26), jitter: &self.jitter).counts)
+        var first = self.machine(usesPush: true)
+        _ = first.start(now: local(0))
+        _ = first.connected(now: local(0))
+        first.joinFailed(now: local(5), jitter: &self.jitter)
+        #expect(first.due(now: local(5.25), jitter: &self.jitter) == [.join(.answer)])
+    }
+
+    @Test mutating func `an answer without push to a later join is a reason to subscribe too`() {
+        var machine = self.pushed()
+        machine.rejoin(now: local(20), jitter: &self.jitter)
+        _ = machine.due(now: local(20.25), jitter: &self.jitter)
+        let answer = machine.joined(instance: 5, pushed: false, now: local(21), jitter: &self.jitter)
+        #expect(!answer.counts && answer.actions == [.subscribe(self.topic), .subscribe(self.sync)])
+        #expect(!machine.canRequest && machine.isConnected)
+    }
+
+    @Test mutating func `every new connection asks for the notices again`() {
+        var machine = self.pushed()
+        #expect(machine.disconnected(reason: "gone", now: local(1), jitter: &self.jitter) == [.disconnect])
+        #expect(machine.due(now: local(2), jitter: &self.jitter) == [.connect(attempt: 2, gateway: 0)])
+        #expect(machine.connected(now: local(2)) == [.join(.answer)])
+        #expect(machine.suspend() == [.disconnect])
+        #expect(machine.resume(now: local(3)) == [.connect(attempt: 3, gateway: 0)])
+        #expect(machine.connected(now: local(3)) == [.join(.answer)])
+        #expect(machine.stop() == [.disconnect])
+    }
+
+    @Test mutating func `the token comes before the join, and serves for what follows on the connection`() {
+        var machine = self.machine(usesToken: true, usesPush: true)
+        _ = machine.start(now: local(0))
+        #expect(machine.connected(now: local(0)) == [.askForToken])
+        #expect(machine.state == .authorizing(.answer, deadline: local(10)))
+        #expect(machine.token(isGiven: true, now: local(1), jitter: &self.jitter) == [.join(.answer)])
+        let answer = machine.joined(instance: 5, pushed: false, now: local(2), jitter: &self.jitter)
+        #expect(answer.actions == [.subscribe(self.topic), .subscribe(self.sync)])
+        #expect(
+            machine.tick(instance: 5, now: local(3)) == [.unsubscribe(self.sync), .join(.tick(instance: 5))]
+        )
+        _ = machine.disconnected(reason: "gone", now: local(4), jitter: &self.jitter)
+        _ = machine.due(now: local(5), jitter: &self.jitter)
+        _ = machine.connected(now: local(5))
+        #expect(machine.tick(instance: 5, now: local(5)) == [.unsubscribe(self.sync), .askForToken])
+        #expect(machine.token(isGiven: false, now: local(6), jitter: &self.jitter) == [.disconnect])
+    }
+
+    @Test mutating func `a subscription that does not come about after a join with push is tried again`() {
+        var machine = self.machine(usesPush: true)
+        _ = machine.start(now: local(0))
+        _ = machine.connected(now: local(1))
+        _ = machine.joined(instance: 5, pushed: false, now: local(2), jitter: &self.jitter)
+        #expect(machine.due(now: local(6.999), jitter: &self.jitter) == [])
+        #expect(machine.due(now: local(7), jitter: &self.jitter) == [.disconnect])
+        #expect(machine.state.loss == .subscriptionTimedOut)
     }
 }

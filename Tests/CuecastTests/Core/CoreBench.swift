@@ -16,6 +16,10 @@ struct CoreBench {
     var actions: [ListenerCore.Action] = []
     /// Whether requests reach the gateway.
     var answers = true
+    /// Whether the gateway can send notices on the connection of a join; an older one cannot.
+    private let pushes: Bool
+    /// What the connection has to do with pushing.
+    private(set) var push = PushPlace.none
     /// Refuses, before they reach the gateway, the requests for which it gives a refusal.
     var refuse: @Sendable (ListenerRequest) -> Refusal? = { _ in nil }
     /// What the answer to a join carries on its way: no gateway of this version has tickets, and clients carry them already.
@@ -28,10 +32,13 @@ struct CoreBench {
     init(
         headInterval: Duration = .seconds(5),
         disk: JournalDisk = .none,
+        by path: NoticePath = .pushed,
         _ configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
+        configuration.connections = path.connections
         configure(&configuration)
+        self.pushes = path.isPushing
         self.gateway = CoreGateway(
             stream: stream(),
             policy: .announcingAtOnce,
@@ -51,6 +58,7 @@ struct CoreBench {
     init(after earlier: CoreBench, core: ListenerCore, now: LocalInstant) {
         self.core = core
         self.gateway = earlier.gateway
+        self.pushes = earlier.pushes
         self.outcomes = earlier.outcomes
         self.now = now
     }
@@ -66,11 +74,21 @@ struct CoreBench {
     private mutating func perform() {
         while case let actions = self.core.takeActions(), !actions.isEmpty {
             self.actions += actions
-            for case .send(let frame) in actions where self.answers {
-                let reply = self.reply(to: frame)
-                self.core.transport(.reply(reply), attempt: self.core.conversation.connection.attempt, now: self.now)
+            for action in actions {
+                switch action {
+                case .connect: self.push = self.pushes ? .free : .none
+                case .send(let frame) where self.answers:
+                    let (attempt, reply) = (self.core.conversation.connection.attempt, self.reply(to: frame))
+                    self.core.transport(.reply(reply), attempt: attempt, now: self.now)
+                default: break
+                }
             }
         }
+    }
+
+    /// Lets the gateway answer a request, and gives what it says.
+    mutating func answer(_ request: ListenerRequest, at now: Timestamp) -> [UInt8] {
+        self.gateway.answer(request.encoded(), push: &self.push, at: now)
     }
 
     private mutating func reply(to frame: [UInt8]) -> [UInt8] {
@@ -82,7 +100,7 @@ struct CoreBench {
         if let refusal = self.refuse(request) {
             return ListenerReply(requestID: request.id, gatewayTime: now, body: .refused(refusal)).encoded()
         }
-        let answer = self.gateway.answer(frame, at: now)
+        let answer = self.gateway.answer(frame, push: &self.push, at: now)
         guard var reply = try? ListenerReply(decoding: answer) else {
             preconditionFailure("the gateway sends what can be read")
         }
@@ -122,9 +140,14 @@ struct CoreBench {
         self.receive(.notice(NoticeFrame.tick(SyncTick(instance: instance, counter: 1)).encoded()))
     }
 
-    /// Starts, connects, proves and joins.
+    /// Starts, connects and joins; proves the subscription first, where there is one.
     mutating func listen() {
         self.step { $0.start(now: $1) }
+        self.connect()
+    }
+
+    /// The transport has made the connection; ticks are ignored where nobody waits for one.
+    mutating func connect() {
         self.receive(.connected)
         self.tick(self.gateway.instance)
     }

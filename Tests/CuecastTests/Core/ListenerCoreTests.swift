@@ -3,14 +3,30 @@
 
 import CuecastTesting
 import CuecastWire
+import GatewayCore
 import Testing
 
 @testable import Cuecast
 
 @Suite(.suiteLimit)
 struct ListenerCoreTests {
+    /// What a core did on its connections, in a few words.
+    private func steps(_ bench: CoreBench) -> [String] {
+        bench.actions.compactMap { action in
+            switch action {
+            case .connect: return "connect"
+            case .subscribe(let topic): return "+" + String(decoding: topic.dropLast(), as: UTF8.self)
+            case .unsubscribe(let topic): return "-" + String(decoding: topic.dropLast(), as: UTF8.self)
+            case .send(let frame):
+                guard case .join(let join) = (try? ListenerRequest(decoding: frame))?.kind else { return nil }
+                return join.push ? "join with push" : "join"
+            default: return nil
+            }
+        }
+    }
+
     @Test func `a session subscribes, proves it, and joins with what the gateway needs to know`() throws {
-        var bench = try CoreBench(headInterval: .seconds(600)) {
+        var bench = try CoreBench(headInterval: .seconds(600), by: .subscribed) {
             $0.delay = .seconds(5)
             $0.delayMax = .seconds(60)
             $0.attributes = ["device": "car"]
@@ -19,23 +35,96 @@ struct ListenerCoreTests {
         bench.listen()
         #expect(bench.sent.count == 1)
         guard case .join(let join) = bench.sent.first?.kind else { return #expect(Bool(false)) }
-        #expect(join.stream == stream() && join.last == nil && join.instance == 100)
+        #expect(join.stream == stream() && join.last == nil && join.instance == 100 && !join.push)
         #expect(join.delay == ListenerDelay(now: .seconds(5), max: .seconds(60)))
         #expect(join.attributes == ["device": "car"] && join.client == "radio app/3")
         #expect(bench.core.connectionState == .listening)
-        let order = bench.actions.compactMap { action -> String? in
-            switch action {
-            case .subscribe(let topic): "+" + String(decoding: topic.dropLast(), as: UTF8.self)
-            case .unsubscribe(let topic): "-" + String(decoding: topic.dropLast(), as: UTF8.self)
-            case .send: "join"
-            default: nil
-            }
-        }
-        #expect(order == ["+radio1", "+~sync", "-~sync", "join"])
+        #expect(self.steps(bench) == ["connect", "+radio1", "+~sync", "-~sync", "join"])
     }
 
-    @Test func `a break is announced, fetched, held, queued, played and acknowledged`() throws {
+    @Test func `on one connection a session joins at once, and asks for the notices with it`() throws {
+        var bench = try CoreBench(headInterval: .seconds(600)) { $0.attributes = ["device": "car"] }
+        bench.listen()
+        guard case .join(let join) = bench.sent.first?.kind else { return #expect(Bool(false)) }
+        #expect(join.push && join.instance == 0 && join.last == nil && join.attributes == ["device": "car"])
+        #expect(bench.core.connectionState == .listening)
+        #expect(self.steps(bench) == ["connect", "join with push"])
+        #expect(bench.push == .taken(session: bench.core.session, stream: stream()))
+    }
+
+    @Test func `a gateway that does not push is subscribed to on the same connection, in the same session`() throws {
+        var bench = try CoreBench(headInterval: .seconds(600), by: .fellBack)
+        _ = try bench.publish("pre", [content("p")], holdUntil: gateway(600), preStream: true, at: gateway(0))
+        bench.step { $0.start(now: $1) }
+        bench.receive(.connected)
+        #expect(bench.core.connectionState == .subscribing)
+        #expect(!bench.events.contains { if case .joined = $0 { true } else { false } })
+        // What changes before the subscription is proven is in the answer to the second join.
+        _ = try bench.publish("b1", [content("a")], start: gateway(100), at: gateway(0))
+        bench.tick(bench.gateway.instance)
+        #expect(bench.core.connectionState == .listening)
+        #expect(
+            self.steps(bench) == ["connect", "join with push", "+radio1", "+~sync", "-~sync", "join"]
+        )
+        bench.advance(to: 1)
+        let batches = bench.requests.compactMap { if case .getBatch(let get) = $0.kind { get.key.id } else { nil } }
+        #expect(Set(batches) == [breakID("pre"), breakID("b1")] && batches.count == 2)
+        #expect(Set(bench.requests.map(\.session)).count == 1)
+        #expect(bench.requests[1].ticket == CoreBench.ticket, "the second join is of the session that the first began")
+        // On later connections it is not asked for again.
+        bench.actions = []
+        bench.receive(.closed(reason: "reset"))
+        bench.advance(to: 2)
+        bench.connect()
+        #expect(self.steps(bench) == ["connect", "+radio1", "+~sync", "-~sync", "join"])
+        #expect(bench.requests.count { if case .getBatch = $0.kind { true } else { false } } == 2)
+    }
+
+    @Test func `a join with push that the gateway calls invalid is made without`() throws {
+        var bench = try CoreBench()
+        bench.refuse = { request in
+            guard case .join(let join) = request.kind, join.push else { return nil }
+            return Refusal(.invalid, "A REQ socket cannot take notices.")
+        }
+        bench.listen()
+        #expect(bench.core.connectionState == .listening)
+        #expect(
+            self.steps(bench) == ["connect", "join with push", "+radio1", "+~sync", "-~sync", "join"]
+        )
+        var refused = try CoreBench()
+        refused.refuse = { _ in Refusal(.invalid, "No.") }
+        refused.listen()
+        #expect(refused.core.connectionState == .refused(reason: "INVALID: No."))
+        #expect(refused.sent.count == 2)
+    }
+
+    @Test func `what is pushed before the answer is read waits for it`() throws {
         var bench = try CoreBench(headInterval: .seconds(600))
+        bench.answers = false
+        bench.listen()
+        let join = try #require(bench.sent.first)
+        let reply = bench.answer(join, at: gateway(0))
+        let first = try bench.publish("b1", [content("a")], start: gateway(100), at: gateway(0))
+        bench.receive(first)
+        #expect(bench.core.book.entries.isEmpty)
+        bench.receive(.reply(reply))
+        #expect(bench.core.book.entries.count == 1 && bench.core.connectionState == .listening)
+        bench.receive(first)
+        #expect(bench.core.conversation.follower.last == bench.gateway.head)
+    }
+
+    @Test func `messages of the transport that are neither notices nor replies are told`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.receive(.messagesDropped(3))
+        let told = bench.events.compactMap { if case .notUnderstood(let what) = $0 { what } else { nil } }
+        #expect(told.count == 1 && told.first?.hasSuffix(": 3") == true)
+        #expect(bench.core.connectionState == .listening)
+    }
+
+    @Test(arguments: NoticePath.allCases)
+    func `a break is announced, fetched, held, queued, played and acknowledged`(path: NoticePath) throws {
+        var bench = try CoreBench(headInterval: .seconds(600), by: path)
         bench.listen()
         let window = RequestWindow(from: gateway(1), by: gateway(6))
         let ads = [content("a"), content("b")]
@@ -69,11 +158,12 @@ struct ListenerCoreTests {
         #expect(bench.core.acknowledgements.count == 0)
         #expect(bench.events.contains { if case .acknowledged("b1", ["b"]) = $0 { true } else { false } })
         let tickets = bench.requests.map(\.ticket)
-        #expect(tickets.first == [] && tickets.dropFirst().allSatisfy { $0 == [0xAA] })
+        #expect(tickets.first?.isEmpty == true && tickets.dropFirst().allSatisfy { $0 == [0xAA] })
     }
 
-    @Test func `what an earlier connection says does not count`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `what an earlier connection says does not count`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.listen()
         bench.receive(.closed(reason: "reset"))
         bench.advance(to: 1)
@@ -84,14 +174,14 @@ struct ListenerCoreTests {
         #expect(bench.core.connectionState == .connecting)
     }
 
-    @Test func `a reconnect joins with the last position and gets what was missed`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `a reconnect joins with the last position and gets what was missed`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.listen()
         bench.receive(.closed(reason: "reset"))
         _ = try bench.publish("b1", [content("a")], start: gateway(20), at: gateway(0))
         bench.advance(to: 1)
-        bench.receive(.connected)
-        bench.tick()
+        bench.connect()
         guard case .join(let join) = bench.sent.last(where: { if case .join = $0.kind { true } else { false } })?.kind
         else {
             return #expect(Bool(false))
@@ -101,8 +191,9 @@ struct ListenerCoreTests {
         #expect(bench.core.book.entries.count == 1)
     }
 
-    @Test func `a gap leads to a join within a quarter of a second`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `a gap leads to a join within a quarter of a second`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.listen()
         let missed = try bench.publish(
             "b1",
@@ -117,8 +208,9 @@ struct ListenerCoreTests {
         #expect(bench.events.contains { if case .positionLost(.gap) = $0 { true } else { false } })
     }
 
-    @Test func `silence is a lost connection`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `silence is a lost connection`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.listen()
         bench.advance(to: 12.4)
         #expect(bench.core.connectionState == .listening)
@@ -153,15 +245,16 @@ struct ListenerCoreTests {
         #expect(Set(bench.sent.map(\.id)).count == 2)
         #expect(Set(bench.sent.map(\.session)).count == 1)
         // The first one's reply is stale by now: the second is still waited for.
-        let stale = bench.gateway.answer(bench.sent[0].encoded(), at: gateway(5.3))
+        let stale = bench.answer(bench.sent[0], at: gateway(5.3))
         bench.receive(.reply(stale))
         #expect(bench.core.connectionState == .joining)
-        bench.receive(.reply(bench.gateway.answer(bench.sent[1].encoded(), at: gateway(5.3))))
+        bench.receive(.reply(bench.answer(bench.sent[1], at: gateway(5.3))))
         #expect(bench.core.connectionState == .listening)
     }
 
-    @Test func `three requests without a reply connect anew`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `three requests without a reply connect anew`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.answers = false
         bench.listen()
         bench.advance(to: 17)
@@ -187,15 +280,17 @@ struct ListenerCoreTests {
         #expect(busy.core.connectionState == .listening)
     }
 
-    @Test func `a draining gateway is left`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `a draining gateway is left`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         bench.refuse = { _ in Refusal(.draining, "Stopping.") }
         bench.listen()
         guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
     }
 
-    @Test func `a token is carried by the join, and a refused one asked for anew`() throws {
-        var bench = try CoreBench { $0.tokenProvider = { "unused: the bench answers" } }
+    @Test(arguments: NoticePath.allCases)
+    func `a token is carried by the join, and a refused one asked for anew`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path) { $0.tokenProvider = { "unused: the bench answers" } }
         bench.refuse = { _ in Refusal(.notAllowed, "The token has expired.") }
         bench.listen()
         #expect(bench.sent.isEmpty)
@@ -203,11 +298,12 @@ struct ListenerCoreTests {
         guard case .waiting = bench.core.connectionState else { return #expect(Bool(false)) }
         bench.refuse = { _ in nil }
         bench.advance(to: 1)
-        bench.receive(.connected)
-        bench.tick()
+        bench.connect()
         bench.step { $0.tokenGiven("new", attempt: 2, now: $1) }
+        bench.tick(bench.gateway.instance)
         let tokens = bench.sent.compactMap { if case .join(let join) = $0.kind { join.token } else { nil } }
-        #expect(tokens == ["old", "new"])
+        // An older gateway answers the first join that it takes without push, and gets another with the same token.
+        #expect(tokens == (path == .fellBack ? ["old", "new", "new"] : ["old", "new"]))
         #expect(bench.core.connectionState == .listening)
     }
 
@@ -233,7 +329,7 @@ struct ListenerCoreTests {
         bench.advance(to: 121)
         guard let slow = bench.sent.last else { return }
         bench.now = local(122)
-        bench.receive(.reply(bench.gateway.answer(slow.encoded(), at: gateway(121.5))))
+        bench.receive(.reply(bench.answer(slow, at: gateway(121.5))))
         bench.answers = true
         #expect(bench.sent.count == before + 1)
     }
@@ -254,8 +350,9 @@ struct ListenerCoreTests {
         #expect(samples(bench) == before + 1)
     }
 
-    @Test func `start returns when what plays before the stream is queued`() throws {
-        var bench = try CoreBench()
+    @Test(arguments: NoticePath.allCases)
+    func `start returns when what plays before the stream is queued`(path: NoticePath) throws {
+        var bench = try CoreBench(by: path)
         _ = try bench.publish(
             "pre",
             [content("p")],
@@ -268,8 +365,7 @@ struct ListenerCoreTests {
         #expect(bench.core.queue.isWaitingForApp)
         bench.receive(.closed(reason: "reset"))
         bench.advance(to: 1)
-        bench.receive(.connected)
-        bench.tick()
+        bench.connect()
         #expect(bench.requests.count { if case .getBatch = $0.kind { true } else { false } } == 1)
     }
 
