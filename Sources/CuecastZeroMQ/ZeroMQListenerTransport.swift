@@ -5,7 +5,8 @@ public import Cuecast
 internal import Synchronization
 internal import ZeroMQ
 
-/// Connects listeners to a gateway over ZeroMQ: one SUB connection for notices, one DEALER connection for requests.
+/// Connects listeners to a gateway over ZeroMQ: one DEALER connection, and one SUB connection for notices where the client
+/// wants two (``ListenerConfiguration/connections``) or the gateway cannot send notices on the first.
 ///
 /// ```swift
 /// let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
@@ -14,6 +15,9 @@ internal import ZeroMQ
 /// Addresses are libzmq endpoints, for instance `tcp://ads.example.org:7400`. One transport serves any number of clients.
 public final class ZeroMQListenerTransport: ListenerTransport {
     private let runtime: ZeroMQRuntime
+
+    /// A DEALER socket takes notices too.
+    public var takesPush: Bool { true }
 
     /// A transport on the threads of `runtime`.
     public init(runtime: ZeroMQRuntime = .shared) {

@@ -9,7 +9,8 @@ internal import ZeroMQ
 /// ``shared`` serves most processes: any number of clients cost two threads together. It starts with the first
 /// connection and then lives as long as the process. Make one of your own to end its threads with ``shutDown()``.
 public final class ZeroMQRuntime: Sendable {
-    /// The most sockets of one context: each connection of a listener takes six, with those that watch it.
+    /// The most sockets of one context: each connection of a listener takes three, with those that watch it, and
+    /// six where it subscribes.
     static let socketsMax = 65_536
 
     /// The runtime that transports use unless they are given another.

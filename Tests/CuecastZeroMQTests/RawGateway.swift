@@ -13,6 +13,16 @@ final class RawGateway: Sendable {
         case asked(ListenerRequest.Kind)
     }
 
+    /// What becomes of a join that asks for notices on its connection.
+    enum Push: CaseIterable, Sendable {
+        /// They follow the answer.
+        case pushes
+        /// The answer says nothing of them, as an older gateway's.
+        case ignores
+        /// It is refused.
+        case refuses
+    }
+
     let notices: String
     let requests: String
     private let thread: PollingThread
@@ -26,18 +36,19 @@ final class RawGateway: Sendable {
         notices: HeldPort? = nil,
         requests: HeldPort? = nil,
         ads: [AdvertisementContent] = [],
-        answers: Bool = true
+        answers: Bool = true,
+        push: Push = .pushes
     ) async throws {
         (self.seen, self.sights) = AsyncStream.makeStream(of: Sight.self, bufferingPolicy: .bufferingOldest(10_000))
         self.thread = try PollingThread(name: "raw-gateway")
-        self.desk = Desk(on: self.thread, ads: ads, answers: answers, sights: self.sights)
+        self.desk = Desk(on: self.thread, ads: ads, answers: answers, push: push, sights: self.sights)
         (self.notices, self.requests) = try await self.desk.open(
             notices: notices?.endpoint ?? "tcp://127.0.0.1:*",
             requests: requests?.endpoint ?? "tcp://127.0.0.1:*"
         )
     }
 
-    /// Sends one message as it is.
+    /// Sends one message as it is, to whoever subscribed or joined.
     func publish(_ frames: [[UInt8]]) async { await self.desk.publish(frames) }
 
     func publish(_ notice: Notice) async {
@@ -78,10 +89,13 @@ private actor Desk {
     private let thread: PollingThread
     private let ads: [AdvertisementContent]
     private let answers: Bool
+    private let push: RawGateway.Push
     private let sights: AsyncStream<RawGateway.Sight>.Continuation
     private let context: Context?
     private let instance = UInt64.random(in: 1...UInt64.max)
     private var sockets: Pair?
+    /// Those who get notices behind the answer to their join.
+    private var pushed: [RoutingID] = []
     private var frames = FrameBuffer(framesMax: 3)
     private var counter: UInt64 = 0
 
@@ -91,11 +105,13 @@ private actor Desk {
         on thread: PollingThread,
         ads: [AdvertisementContent],
         answers: Bool,
+        push: RawGateway.Push,
         sights: AsyncStream<RawGateway.Sight>.Continuation
     ) {
         self.thread = thread
         self.ads = ads
         self.answers = answers
+        self.push = push
         self.sights = sights
         self.context = try? Context()
     }
@@ -131,6 +147,17 @@ private actor Desk {
     func close() { self.sockets = nil }
 
     func publish(_ messageFrames: [[UInt8]]) {
+        self.publishToSubscribers(messageFrames)
+        for peer in self.pushed {
+            guard let sockets = self.sockets else { return }
+            _ = try? peer.withBytes { (id) throws(ZeroMQError) in try sockets.requests.send(id, more: true) }
+            for (index, frame) in messageFrames.enumerated() {
+                _ = try? sockets.requests.send(frame, more: index < messageFrames.count - 1)
+            }
+        }
+    }
+
+    private func publishToSubscribers(_ messageFrames: [[UInt8]]) {
         for (index, frame) in messageFrames.enumerated() {
             _ = try? self.sockets?.notices.send(frame, more: index < messageFrames.count - 1)
         }
@@ -139,7 +166,8 @@ private actor Desk {
     private func tick() {
         self.readSubscriptions()
         self.counter += 1
-        self.publish([NoticeFrame.tick(SyncTick(instance: self.instance, counter: self.counter)).encoded()])
+        self.publishToSubscribers([NoticeFrame.tick(SyncTick(instance: self.instance, counter: self.counter)).encoded()]
+        )
     }
 
     private func readSubscriptions() {
@@ -161,16 +189,16 @@ private actor Desk {
             self.sights.yield(.asked(request.kind))
             guard self.answers else { continue }
             let reply = ListenerReply(requestID: request.id, gatewayTime: wallClock(), body: self.body(request.kind))
-            // What is not a reply is sent first: it must not disturb.
-            _ = try? peer.withBytes { (id) throws(ZeroMQError) in try sockets.requests.send(id, more: true) }
-            _ = try? sockets.requests.send([1, 2, 3])
             _ = try? sockets.requests.sendReply(to: peer, Message(reply.encoded()))
+            if case .join(let join) = request.kind, join.push, self.push == .pushes { self.pushed.append(peer) }
         }
     }
 
     private func body(_ kind: ListenerRequest.Kind) -> ListenerReply.Body {
         switch kind {
-        case .join:
+        case .join(let join) where join.push && self.push == .refuses:
+            .refused(Refusal(.invalid, "This gateway takes no joins of this kind."))
+        case .join(let join):
             .joined(
                 ListenerReply.Joined(
                     kind: .snapshot,
@@ -178,7 +206,8 @@ private actor Desk {
                     notices: [],
                     instance: self.instance,
                     headInterval: .seconds(3_600),
-                    lease: .seconds(300)
+                    lease: .seconds(300),
+                    pushed: join.push && self.push == .pushes
                 )
             )
         case .getBatch: .batch(ListenerReply.Batch(delivery: [1], advertisements: self.ads))

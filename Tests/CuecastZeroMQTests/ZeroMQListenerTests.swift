@@ -69,36 +69,70 @@ func spot() throws -> AdvertisementContent {
 
 @Suite(.suiteLimit)
 struct ZeroMQListenerTests {
-    @Test func `the stream is subscribed before the proof, and the join comes after it`() async throws {
-        let gateway = try await RawGateway()
+    /// How notices come to a client.
+    enum NoticePath: CaseIterable, Sendable {
+        case pushed
+        case subscribed
+        /// The gateway is an older one.
+        case fellBack
+
+        var push: RawGateway.Push { self == .fellBack ? .ignores : .pushes }
+
+        func set(_ configuration: inout ListenerConfiguration) {
+            configuration.connections = self == .subscribed ? .two : .one
+        }
+    }
+
+    /// What a client did that was started and stopped.
+    private func seen(push: RawGateway.Push, connections: ListenerConnections) async throws -> [String] {
+        let gateway = try await RawGateway(push: push)
         let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime)
+        let client = try makeClient(gateway, runtime) { $0.connections = connections }
         try await client.start()
+        #expect(client.connectionState == .listening)
         client.stop()
         await client.stopped()
         await gateway.die()
+        await runtime.shutDown()
         var seen: [String] = []
         for await sight in gateway.seen {
             switch sight {
             case .subscribed(let topic): seen.append("+\(topic)")
             case .unsubscribed(let topic): seen.append("-\(topic)")
             case .asked(.join(let join)):
-                seen.append("join")
-                #expect(join.instance != 0)
+                seen.append(join.push ? "join with push" : "join")
+                #expect((join.instance != 0) == !join.push)
             case .asked: break
             }
         }
+        return seen
+    }
+
+    @Test func `the stream is subscribed before the proof, and the join comes after it`() async throws {
+        let seen = try await self.seen(push: .pushes, connections: .two)
         #expect(seen.prefix(2) == ["+radio1", "+~sync"])
         let join = try #require(seen.firstIndex(of: "join"))
         #expect(join >= 2)
         #expect(seen.contains("-~sync"))
-        await runtime.shutDown()
+        #expect(!seen.contains("join with push"))
     }
 
-    @Test func `an advertisement goes from the notice to the acknowledgement`() async throws {
-        let gateway = try await RawGateway(ads: [try spot()])
+    @Test func `one connection joins at once and subscribes to nothing`() async throws {
+        #expect(try await self.seen(push: .pushes, connections: .one) == ["join with push"])
+    }
+
+    @Test(arguments: [RawGateway.Push.ignores, .refuses])
+    func `a gateway that does not push is subscribed to, then joined again`(push: RawGateway.Push) async throws {
+        let seen = try await self.seen(push: push, connections: .one)
+        #expect(seen.prefix(3) == ["join with push", "+radio1", "+~sync"])
+        #expect(seen.count { $0 == "join" } == 1 && seen.count { $0 == "join with push" } == 1)
+    }
+
+    @Test(arguments: NoticePath.allCases)
+    func `an advertisement goes from the notice to the acknowledgement`(path: NoticePath) async throws {
+        let gateway = try await RawGateway(ads: [try spot()], push: path.push)
         let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime)
+        let client = try makeClient(gateway, runtime, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -115,17 +149,47 @@ struct ZeroMQListenerTests {
         await runtime.shutDown()
     }
 
-    @Test func `a gateway that dies and returns on the same ports is found again`() async throws {
-        let (notices, requests) = (try HeldPort(), try HeldPort())
-        let first = try await RawGateway(notices: notices, requests: requests, ads: [try spot()])
+    @Test func `a thousand notices at once come by the connection of the join, in order`() async throws {
+        let gateway = try await RawGateway()
         let runtime = ZeroMQRuntime()
-        let client = try makeClient(first, runtime)
+        let (frames, heard) = AsyncStream.makeStream(of: ListenerConnectionEvent.self)
+        let connection = ZeroMQListenerTransport(runtime: runtime)
+            .connect(to: GatewayAddress(notices: gateway.notices, requests: gateway.requests)) { heard.yield($0) }
+        let join = ListenerRequest.Join(stream: testStream, instance: 0, push: true)
+        let request = ListenerRequest(id: 1, session: .random(), kind: .join(join))
+        var sequences: [UInt64] = []
+        for await event in frames {
+            switch event {
+            case .connected: connection.send(request.encoded())
+            case .reply:
+                for number in 1...1_000 as ClosedRange<UInt64> {
+                    await gateway.publish(try breakNotice(number, in: .zero))
+                }
+            case .notice(let frame):
+                guard case .notice(let notice, _) = try NoticeFrame(decoding: frame) else { break }
+                sequences.append(notice.position.sequence)
+                if sequences.count == 1_000 { connection.close() }
+            case .closed: heard.finish()
+            default: break
+            }
+        }
+        #expect(sequences == Array(1...1_000))
+        await gateway.die()
+        await runtime.shutDown()
+    }
+
+    @Test(arguments: NoticePath.allCases)
+    func `a gateway that dies and returns on the same ports is found again`(path: NoticePath) async throws {
+        let (notices, requests) = (try HeldPort(), try HeldPort())
+        let first = try await RawGateway(notices: notices, requests: requests, ads: [try spot()], push: path.push)
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(first, runtime, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
         await first.die()
         #expect(await events.untilWaiting() != nil)
-        let second = try await RawGateway(notices: notices, requests: requests, ads: [try spot()])
+        let second = try await RawGateway(notices: notices, requests: requests, ads: [try spot()], push: path.push)
         await events.untilListening()
         await second.publish(try breakNotice(1, in: .zero))
         let available = await events.first { if case .available(_, let ads) = $0 { ads } else { nil } }
@@ -136,11 +200,15 @@ struct ZeroMQListenerTests {
         await runtime.shutDown()
     }
 
-    @Test func `a gateway that dies is left for another address, and the break comes from there`() async throws {
-        let first = try await RawGateway(ads: [try spot()])
-        let second = try await RawGateway(ads: [try spot()])
+    @Test(arguments: NoticePath.allCases)
+    func `a gateway that dies is left for another address, and the break comes from there`(path: NoticePath)
+        async throws
+    {
+        let first = try await RawGateway(ads: [try spot()], push: path.push)
+        let second = try await RawGateway(ads: [try spot()], push: path.push)
         let runtime = ZeroMQRuntime()
         let client = try makeClient(first, runtime) {
+            path.set(&$0)
             $0.alternativeGateways = [GatewayAddress(notices: second.notices, requests: second.requests)]
         }
         let events = client.makeEvents()
@@ -224,10 +292,11 @@ struct ZeroMQListenerTests {
         await runtime.shutDown()
     }
 
-    @Test func `messages of another shape are dropped and the next notice arrives`() async throws {
-        let gateway = try await RawGateway(ads: [try spot()])
+    @Test(arguments: NoticePath.allCases)
+    func `messages of another shape are dropped and told, and the next notice arrives`(path: NoticePath) async throws {
+        let gateway = try await RawGateway(ads: [try spot()], push: path.push)
         let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime)
+        let client = try makeClient(gateway, runtime, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -235,34 +304,63 @@ struct ZeroMQListenerTests {
         await gateway.publish([topic, [1]])
         await gateway.publish([topic, [1], [2]])
         await gateway.publish(try breakNotice(1, in: .zero))
-        let event = await events.first { event -> String? in
+        var told = 0
+        let available: Void? = await events.first { event in
             switch event {
-            case .available: "available"
-            case .notUnderstood(let what): what
-            default: nil
+            case .available: return ()
+            case .notUnderstood(let what):
+                told += what.split(separator: " ").last.flatMap { Int($0) } ?? 0
+                return nil
+            default: return nil
             }
         }
-        #expect(event == "available")
+        #expect(available != nil && told == 2)
+        #expect(client.connectionState == .listening)
         client.stop()
         await client.stopped()
         await gateway.die()
         await runtime.shutDown()
     }
 
-    @Test func `a notice of 1024 bytes is received, and one of 1025 ends the connection`() async throws {
+    /// A notice with this many bytes, which nobody understands.
+    private func notice(bytes: Int) -> [[UInt8]] {
+        let topic = NoticeFrame.topic(of: testStream)
+        return [topic + [UInt8](repeating: 0xFF, count: bytes - topic.count)]
+    }
+
+    @Test func `a subscribed notice of 1024 bytes is received, and one of 1025 ends the connection`() async throws {
         let gateway = try await RawGateway()
+        let runtime = ZeroMQRuntime()
+        let client = try makeClient(gateway, runtime, NoticePath.subscribed.set)
+        let events = client.makeEvents()
+        try await client.start()
+        await events.untilListening()
+        await gateway.publish(self.notice(bytes: 1_024))
+        let understood = await events.first { if case .notUnderstood = $0 { true } else { nil } }
+        #expect(understood == true)
+        await gateway.publish(self.notice(bytes: 1_025))
+        #expect(await events.untilWaiting() != nil)
+        await events.untilListening()
+        client.stop()
+        await client.stopped()
+        await gateway.die()
+        await runtime.shutDown()
+    }
+
+    @Test func `a pushed notice of 1024 bytes is received, and one of 1025 is dropped and told`() async throws {
+        let gateway = try await RawGateway(ads: [try spot()])
         let runtime = ZeroMQRuntime()
         let client = try makeClient(gateway, runtime)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
-        let topic = NoticeFrame.topic(of: testStream)
-        await gateway.publish([topic + [UInt8](repeating: 0xFF, count: 1_024 - topic.count)])
-        let understood = await events.first { if case .notUnderstood = $0 { true } else { nil } }
-        #expect(understood == true)
-        await gateway.publish([topic + [UInt8](repeating: 0xFF, count: 1_025 - topic.count)])
-        #expect(await events.untilWaiting() != nil)
-        await events.untilListening()
+        for (bytes, beginning) in [(1_024, "a notice: "), (1_025, "messages of the gateway")] {
+            await gateway.publish(self.notice(bytes: bytes))
+            let told = await events.first { if case .notUnderstood(let what) = $0 { what } else { nil } }
+            #expect(told?.hasPrefix(beginning) == true, "\(bytes) bytes: \(told ?? "nothing")")
+        }
+        await gateway.publish(try breakNotice(1, in: .zero))
+        _ = await events.first { if case .available = $0 { () } else { nil } }
         client.stop()
         await client.stopped()
         await gateway.die()
@@ -331,6 +429,22 @@ struct ResourceTests {
             let runtime = ZeroMQRuntime()
             func cycle() async throws {
                 let client = try makeClient(gateway, runtime)
+                try await client.start()
+                client.stop()
+                await client.stopped()
+            }
+            guard try await Use.isKept(over: cycle) else { exit(1) }
+            await runtime.shutDown()
+            await gateway.die()
+        }
+    }
+
+    @Test func `nor where each of them makes two connections`() async {
+        await #expect(processExitsWith: .success) {
+            let gateway = try await RawGateway()
+            let runtime = ZeroMQRuntime()
+            func cycle() async throws {
+                let client = try makeClient(gateway, runtime) { $0.connections = .two }
                 try await client.start()
                 client.stop()
                 await client.stopped()
