@@ -47,6 +47,9 @@ struct Listen: AsyncParsableCommand {
     @Flag(help: "Call the tracking URLs of the ads.")
     var tracking = false
 
+    @Flag(help: "Hear the notices on a connection of their own, instead of on that of the requests.")
+    var twoConnections = false
+
     @Flag(help: "Print one JSON object a line instead of text.")
     var json = false
 
@@ -71,6 +74,7 @@ struct Listen: AsyncParsableCommand {
             stream: LiveStream(id: self.stream)
         )
         configuration.delay = self.delay?.duration ?? .zero
+        if self.twoConnections { configuration.connections = .two }
         if let state = self.state {
             configuration.storage = .file(path: state)
             // A command has nothing to do before it knows that the file is its own.
