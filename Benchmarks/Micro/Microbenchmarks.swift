@@ -88,8 +88,7 @@ struct Bench {
             let answer = handler.handle(self.batchRequests[index % Self.group], from: peer, at: Workload.now)
             guard case .now(let reply) = answer, reply.tail.count > 100 else { preconditionFailure("no batch") }
             guard index % Self.group == Self.group - 1 else { continue }
-            let (number, group) = handler.takeGroup()
-            handler.answered(number, isDurable: true, deliveries: group.deliveries)
+            _ = handler.answered(handler.takeGroup().number, isDurable: true)
         }
     }
 
@@ -107,7 +106,7 @@ struct Bench {
             precondition(group.encoded().count > 100 * Self.group, "a group holds its requests")
             for each in deferred { _ = handler.finish(each, isDurable: true, at: Workload.now) }
             // As if it had failed: what is forgotten is accepted again in the next round.
-            handler.answered(number, isDurable: false, deliveries: [])
+            _ = handler.answered(number, isDurable: false)
             deferred.removeAll(keepingCapacity: true)
         }
     }
@@ -117,8 +116,7 @@ struct Bench {
         var handler = self.workload.handler()
         let peer = PeerFacts(transport: "zeromq")
         for request in self.acknowledgements { _ = handler.handle(request, from: peer, at: Workload.now) }
-        let (number, _) = handler.takeGroup()
-        handler.answered(number, isDurable: true, deliveries: [])
+        _ = handler.answered(handler.takeGroup().number, isDurable: true)
         for index in 0..<count {
             let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
             guard case .now = answer else { preconditionFailure("not known: \(answer)") }

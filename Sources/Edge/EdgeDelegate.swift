@@ -12,6 +12,20 @@ package import ZMTP
 package struct EdgePeer: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
+
+    init(index: UInt32, generation: UInt32) {
+        self.index = index
+        self.generation = generation
+    }
+
+    /// The connection with this number.
+    package init(number: UInt64) {
+        self.index = UInt32(truncatingIfNeeded: number)
+        self.generation = UInt32(truncatingIfNeeded: number >> 32)
+    }
+
+    /// It, for whoever keeps numbers.
+    package var number: UInt64 { UInt64(self.generation) << 32 | UInt64(self.index) }
 }
 
 /// Why the loop closed a connection by itself.

@@ -184,8 +184,12 @@ struct AcknowledgementTests {
         var counter = self.counter { $0.recordBytesMax = 10 * GatheredGroup.deliveryBytesMax }
         let number = try #require(counter.desk["b1"]).number
         let deliveries = (0..<25 as Range<UInt64>)
-            .map { AcknowledgementGroup.Delivery(session: Sample.session($0), breakNumber: number, at: Sample.at(31)) }
-        counter.handler.answered(counter.handler.takeGroup().number, isDurable: false, deliveries: deliveries)
+            .map { AcknowledgementGroup.Delivery(session: Sample.session($0), breakNumber: number, at: Sample.at(5)) }
+        for delivery in deliveries { #expect(try counter.batch(by: delivery.session, at: 5).batch != nil) }
+        var taken: [UInt64] = []
+        while !counter.handler.hasGatheredNothing { taken.append(counter.handler.takeGroup().number) }
+        #expect(taken.count == 3)
+        for number in taken { #expect(counter.handler.answered(number, isDurable: false) == []) }
         var found: [AcknowledgementGroup.Delivery] = []
         while !counter.handler.hasGatheredNothing {
             let group = counter.handler.takeGroup().group

@@ -27,8 +27,7 @@ struct RepeatTests {
 
     /// Closes the group, and has the log answer about it.
     private func settle(_ counter: inout Counter, isDurable: Bool = true) {
-        let (number, group) = counter.handler.takeGroup()
-        counter.handler.answered(number, isDurable: isDurable, deliveries: group.deliveries)
+        _ = counter.handler.answered(counter.handler.takeGroup().number, isDurable: isDurable)
     }
 
     // MARK: - Repeats
@@ -60,7 +59,7 @@ struct RepeatTests {
         let later = try #require(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred)
         #expect(later.group == number)
         #expect(counter.handler.group.isEmpty)
-        counter.handler.answered(number, isDurable: true, deliveries: [])
+        _ = counter.handler.answered(number, isDurable: true)
         #expect(try counter.acknowledge([Counter.played(at: 10)], at: 31).body == .acknowledged(recorded: 1))
     }
 
@@ -107,6 +106,72 @@ struct RepeatTests {
         // In the group that gathers both are there already.
         #expect(try counter.acknowledge(both, at: 31).deferred?.group == deferred.group)
         #expect(counter.handler.group.requestCount == 1)
+    }
+
+    @Test
+    func `a request that repeats something, and for which a record has no room, waits for the group that it is in`()
+        throws
+    {
+        var sizes = self.counter()
+        _ = try sizes.acknowledge([Counter.played(at: 10)], at: 31)
+        let one = sizes.handler.group.recordBytesMax
+        var counter = self.counter { $0.recordBytesMax = one }
+        let first = try #require(try counter.acknowledge([Counter.played(at: 10)], at: 31).deferred)
+        counter.handler.wait(1, for: first)
+        let both = [Counter.played(at: 10), Counter.played("ad1", at: 20)]
+        let second = try #require(try counter.acknowledge(both, at: 31).deferred)
+        counter.handler.wait(2, for: second)
+        let (number, _) = counter.handler.takeGroup()
+        #expect(counter.handler.answered(number, isDurable: true).map(\.peer) == [1])
+        #expect(
+            try counter.gathered.requests.map(\.ordinals) == [[0, 1]],
+            "what is in the group before is logged once more"
+        )
+        let (next, _) = counter.handler.takeGroup()
+        #expect(counter.handler.answered(next, isDurable: true).map(\.peer) == [2])
+        #expect(counter.metrics.value(.limitsHit, .limit(.recordBytesMax)) == 1)
+    }
+
+    @Test func `whoever waits is answered with the group, wherever that is`() throws {
+        var counter = self.counter { $0.recordBytesMax = 1 }
+        func ask(_ peer: UInt64, _ ad: String) throws {
+            counter.handler.wait(
+                peer,
+                for: try #require(try counter.acknowledge([Counter.played(ad, at: 10)], at: 31).deferred)
+            )
+        }
+        #expect(counter.handler.isIdle)
+        // Each has a record of its own: the first is with the log, the second is full, the third gathers.
+        try ask(0, "ad0")
+        let (first, _) = counter.handler.takeGroup()
+        try ask(1, "ad1")
+        try ask(2, "ad2")
+        for (peer, ad) in ["ad0", "ad1", "ad2"].enumerated() { try ask(UInt64(10 + peer), ad) }
+        #expect(counter.handler.waiterCount == 6)
+        #expect(counter.handler.hasGatheredWaiters)
+        let (second, _) = counter.handler.takeGroup()
+        let (third, _) = counter.handler.takeGroup()
+        #expect(counter.handler.hasGatheredNothing && !counter.handler.hasGatheredWaiters && !counter.handler.isIdle)
+        #expect(counter.handler.answered(second, isDurable: true).map(\.peer) == [1, 11])
+        #expect(counter.handler.answered(first, isDurable: false).map(\.peer) == [0, 10])
+        #expect(counter.handler.answered(third, isDurable: true).map(\.peer) == [2, 12])
+        #expect(counter.handler.isIdle && counter.handler.waiterCount == 0)
+    }
+
+    @Test func `what has gathered is given up, and deliveries gather again`() throws {
+        // One delivery fits into a record, and no acknowledgement fits with it.
+        var counter = self.counter { $0.recordBytesMax = GatheredGroup.deliveryBytesMax }
+        #expect(try counter.batch(at: 9).batch != nil)
+        #expect(counter.handler.refuseGathered() == [], "nobody waits")
+        #expect(counter.handler.group.deliveries.count == 1)
+        for (peer, ad) in ["ad0", "ad1"].enumerated() {
+            let deferred = try #require(try counter.acknowledge([Counter.played(ad, at: 10)], at: 10).deferred)
+            counter.handler.wait(UInt64(peer), for: deferred)
+        }
+        #expect(counter.handler.refuseGathered().map(\.peer) == [0, 1])
+        #expect(counter.handler.isIdle)
+        #expect(counter.handler.takeGroup().group.deliveries.count == 1)
+        #expect(try counter.acknowledge([Counter.played(at: 10)], at: 10).deferred != nil, "it is not known")
     }
 
     @Test func `repeats that wait are bounded`() throws {

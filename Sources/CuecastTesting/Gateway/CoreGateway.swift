@@ -190,7 +190,7 @@ package struct CoreGateway: Sendable {
     private mutating func flush() {
         while !self.handler.hasGatheredNothing {
             let (number, group) = self.handler.takeGroup()
-            self.handler.answered(number, isDurable: true, deliveries: group.deliveries)
+            _ = self.handler.answered(number, isDurable: true)
             self.groupCount += 1
             let record = LoggedRecord(offset: self.groupCount, bytes: group.encoded())
             guard let posting = try? LedgerPosting(record) else {

@@ -27,7 +27,7 @@ final class ListenerDesk: EdgeDelegate {
 
     private let tools: Tools
     private var handler: ListenerRequestHandler
-    private var acknowledgements = AcknowledgementLane()
+    private var lane = AcknowledgementLane()
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
@@ -58,7 +58,7 @@ final class ListenerDesk: EdgeDelegate {
         switch answer {
         case .now(let reply): return EdgeAnswer(reply: reply, hasBegunSession: hasBegun)
         case .afterGroup(let deferred):
-            self.acknowledgements.add(AcknowledgementLane.Member(peer: peer, deferred: deferred))
+            self.handler.wait(peer.number, for: deferred)
             return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
         }
     }
@@ -79,7 +79,7 @@ final class ListenerDesk: EdgeDelegate {
 
     func passEnded(in loop: EdgeLoop) {
         self.tracesRequests = self.tools.peers.logs(.debug)
-        if self.handler.isLogFull || !self.handler.hasGatheredNothing || !self.acknowledgements.isIdle {
+        if self.handler.isLogFull || !self.handler.hasGatheredNothing || !self.handler.isIdle {
             self.closeGroups(in: loop)
         }
     }
@@ -87,28 +87,35 @@ final class ListenerDesk: EdgeDelegate {
     private func closeGroups(in loop: EdgeLoop) {
         self.handler.isLogFull = self.tools.log.lookAtRoom()
         if self.handler.isLogFull {
-            let now = self.now
-            for member in self.acknowledgements.refuse(&self.handler) {
-                self.tools.metrics.count(.limitsHit, .limit(.logBytesMax))
-                loop.answer(self.handler.finish(member.deferred, isDurable: false, at: now), to: member.peer)
-            }
+            let waiters = self.handler.refuseGathered()
+            for _ in waiters { self.tools.metrics.count(.limitsHit, .limit(.logBytesMax)) }
+            self.answer(waiters, isDurable: false, in: loop)
         }
         // At a stop what was handed out goes into the reserve: nobody asks for more.
         while !self.handler.isLogFull || self.handler.isDraining,
-            let (id, group) = self.acknowledgements.close(&self.handler)
+            self.lane.closes(gathered: self.handler.gatheredCount, hasWaiters: self.handler.hasGatheredWaiters)
         {
+            let (number, group) = self.handler.takeGroup()
+            self.lane.opened()
             self.tools.metrics.count(.acknowledgementGroups)
             let mailbox = self.tools.mailbox
             self.tools.log.append(group.encoded(), to: .acknowledgements(0)) { result in
-                mailbox.post(.appended(id, isDurable: (try? result.get()) != nil))
+                mailbox.post(.appended(number, isDurable: (try? result.get()) != nil))
             }
         }
-        self.tools.mailbox.note(waitingCount: self.acknowledgements.waitingCount)
+        self.tools.mailbox.note(waitingCount: self.handler.waiterCount)
     }
 
-    private func answered(_ id: UInt64, isDurable: Bool, in loop: EdgeLoop) {
-        for member in self.acknowledgements.answered(id, isDurable: isDurable, handler: &self.handler) {
-            loop.answer(self.handler.finish(member.deferred, isDurable: isDurable, at: self.now), to: member.peer)
+    private func answered(_ number: UInt64, isDurable: Bool, in loop: EdgeLoop) {
+        self.lane.answered(isDurable: isDurable)
+        self.answer(self.handler.answered(number, isDurable: isDurable), isDurable: isDurable, in: loop)
+    }
+
+    private func answer(_ waiters: [PendingGroup.Waiter], isDurable: Bool, in loop: EdgeLoop) {
+        let now = self.now
+        for waiter in waiters {
+            let reply = self.handler.finish(waiter.deferred, isDurable: isDurable, at: now)
+            loop.answer(reply, to: EdgePeer(number: waiter.peer))
         }
     }
 
@@ -118,8 +125,8 @@ final class ListenerDesk: EdgeDelegate {
         self.handler.isDraining = self.tools.mailbox.isDraining
         for letter in self.tools.mailbox.takeAll() {
             switch letter {
-            case .appended(let id, let isDurable): self.answered(id, isDurable: isDurable, in: loop)
-            case .logFailed: self.acknowledgements.noteFailure()
+            case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
+            case .logFailed: self.lane.noteFailure()
             case .reload(let listenersMax, let requestsMax):
                 self.handler.setLimits(
                     listenersMax: listenersMax,
@@ -132,7 +139,7 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func tellIfDrained() {
-        guard self.handler.isDraining, self.acknowledgements.isIdle else { return }
+        guard self.handler.isDraining, self.handler.isIdle else { return }
         // Deliveries that the log did not take are lost with it.
         guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }
         self.tools.mailbox.drained.happen()
@@ -141,8 +148,8 @@ final class ListenerDesk: EdgeDelegate {
     func keepHouse(in loop: EdgeLoop) {
         self.handler.expireLeases(at: self.readClock().now)
         self.tellCounts()
-        self.tools.metrics.set(.acknowledgementsWaiting, to: self.acknowledgements.waitingCount)
-        self.acknowledgements.retry()
+        self.tools.metrics.set(.acknowledgementsWaiting, to: self.handler.waiterCount)
+        self.lane.retry()
         self.closeGroups(in: loop)
         self.tellIfDrained()
     }

@@ -71,16 +71,10 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     /// How far commands have made the gateway's clock jump: leases and allowances do not see that.
     package var steppedMicroseconds: Int64 = 0
     package private(set) var leases: Leases
-    /// What has gathered for the next group.
-    package private(set) var group = GatheredGroup()
-    /// Groups that came as large as a record may be before they were taken, oldest first, with their numbers.
-    private var fullGroups: [(number: UInt64, group: GatheredGroup)] = []
-    /// Deliveries that the log did not take and for which the group has no room.
-    private var returned: [AcknowledgementGroup.Delivery] = []
+    /// What is on its way to the log, and who waits for it.
+    private var groups: PendingGroups
     /// What was logged lately.
     private var recent: RecentOutcomes
-    /// How many repeats wait for a group that somebody else's request is in.
-    private var repeatsWaiting: [UInt64: Int] = [:]
     /// The last message that could not be read, until whoever logs it has taken it.
     package var unreadable: Unreadable?
     /// Outcomes that were refused or accepted, batches that were handed out, and so on.
@@ -115,6 +109,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             outcomesMax: settings.rememberedOutcomesMax,
             fixedSecret: settings.fixedHashSecret
         )
+        self.groups = PendingGroups(number: self.recent.gathering, recordBytesMax: settings.recordBytesMax)
         self.leases = Leases(
             length: settings.lease,
             listenersMax: settings.listenersMax,
@@ -130,90 +125,80 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         self.leases.requestsPerSecondMax = requestsPerSessionPerSecondMax
     }
 
-    /// The number of the group that gathers.
-    package var gathering: UInt64 { self.recent.gathering }
+    // MARK: - Groups
+
+    /// What has gathered for the next group.
+    package var group: GatheredGroup { self.groups.gathering.content }
+
+    /// How much has gathered: as many as there are of what the next group has most; a whole record is more than anything.
+    package var gatheredCount: Int {
+        if self.groups.hasFull { return .max }
+        return max(self.groups.gathering.content.requestCount, self.groups.gathering.content.deliveries.count)
+    }
+
+    /// Whether nothing waits to be taken.
+    package var hasGatheredNothing: Bool { self.groups.hasGatheredNothing }
+
+    /// Whether somebody waits for a group that was not taken yet.
+    package var hasGatheredWaiters: Bool { self.groups.hasGatheredWaiters }
+
+    /// Whether nobody waits, and the log has answered about every group that was taken.
+    package var isIdle: Bool { self.groups.isIdle }
+
+    /// How many wait for an answer.
+    package var waiterCount: Int { self.groups.waiterCount }
+
+    /// Somebody is answered when a group is durable, or is not going to be; called as soon as `handle` has said so.
+    ///
+    /// - Parameters:
+    ///   - peer: whose the answer is: a number of the transport's.
+    ///   - deferred: as `handle` gave it.
+    package mutating func wait(_ peer: UInt64, for deferred: Deferred) {
+        self.groups.wait(PendingGroup.Waiter(peer: peer, deferred: deferred))
+    }
 
     /// Takes what has gathered, for the log; `answered` tells what became of it.
     ///
-    /// - Returns: the group, and its number.
+    /// - Returns: the number of the group, and what it records.
     package mutating func takeGroup() -> (number: UInt64, group: GatheredGroup) {
-        var taken: (number: UInt64, group: GatheredGroup)
-        if self.fullGroups.isEmpty {
-            taken = (self.recent.close(), self.group)
-            self.group = GatheredGroup(roomOf: taken.group)
-        } else {
-            taken = self.fullGroups.removeFirst()
-        }
-        if !self.returned.isEmpty {
-            let room =
-                max(0, self.settings.recordBytesMax - taken.group.recordBytesMax) / GatheredGroup.deliveryBytesMax
-            taken.group.deliveries.insert(contentsOf: self.returned.prefix(room), at: 0)
-            self.returned.removeFirst(min(room, self.returned.count))
-        }
+        if !self.groups.hasClosed { _ = self.recent.close() }
+        let (number, content) = self.groups.take(next: self.recent.gathering)
         if self.recent.takeDisplaced() { self.metrics.count(.limitsHit, .limit(.rememberedOutcomesMax)) }
-        return taken
-    }
-
-    /// Whether a whole record waits to be taken.
-    package var hasFullGroup: Bool { !self.fullGroups.isEmpty || !self.returned.isEmpty }
-
-    /// Whether nothing waits to be taken.
-    package var hasGatheredNothing: Bool { self.group.isEmpty && !self.hasFullGroup }
-
-    @inline(__always)
-    private var requestsWaiting: Int {
-        guard !self.fullGroups.isEmpty else { return self.group.requestCount }
-        return self.fullGroups.reduce(self.group.requestCount) { $0 + $1.group.requestCount }
-    }
-
-    @inline(__always)
-    private var requestBytesWaiting: Int {
-        guard !self.fullGroups.isEmpty else { return self.group.requestBytes }
-        return self.fullGroups.reduce(self.group.requestBytes) { $0 + $1.group.requestBytes }
-    }
-
-    @inline(__always)
-    private var deliveriesWaiting: Int {
-        guard self.hasFullGroup else { return self.group.deliveries.count }
-        return self.fullGroups.reduce(self.group.deliveries.count + self.returned.count) {
-            $0 + $1.group.deliveries.count
-        }
-    }
-
-    /// Begins another group where the record of this one would become too large.
-    @inline(__always)
-    private mutating func makeRoom(for bytes: Int) {
-        guard self.group.recordBytesMax + bytes > self.settings.recordBytesMax, !self.group.isEmpty else { return }
-        self.fullGroups.append((self.recent.close(), self.group))
-        self.group = GatheredGroup()
-        self.metrics.count(.limitsHit, .limit(.recordBytesMax))
-    }
-
-    /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
-    private mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
-        let bytes = self.group.recordBytesMax + deliveries.count * GatheredGroup.deliveryBytesMax
-        if bytes <= self.settings.recordBytesMax {
-            self.group.deliveries.insert(contentsOf: deliveries, at: 0)
-        } else {
-            self.returned += deliveries
-        }
+        return (number, content)
     }
 
     /// The log has answered about a group.
     ///
+    /// Deliveries that it did not take gather again: those batches were handed out, so they must be recorded.
+    ///
     /// - Parameters:
     ///   - number: as `takeGroup` gave it.
     ///   - isDurable: whether the log has it for sure.
-    ///   - deliveries: those of the group. If the log did not take them they gather again: those batches were handed out, so
-    ///     they must be recorded.
-    package mutating func answered(
-        _ number: UInt64,
-        isDurable: Bool,
-        deliveries: [AcknowledgementGroup.Delivery]
-    ) {
+    /// - Returns: those who get their answer now.
+    package mutating func answered(_ number: UInt64, isDurable: Bool) -> [PendingGroup.Waiter] {
         self.recent.answered(number, isDurable: isDurable)
-        self.repeatsWaiting[number] = nil
-        if !isDurable { self.putBack(deliveries) }
+        return self.groups.answered(number, isDurable: isDurable)
+    }
+
+    /// Gives up what has gathered, because the log has no room for it, where somebody waits for it; deliveries gather again.
+    ///
+    /// - Returns: those who get their answer now.
+    package mutating func refuseGathered() -> [PendingGroup.Waiter] {
+        guard self.hasGatheredWaiters else { return [] }
+        var numbers: [UInt64] = []
+        repeat { numbers.append(self.takeGroup().number) } while !self.hasGatheredNothing
+        return numbers.flatMap { self.answered($0, isDurable: false) }
+    }
+
+    /// Begins another group where the record of this one would become too large.
+    ///
+    /// Whoever asks for the number of the group that gathers makes room before.
+    @inline(__always)
+    private mutating func makeRoom(for bytes: Int) {
+        guard !self.groups.hasRoom(for: bytes) else { return }
+        _ = self.recent.close()
+        self.groups.closeFull(next: self.recent.gathering)
+        self.metrics.count(.limitsHit, .limit(.recordBytesMax))
     }
 
     /// Takes what the last request changed about pushing on its connection; the transport asks after each that it let be handled.
@@ -461,7 +446,7 @@ extension ListenerRequestHandler {
         guard let first = served.firstPlayable(at: delay == .zero ? now : now - delay) else {
             throw Refusal(.tooLate, "Nothing of the break \(served.key.id) can be played any more.")
         }
-        guard self.deliveriesWaiting < self.settings.deliveriesWaitingMax else {
+        guard self.groups.waiting.deliveries < self.settings.deliveriesWaitingMax else {
             self.metrics.count(.limitsHit, .limit(.deliveriesWaitingMax))
             throw .logBehind
         }
@@ -471,7 +456,7 @@ extension ListenerRequestHandler {
             self.isNewDelivery(of: served.number, from: UInt32(first), to: session, at: now)
         {
             self.counters.deliveredAdvertisements.add(served.advertisementCount - first)
-            self.group.deliveries.append(
+            self.groups.append(
                 AcknowledgementGroup.Delivery(
                     session: session,
                     breakNumber: served.number,
@@ -552,7 +537,6 @@ extension ListenerRequestHandler {
         at now: Timestamp
     ) throws(Refusal) -> Answer<Deferred> {
         let key = self.recent.key(request.session, served.number)
-        let gathering = self.recent.gathering
         let ordinals = self.ordinals
         var news: [Int] = []
         var contradictions: [Int] = []
@@ -568,6 +552,9 @@ extension ListenerRequestHandler {
         if news.isEmpty && contradictions.isEmpty, Set(groups.values).count <= 1 {
             return try self.answerRepeat(ordinals.count, id: request.id, group: groups.values.first, at: now)
         }
+        // The room is made first: who waits names the group that all of it is in.
+        self.makeRoom(for: request.encoded().count + GatheredGroup.requestOverheadBytesMax)
+        let gathering = self.recent.gathering
         // What is in a group before this one is logged once more: the answer is right only where both become durable.
         news += groups.filter { $0.value != gathering }.map(\.key)
         let left = contradictions.filter { !self.recent.mayContradict(key, ordinal: ordinals[$0]) }
@@ -614,11 +601,11 @@ extension ListenerRequestHandler {
         at now: Timestamp
     ) throws(Refusal) -> Answer<Deferred> {
         if let group {
-            guard self.repeatsWaiting.values.reduce(0, +) < self.settings.acknowledgementsWaitingMax else {
+            guard self.groups.waiting.repeats < self.settings.acknowledgementsWaitingMax else {
                 self.metrics.count(.limitsHit, .limit(.acknowledgementsWaitingMax))
                 throw .logBehind
             }
-            self.repeatsWaiting[group, default: 0] += 1
+            self.groups.countRepeat(of: group)
         }
         self.counters.repeats.add(outcomes)
         let deferred = Deferred(requestID: id, outcomes: outcomes, group: group ?? 0)
@@ -664,16 +651,16 @@ extension ListenerRequestHandler {
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             throw .logFull
         }
-        guard self.requestsWaiting < self.settings.acknowledgementsWaitingMax else {
+        guard self.groups.waiting.requests < self.settings.acknowledgementsWaitingMax else {
             self.metrics.count(.limitsHit, .limit(.acknowledgementsWaitingMax))
             throw .logBehind
         }
-        guard self.requestBytesWaiting + request.count <= self.settings.acknowledgementBytesWaitingMax else {
+        guard self.groups.waiting.requestBytes + request.count <= self.settings.acknowledgementBytesWaitingMax else {
             self.metrics.count(.limitsHit, .limit(.acknowledgementBytesWaitingMax))
             throw .logBehind
         }
         self.makeRoom(for: request.count + GatheredGroup.requestOverheadBytesMax)
-        self.group.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
+        self.groups.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
