@@ -5,19 +5,44 @@ import CuecastWire
 import GatewayCore
 import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// Keeps the gateway's clock near the wall clock, says what is wrong with it, and does what `cuecast clock` asks.
-struct ClockService: Service {
+final class ClockService: Service {
     /// How often the two clocks are compared.
     private static let interval: Duration = .seconds(1)
 
-    let clock: SteeredClock
-    /// The log's own time, which retention goes by; `nil` while there is none.
-    let retentionTime: @Sendable () -> Timestamp?
-    let retention: RetentionGate
-    let metrics: MetricRegistry
-    let readiness: ReadinessBoard
-    let logger: Logger
+    private let clock: SteeredClock
+    private let retentionTime: @Sendable () -> Timestamp?
+    private let retention: RetentionGate
+    private let metrics: MetricRegistry
+    private let readiness: ReadinessBoard
+    private let logger: Logger
+    /// Held from a look at the clocks until what came of it is shown: what is older must not be shown over what is newer.
+    private let turn = Mutex(())
+
+    /// - Parameters:
+    ///   - clock: is compared with the wall clock, and set by command.
+    ///   - retentionTime: the log's own time, which retention goes by; `nil` while there is none.
+    ///   - retention: opened and closed as the clock says.
+    ///   - metrics: has the difference.
+    ///   - readiness: has the alarms.
+    ///   - logger: for people.
+    init(
+        clock: SteeredClock,
+        retentionTime: @escaping @Sendable () -> Timestamp?,
+        retention: RetentionGate,
+        metrics: MetricRegistry,
+        readiness: ReadinessBoard,
+        logger: Logger
+    ) {
+        self.clock = clock
+        self.retentionTime = retentionTime
+        self.retention = retention
+        self.metrics = metrics
+        self.readiness = readiness
+        self.logger = logger
+    }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -26,7 +51,18 @@ struct ClockService: Service {
     }
 
     /// Compares the clocks once, and shows what came of it.
-    func observe() { self.show(self.clock.observe()) }
+    func observe() { _ = self.shown { self.clock.observe() } }
+
+    /// Does something with the clock, and shows what came of it before anybody else does something.
+    private func shown<Failure: Error>(
+        _ body: () throws(Failure) -> SteeredClock.Status
+    ) throws(Failure) -> SteeredClock.Status {
+        try self.turn.withLock { _ throws(Failure) in
+            let status = try body()
+            self.show(status)
+            return status
+        }
+    }
 
     private func show(_ status: SteeredClock.Status) {
         self.metrics.set(.clockDifferenceSeconds, to: Int(clamping: status.difference.inMicroseconds))
@@ -72,11 +108,11 @@ struct ClockService: Service {
 
     /// Adds what `cuecast clock` asks for.
     func register(in commands: ControlCommands) {
-        commands.register("clock") { _, _ in self.document(self.clock.observe()) }
+        commands.register("clock") { _, _ in self.document(self.shown { self.clock.observe() }) }
         commands.register("clock.step") { _, _ in
             let status: SteeredClock.Status
             do throws(ClockDiscipline.StepRefusal) {
-                status = try self.clock.step()
+                status = try self.shown { () throws(ClockDiscipline.StepRefusal) in try self.clock.step() }
             } catch {
                 switch error {
                 case .tooFarBehind(let behind):
@@ -87,13 +123,10 @@ struct ClockService: Service {
                 }
             }
             self.logger.warning("the gateway's clock was set by command", metadata: ["gateway": "\(status.gateway)"])
-            self.show(status)
             return self.document(status)
         }
         commands.register("clock.confirm") { _, _ in
-            let status = self.clock.confirm()
-            self.show(status)
-            return self.document(status)
+            self.document(self.shown { self.clock.confirm() })
         }
     }
 
