@@ -277,10 +277,10 @@ package final class EdgeLoop {
         guard event.isReadable, self.slots[index].generation == generation else { return }
         if self.slots[index].pause.isEmpty {
             self.readable(index)
-        } else {
-            // It was not asked about reading: the connection has ended.
+        } else if event.hasEnded {
             self.close(index)
         }
+        // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
     }
 
     private func takeInbox() {

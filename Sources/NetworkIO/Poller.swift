@@ -16,6 +16,8 @@ package struct Poller: ~Copyable {
         package let isWritable: Bool
         /// It can be read, or has ended, which reading then says.
         package let isReadable: Bool
+        /// Both directions have ended, or it failed: told whether or not anybody looks for it.
+        package let hasEnded: Bool
     }
 
     /// Few, so that timers do not wait long behind a flood of messages.
@@ -104,10 +106,12 @@ package struct Poller: ~Copyable {
     package borrowing func event(_ index: Int) -> Event {
         // Safety: the kernel filled in what was given: the union holds the key.
         let event = unsafe self.events[index]
+        let hasEnded = unsafe event.events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
         return Event(
             key: unsafe event.data.u64,
             isWritable: unsafe event.events & EPOLLOUT.rawValue != 0,
-            isReadable: unsafe event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+            isReadable: unsafe event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0,
+            hasEnded: hasEnded
         )
     }
 }

@@ -156,6 +156,32 @@ struct EdgeLoopTests {
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `what came before its connection was paused is read when it goes on`() async throws {
+        let stand = try LoopStand()
+        let (first, second) = (try stand.peer(.dealer), try stand.peer(.dealer))
+        let count = 20
+        try second.send((0..<count).flatMap { _ in WirePeer.request("later large") })
+        try await until { stand.waitingCount == count }
+        // While the loop is held both have something to read, and are told of in one round: first the one, then the other.
+        let holder = try stand.peer(.dealer)
+        try holder.send(WirePeer.request("hold"))
+        try await until { stand.isHeld }
+        try first.send(WirePeer.request("hold"))
+        try second.send(WirePeer.request("last"))
+        stand.letGo()
+        #expect(try holder.answer() == "hold")
+        try await until { stand.isHeld }
+        // Between the two the second is answered, with more than the kernel takes: it is paused. The loop looks at answers
+        // where the reading so far took longer than this.
+        stand.inbox.poke()
+        try await Task.sleep(for: .milliseconds(5))
+        stand.letGo()
+        #expect(try first.answer() == "hold")
+        for _ in 0..<count { #expect(try second.answer()?.utf8.count == LoopStand.largeBytes) }
+        #expect(try second.answer() == "last")
+        await stand.inbox.stop()
+    }
+
     @Test func `as much waits as may, and whoever holds most is closed when it is one byte more`() async throws {
         let bytesMax = 10_000
         let stand = try LoopStand { $0.bytesWaitingMax = bytesMax }

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Dispatch
 import Foundation
 import GatewayCore
 import NetworkIO
@@ -11,7 +12,9 @@ import ZMTP
 
 @testable import Edge
 
-/// A loop on a thread of its own that answers a request with its own bytes; requests that begin with `later` once it was told to.
+/// A loop on a thread of its own that answers a request with its own bytes, and one that has `large` in it with a million bytes.
+///
+/// Requests that begin with `later` are answered once it was told to; one that begins with `hold` holds it until it is let go.
 final class LoopStand: Sendable {
     /// Who counts connections for the loop.
     private final class Counting: ConnectionCounting {
@@ -48,16 +51,20 @@ final class LoopStand: Sendable {
         var now: Timestamp { Timestamp(microseconds: 1_000_000) }
 
         func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer {
-            if request.starts(with: Array("large".utf8)) {
-                return EdgeAnswer(
-                    reply: ReplyBytes(head: [], tail: ArraySlice([UInt8](repeating: 7, count: 1_000_000)))
-                )
+            if request.starts(with: Array("hold".utf8)) {
+                self.happenings.isHeld.withLock { $0 = true }
+                self.happenings.go.wait()
+                self.happenings.isHeld.withLock { $0 = false }
             }
             if request.starts(with: Array("session".utf8)) {
                 let text = mayBeginSession ? "begun" : "too many"
                 return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
             }
-            let reply = ReplyBytes(head: request)
+            let isLarge = String(decoding: request, as: UTF8.self).contains("large")
+            let reply =
+                isLarge
+                ? ReplyBytes(head: [], tail: ArraySlice([UInt8](repeating: 7, count: LoopStand.largeBytes)))
+                : ReplyBytes(head: request)
             guard !self.wasPoked, request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
             self.waiting.append((peer, reply))
             self.happenings.waiting.withLock { $0 = self.waiting.count }
@@ -79,7 +86,12 @@ final class LoopStand: Sendable {
         }
     }
 
+    /// How long a large answer is.
+    static let largeBytes = 1_000_000
+
     private final class Happenings: Sendable {
+        let isHeld = Mutex(false)
+        let go = DispatchSemaphore(value: 0)
         let waiting = Mutex(0)
         let closings: Mutex<[EdgeClosing]> = Mutex([])
     }
@@ -97,6 +109,8 @@ final class LoopStand: Sendable {
         settings.handshakeTimeout = .seconds(3_600)
         settings.unusedTimeout = .seconds(3_600)
         settings.stalledTimeout = .seconds(3_600)
+        // Sessions that were begun come back after this time.
+        settings.lease = .seconds(1_000_000)
         change(&settings)
         let door = EdgeDoor(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
@@ -122,6 +136,12 @@ final class LoopStand: Sendable {
             .run()
         }
     }
+
+    /// Whether a request holds the loop.
+    var isHeld: Bool { self.happenings.isHeld.withLock { $0 } }
+
+    /// Lets go of the request that holds the loop.
+    func letGo() { self.happenings.go.signal() }
 
     /// How many connections are open.
     var openCount: Int { self.counting.openCount }
