@@ -170,9 +170,7 @@ final class LoopStand: Sendable {
         try peer.send(bytes)
         #expect(try peer.next() == .greeted)
         #expect(try peer.next() == .ready)
-        guard case .frame(let tick, _)? = try peer.next(), tick.starts(with: NoticeFrame.syncTopic) else {
-            throw StandError.noTick
-        }
+        try peer.tick()
         return peer
     }
 
@@ -234,6 +232,14 @@ extension WirePeer {
             if case .frame(let body, more: false) = heard { return String(decoding: body, as: UTF8.self) }
         }
         return nil
+    }
+
+    /// Waits for the tick that proves a subscription; heads that come before it are passed over.
+    func tick() throws {
+        while let heard = try self.next() {
+            if case .frame(let body, _) = heard, body.starts(with: NoticeFrame.syncTopic) { return }
+        }
+        throw StandError.noTick
     }
 
     /// The sequence of the next notice that is not a repeat of the position; `nil`: the connection was closed.
