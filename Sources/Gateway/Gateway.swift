@@ -142,7 +142,11 @@ package struct Gateway: Sendable {
         )
         limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
         let backlog = ConnectionLimit.backlog(limit: descriptors)
-        let broadcast = try GatewaySocket.makeBroadcast(in: context, backlog: backlog)
+        let broadcast = try GatewaySocket.makeBroadcast(
+            in: context,
+            backlog: backlog,
+            handshakeTimeout: configuration.handshakeTimeout
+        )
         let broadcastMonitor = try limit.watch(broadcast, .broadcast)
         let doors = try EdgeDoor.open([
             (configuration.notices, label: .notices), (configuration.requests, label: .requests),
@@ -298,6 +302,8 @@ extension Gateway {
         settings.sessionsPerConnectionMax = configuration.sessionsPerConnectionMax
         settings.sessionsPerAddressMax = configuration.sessionsPerAddressMax
         settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
+        settings.handshakeTimeout = configuration.handshakeTimeout
+        settings.unusedTimeout = configuration.unusedTimeout
         settings.stalledTimeout = configuration.stalledTimeout
         return settings
     }

@@ -17,13 +17,18 @@ enum GatewaySocket {
     /// - Parameters:
     ///   - context: where it lives.
     ///   - backlog: how many connections wait to be accepted at most.
+    ///   - handshakeTimeout: how long a connection may take for its greeting and handshake.
     /// - Returns: the socket.
     /// - Throws: when there are too many sockets or descriptors.
-    static func makeBroadcast(in context: Context, backlog: Int) throws -> sending Socket {
+    static func makeBroadcast(
+        in context: Context,
+        backlog: Int,
+        handshakeTimeout: Duration
+    ) throws -> sending Socket {
         let socket = try Socket(.router, in: context)
         try socket.set(.linger, to: .seconds(1))
         try socket.set(.backlog, to: Int32(clamping: backlog))
-        try socket.set(.handshakeInterval, to: .seconds(3))
+        try socket.set(.handshakeInterval, to: handshakeTimeout)
         try socket.set(.tcpKeepalive, to: true)
         try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
         try socket.set(.tcpKeepaliveInterval, to: .seconds(15))

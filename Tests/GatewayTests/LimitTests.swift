@@ -182,6 +182,8 @@ struct LimitTests {
     {
         var station = self.station
         station.configuration.sessionsPerConnectionMax = 3
+        // So many within the time of a lease: one more comes again in a third of it.
+        station.configuration.lease = waitMax * 3
         try await station.runByHand { running in
             let peer = try RawPeer(.dealer, in: running.network)
             try await peer.connect(running.endpoints.requests)

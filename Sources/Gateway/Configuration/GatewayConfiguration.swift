@@ -78,6 +78,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var logSilenceMax: Duration = .seconds(10)
+    /// How long a connection, of a listener or a broadcaster, may take for its greeting and handshake.
+    ///
+    /// For tests.
+    package var handshakeTimeout: Duration = .seconds(3)
+    /// How long a listener's connection may do nothing at all after its handshake.
+    ///
+    /// For tests.
+    package var unusedTimeout: Duration = .seconds(30)
     /// How often timers are looked at even when nothing is due by the clock as it was.
     ///
     /// For tests.

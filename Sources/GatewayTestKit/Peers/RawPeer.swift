@@ -60,6 +60,8 @@ package actor RawPeer {
         configure: (borrowing Socket) throws -> Void = { _ in }
     ) throws {
         let socket = try Socket(kind, in: network.context)
+        // libzmq gives up a handshake after 30 s and begins a new connection, which a test would count.
+        try socket.set(.handshakeInterval, to: waitMax)
         try configure(socket)
         self.network = network
         self.eager = eager

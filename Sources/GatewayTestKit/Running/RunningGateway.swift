@@ -8,6 +8,9 @@ import ServiceLifecycle
 
 extension GatewayConfiguration {
     /// What tests begin with: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
+    ///
+    /// Nobody is cut off, given up or reported because a busy machine took its time: a test that is about one of these times
+    /// sets it.
     package static var forTests: GatewayConfiguration {
         var configuration = GatewayConfiguration()
         configuration.notices = "tcp://127.0.0.1:*"
@@ -16,6 +19,11 @@ extension GatewayConfiguration {
         configuration.http = nil
         configuration.timerRecheck = .milliseconds(10)
         configuration.ioThreads = 1
+        configuration.handshakeTimeout = waitMax
+        configuration.unusedTimeout = waitMax
+        configuration.stalledTimeout = waitMax
+        configuration.drainTimeout = waitMax
+        configuration.logSilenceMax = waitMax
         return configuration
     }
 }
