@@ -48,7 +48,7 @@ struct ControlServiceTests {
             progress: @escaping @Sendable ([String: ControlValue]) -> Void = { _ in }
         ) async throws -> [String: ControlValue] {
             try await blocking { [directory] in
-                try ControlClient(directory: directory).ask(command, arguments, progress: progress)
+                try ControlClient(directory: directory, silenceMax: waitMax).ask(command, arguments, progress: progress)
             }
         }
     }
@@ -330,13 +330,17 @@ struct ControlServiceTests {
     @Test func `a client that asks nothing is sent away, and so is one that does not read`() async throws {
         var times = ControlTimes.unhurried
         times.idleTimeout = .milliseconds(20)
-        times.readTimeout = .milliseconds(20)
         try await self.withDesk(times: times) { desk in
             let idle = try RawClient(desk)
             try await idle.send("{\"comm")
             #expect(try await idle.line() == nil)
             #expect(desk.metrics.value(.limitsHit, .limit(.controlIdleTimeout)) >= 1)
+        }
 
+        // Of another service, which waits for as long as it takes to ask.
+        times = .unhurried
+        times.readTimeout = .milliseconds(20)
+        try await self.withDesk(times: times) { desk in
             desk.commands.register("long") { _, _ in ["t": .text(String(repeating: "x", count: 4_000_000))] }
             let deaf = try RawClient(desk)
             try await deaf.send("{\"command\":\"long\"}\n")
