@@ -231,8 +231,7 @@ struct DurabilityTests {
         let ledger = FailingLedger(InMemoryLedger())
         ledger.fail(.apply)
         ledger.fail(.record)
-        try await withGateway(configuration: self.station.configuration, log: self.station.log, ledger: ledger) {
-            running in
+        try await self.station.runByHand(ledger: ledger) { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
             let books = try await running.books { $0.total.played == 2 && !$0.breaks.isEmpty }
@@ -246,7 +245,7 @@ struct DurabilityTests {
         var station = self.station
         station.configuration.ledgerPaused = true
         let ledger = InMemoryLedger()
-        try await withGateway(configuration: station.configuration, log: station.log, ledger: ledger) { running in
+        try await station.runByHand(ledger: ledger) { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
             try await until("it is said how much waits") { running.metrics.value(.ledgerLag, .lane(Self.lane)) == 2 }
@@ -256,8 +255,7 @@ struct DurabilityTests {
             #expect(books.total.delivered == 0)
         }
         station.configuration.ledgerPaused = false
-        try await withGateway(configuration: station.configuration, log: station.log, ledger: InMemoryLedger()) {
-            running in
+        try await station.runByHand { running in
             let books = try await running.books { $0.total.played == 2 && !$0.breaks.isEmpty }
             #expect(books.total.delivered == 2)
             #expect(books.balances)

@@ -80,7 +80,7 @@ struct LogRoomTests {
     }
 
     @Test func `what waits when the room ends is refused, not kept waiting`() async throws {
-        try await self.station.run { running in
+        try await self.station.runByHand { running in
             let (listener, acknowledgement) = try await self.fetched(from: running)
             self.station.log.set(Self.lane, .holding)
             let before = self.station.log.appendCount(of: Self.lane)
@@ -98,7 +98,7 @@ struct LogRoomTests {
 
     @Test func `a log that failed for good has everybody answered, says so, and ends the gateway`() async throws {
         let error = await #expect(throws: LogStopped.self) {
-            try await self.station.run { running in
+            try await self.station.runByHand { running in
                 let (listener, acknowledgement) = try await self.fetched(from: running)
                 self.station.log.set(Self.lane, .holding)
                 let id = try await listener.send(acknowledgement)

@@ -70,11 +70,14 @@ struct Station {
 
     /// Runs a gateway on the clock that is set by hand.
     @discardableResult
-    func runByHand<Result>(_ body: (RunningGateway) async throws -> Result) async throws -> Result {
+    func runByHand<Result>(
+        ledger: any Ledger = InMemoryLedger(),
+        _ body: (RunningGateway) async throws -> Result
+    ) async throws -> Result {
         try await withGateway(
             configuration: self.configuration,
             log: self.log,
-            ledger: InMemoryLedger(),
+            ledger: ledger,
             clock: self.clock,
             body
         )
