@@ -117,7 +117,8 @@ struct HealthTests {
         try await parts.serve { peer in
             let bytes = try await peer.exchange(Array("GET /v1/reports HTTP/1.1\r\nHost: test\r\n\r\n".utf8))
             #expect(bytes.isEmpty)
-            try await self.requireHealth(peer)
+            // Others are answered; on a busy machine not always in so short a time.
+            while try await peer.exchange(HTTPPeer.request("/healthz")).isEmpty {}
             barrier.open()
         }
     }
@@ -129,13 +130,20 @@ struct HealthTests {
         parts.configuration.exchangeTimeout = .seconds(600)
         parts.configuration.idleTimeout = .milliseconds(100)
         try await parts.serve { peer in
-            async let answer = peer.get("/v1/reports")
+            async let answer: [UInt8] = {
+                // On a busy machine a connection may be idle for so long before its request comes.
+                var bytes: [UInt8] = []
+                repeat {
+                    bytes = try await peer.exchange(HTTPPeer.request("/v1/reports"))
+                } while bytes.isEmpty && !barrier.hasSeenSomebody
+                return bytes
+            }()
             await barrier.arrival()
             // Longer than a connection may be idle: this one is not.
             try await Task.sleep(for: .milliseconds(300))
             barrier.open()
-            let status = try await answer.status
-            #expect(status == 200)
+            let bytes = try await answer
+            #expect(bytes.starts(with: Array("HTTP/1.1 200 ".utf8)))
         }
     }
 

@@ -78,7 +78,13 @@ struct LogHeads: EventLog {
 
 /// What a server of a test is made of.
 struct Parts: Sendable {
-    var configuration = GatewayHTTPConfiguration(host: "127.0.0.1", port: 0)
+    /// Nobody is cut off because a busy machine took its time: a test that is about one of these times sets it.
+    var configuration = {
+        var configuration = GatewayHTTPConfiguration(host: "127.0.0.1", port: 0)
+        configuration.idleTimeout = .seconds(3_600)
+        configuration.exchangeTimeout = .seconds(3_600)
+        return configuration
+    }()
     var books = WrittenBooks()
     var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
     var metrics = MetricRegistry()
@@ -145,7 +151,12 @@ struct HTTPPeer: Sendable {
     let address: String
 
     func get(_ target: String, method: String = "GET") async throws -> Answer {
-        try await self.send("\(method) \(target) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+        try await self.send(String(decoding: Self.request(target, method: method), as: UTF8.self))
+    }
+
+    /// A request after whose answer the server closes.
+    static func request(_ target: String, method: String = "GET") -> [UInt8] {
+        Array("\(method) \(target) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n".utf8)
     }
 
     /// Sends, and reads until the server closes.
@@ -255,7 +266,13 @@ final class HTTPConnection: Sendable {
 
 /// Holds everybody who comes until it is opened.
 final class Barrier: Sendable {
-    private let state: Mutex<(isOpen: Bool, held: [CheckedContinuation<Void, Never>])> = Mutex((false, []))
+    private struct State {
+        var isOpen = false
+        var hasSeenSomebody = false
+        var held: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
     /// How many have come.
     let arrivals: AsyncStream<Void>
     private let sink: AsyncStream<Void>.Continuation
@@ -264,9 +281,13 @@ final class Barrier: Sendable {
         (self.arrivals, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .unbounded)
     }
 
+    /// Whether anybody has come.
+    var hasSeenSomebody: Bool { self.state.withLock(\.hasSeenSomebody) }
+
     func pass() async {
         await withCheckedContinuation { continuation in
             let isOpen = self.state.withLock { state in
+                state.hasSeenSomebody = true
                 if !state.isOpen { state.held.append(continuation) }
                 return state.isOpen
             }
