@@ -64,6 +64,7 @@ struct GatewayLoadTests {
             settings.warmUp = .milliseconds(50)
             settings.duration = duration
             settings.patience = waitMax
+            settings.drain = waitMax
             settings.acknowledgementsPerSecondExpected = 500
             return try measureRequests(settings)
         }
@@ -97,6 +98,7 @@ struct GatewayLoadTests {
             settings.warmUp = .zero
             settings.duration = duration
             settings.patience = waitMax
+            settings.drain = waitMax
             settings.acknowledgementsPerSecondExpected = 1
             return try measureRequests(settings)
         }
@@ -118,6 +120,7 @@ struct GatewayLoadTests {
             settings.rounds = 2
             settings.burst = 100
             settings.patience = waitMax
+            settings.roundPatience = waitMax
             return try measureNotices(settings)
         }
         #expect(result.lost == 0 && result.repeated == 0 && result.outOfOrder == 0)
@@ -147,12 +150,13 @@ struct GatewayLoadTests {
         let error = await #expect(throws: LoadError.self) {
             _ = try await self.measure { endpoints in
                 // The socket of listeners does not know publications.
-                let settings = RequestsSettings(
+                var settings = RequestsSettings(
                     requests: try Endpoint(endpoints.requests),
                     broadcast: try Endpoint(endpoints.requests),
                     kind: .batch,
                     connections: 1
                 )
+                settings.patience = waitMax
                 return try measureRequests(settings)
             }
         }

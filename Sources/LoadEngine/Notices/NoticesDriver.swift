@@ -183,7 +183,9 @@ final class NoticesDriver: LoadDriver {
 
     /// Gives up what makes no progress.
     private func look(in loop: LoadLoop<NoticesDriver>) {
-        guard loop.now > self.lastProgress + self.settings.patience else { return }
+        let isRound = self.phase == .preparing || self.phase == .round
+        let patience = isRound ? self.settings.roundPatience : self.settings.patience
+        guard loop.now > self.lastProgress + patience else { return }
         switch self.phase {
         case .connecting:
             self.fail(.unavailable("\(self.settings.notices) does not complete the handshake in time"), in: loop)

@@ -37,6 +37,8 @@ package struct NoticesSettings: Sendable {
     package var connectionsPerSecond = 5_000.0
     /// How long nothing may come before something is given up.
     package var patience = Duration.seconds(10)
+    /// How long nothing may come in a round before what is missing of it is lost.
+    package var roundPatience = Duration.seconds(10)
     package var handlesSignals = false
 
     package init(

@@ -338,7 +338,7 @@ extension RequestsDriver {
         self.seconds = Double(LoopTime.now() - self.began) / 1e9
         self.cpuSeconds = ProcessUsage.cpuSeconds() - self.cpuSeconds
         guard self.waitingCount > 0 else { return loop.stop() }
-        loop.schedule(TimerToken(kind: TimerKind.drain), at: loop.now + min(.seconds(5), self.settings.patience))
+        loop.schedule(TimerToken(kind: TimerKind.drain), at: loop.now + self.settings.drain)
     }
 
     /// The next request of a connection, or the end.

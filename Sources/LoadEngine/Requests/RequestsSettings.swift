@@ -31,6 +31,8 @@ package struct RequestsSettings: Sendable {
     package var acknowledgementsPerSecondExpected = 60_000.0
     /// How long nothing may come before the test is given up.
     package var patience = Duration.seconds(30)
+    /// How long, after the measuring, replies are waited for that are still due; those that do not come are lost.
+    package var drain = Duration.seconds(5)
     package var handlesSignals = false
 
     package init(requests: Endpoint, broadcast: Endpoint?, kind: RequestKind, connections: Int) {
