@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Foundation
 import Glibc
 import LoadEngine
 import Testing
@@ -127,19 +128,36 @@ struct LoopTests {
         #expect(driver.ends.contains { $0 == .violation(.incompatible(.req, .xpub)) || $0 == .closedByPeer })
     }
 
-    @Test func `libzmq's heartbeats are answered without the driver`() throws {
-        let router = try Socket(.router, in: self.context)
-        try router.set(.heartbeatInterval, to: .milliseconds(20))
-        try router.set(.heartbeatTimeout, to: .seconds(8))
-        let endpoint = try Endpoint(try router.bind(self.anyPort))
-        let driver = ScriptedDriver()
-        let loop = try LoadLoop(driver: driver, connectionsMax: 1)
-        // Longer than libzmq would wait for an answer.
-        driver.onReady = { $1.schedule(TimerToken(kind: 0), at: $1.now + .seconds(10)) }
-        driver.onTimer = { _, loop in loop.stop() }
-        _ = loop.connect(.dealer, to: endpoint, tag: 0)
-        try loop.run()
-        #expect(driver.ends.isEmpty)
+    @Test func `heartbeats are answered without the driver`() async throws {
+        let (endings, sink) = AsyncStream.makeStream(of: [ConnectionEnd].self, bufferingPolicy: .bufferingOldest(1))
+        let peer = try WirePeer.accepting(Session(.router, minor: 1)) { endpoint in
+            let endpoint = try Endpoint(endpoint)
+            Thread.detachNewThread {
+                let driver = ScriptedDriver()
+                driver.onMessage = { _, _, loop in loop.stop() }
+                do {
+                    let loop = try LoadLoop(driver: driver, connectionsMax: 1)
+                    _ = loop.connect(.dealer, to: endpoint, tag: 0)
+                    try loop.run()
+                    sink.yield(driver.ends)
+                } catch {
+                    Issue.record(error)
+                }
+                sink.finish()
+            }
+        }
+        try peer.shakeHands()
+        // PING with a time to live of 1 s and a context, which PONG repeats. (ZMTP 3.1, "Heartbeating")
+        for number in 0..<3 {
+            let body = [4] + Array("PING".utf8) + [0, 10] + Array("context".utf8) + [UInt8(number)]
+            try peer.send([4, UInt8(body.count)] + body)
+            #expect(try peer.next() == .pong)
+        }
+        var bytes: [UInt8] = []
+        Outgoing.appendRequest([1], to: &bytes)
+        try peer.send(bytes)
+        var iterator = endings.makeAsyncIterator()
+        #expect(await iterator.next() == [])
     }
 
     @Test func `a paused connection takes nothing in until it is resumed`() throws {

@@ -1,0 +1,1 @@
+../ZMTPTests/SessionFeed.swift
