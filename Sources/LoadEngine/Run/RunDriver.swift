@@ -115,6 +115,11 @@ final class RunDriver: LoadDriver {
         var behaviour = ListenerBehaviour(mix: mix)
         behaviour.asksAtOnce = settings.storm
         behaviour.speed = settings.speed
+        if let timeout = settings.listenerTimeout {
+            behaviour.connectTimeout = timeout
+            behaviour.proofTimeout = timeout
+            behaviour.requestTimeout = timeout
+        }
         self.began = Self.microseconds(.now())
         self.world = LoadWorld(
             behaviour: behaviour,

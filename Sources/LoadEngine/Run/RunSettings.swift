@@ -56,6 +56,10 @@ package struct RunSettings: Codable, Hashable, Sendable {
     package var runName = "0"
     /// How long nothing may happen before what is open is given up.
     package var patience: Microseconds = 20_000_000
+    /// How long a listener waits for a connection, for its proof and for a reply; `nil`: as long as players do.
+    ///
+    /// For tests.
+    package var listenerTimeout: Microseconds?
 
     /// Which process this is, and of how many.
     package var process = 0

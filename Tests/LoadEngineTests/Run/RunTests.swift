@@ -44,6 +44,7 @@ struct RunTests {
         settings.seed = 17
         settings.runName = "test"
         settings.patience = 1_800_000_000
+        settings.listenerTimeout = 1_800_000_000
         return settings
     }
 
@@ -65,12 +66,26 @@ struct RunTests {
         )
     }
 
+    /// Runs a gateway whose listeners never take it for silent because a busy machine took its time.
+    private static func withPatientGateway<Result>(
+        _ body: (RunningGateway) async throws -> Result
+    ) async throws -> Result {
+        var configuration = GatewayConfiguration.forTests
+        configuration.headInterval = waitMax
+        return try await withGateway(
+            configuration: configuration,
+            log: InMemoryEventLog(),
+            ledger: InMemoryLedger(),
+            body
+        )
+    }
+
     /// Against a real gateway; the books are those of its ledger, by break.
     private func run(
         factor: Int,
         _ change: @escaping @Sendable (inout RunSettings) -> Void = { _ in }
     ) async throws -> (RunOutcome, Report) {
-        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+        try await Self.withPatientGateway { running in
             let endpoints = running.endpoints
             let outcome = try await onThread {
                 var settings = Self.settings(
@@ -149,7 +164,7 @@ struct RunTests {
 
     /// The outcomes of a run that follows the breaks of another, and of the other.
     private func followed(factor: Int) async throws -> [RunOutcome] {
-        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+        try await Self.withPatientGateway { running in
             let endpoints = running.endpoints
             let gateway = RunSettings.Gateway(
                 notices: endpoints.notices,
@@ -199,7 +214,7 @@ struct RunTests {
 
     /// The merged outcomes of three processes that begin together.
     private func together(factor: Int) async throws -> RunOutcome {
-        try await withGateway(log: InMemoryEventLog(), ledger: InMemoryLedger()) { running in
+        try await Self.withPatientGateway { running in
             let endpoints = running.endpoints
             let start = Beginning(processes: 3)
             return try await withThrowingTaskGroup(of: RunOutcome.self) { group in
