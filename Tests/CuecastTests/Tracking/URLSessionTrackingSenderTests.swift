@@ -139,10 +139,8 @@ struct URLSessionTrackingSenderTests {
         let impatient = URLSessionTrackingSender(timeout: .seconds(5))
         let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
-        let began = ContinuousClock.now
         let result = await impatient.send(request(server.url("/")))
         #expect(result == .uncertain("no answer within 5.0 seconds"))
-        #expect(ContinuousClock.now - began < .seconds(50))
         #expect(server.heads.count == 1)
     }
 
