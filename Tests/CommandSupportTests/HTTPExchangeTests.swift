@@ -10,8 +10,8 @@ import Testing
 struct HTTPExchangeTests {
     private func get(
         _ server: RawServer,
-        silenceMax: Duration = .seconds(60),
-        exchangeMax: Duration = .seconds(60),
+        silenceMax: Duration = .seconds(3_600),
+        exchangeMax: Duration = .seconds(3_600),
         answerBytesMax: Int = 1_000
     ) async throws -> HTTPExchange.Answer {
         var limits = HTTPExchange.Limits()
@@ -40,10 +40,18 @@ struct HTTPExchangeTests {
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
         }
         let mute = try RawServer { _ in }
+        let limits = {
+            var limits = HTTPExchange.Limits()
+            limits.silenceMax = .seconds(3_600)
+            limits.exchangeMax = .seconds(3_600)
+            return limits
+        }()
         func wait(for port: UInt16) async throws -> HTTPExchange.Answer {
             let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
             return try await withCheckedThrowingContinuation { continuation in
-                Thread.detachNewThread { continuation.resume(with: Result { try HTTPExchange.wait(for: url) }) }
+                Thread.detachNewThread {
+                    continuation.resume(with: Result { try HTTPExchange.wait(for: url, limits: limits) })
+                }
             }
         }
         #expect(try await wait(for: server.port).body == Data("hello".utf8))
