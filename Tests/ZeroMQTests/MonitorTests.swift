@@ -46,11 +46,14 @@ struct MonitorTests {
 
     @Test func `a server sees a peer come and go`() async throws {
         let server = try Socket(.router, in: self.context)
+        // Else a handshake that takes 30 s ends, and another one begins.
+        try server.set(.handshakeInterval, to: patience)
         let log = Log()
         let kinds: SocketEvent.Kinds = [.listening, .accepted, .handshakeSucceeded, .disconnected, .closed]
         let monitor = try server.startMonitor(kinds, threadName: "server-watch") { log.add($0) }
         let endpoint = try server.bind(anyPort)
         let client = try Socket(.dealer, in: self.context)
+        try client.set(.handshakeInterval, to: patience)
         try client.connect(endpoint)
         let coming = await log.events { $0 == .handshakeSucceeded }
         #expect(Self.names(coming) == ["listening", "accepted", "handshakeSucceeded"])
@@ -68,8 +71,10 @@ struct MonitorTests {
 
     @Test func `a client sees refusals, then its connection, then its loss`() async throws {
         let server = try Socket(.router, in: self.context)
+        try server.set(.handshakeInterval, to: patience)
         let endpoint = try server.bind(anyPort)
         let client = try Socket(.dealer, in: self.context)
+        try client.set(.handshakeInterval, to: patience)
         try client.set(.reconnectInterval, to: .milliseconds(1))
         let log = Log()
         try client.startMonitor(.connection, threadName: "client-watch") { log.add($0) }
