@@ -23,8 +23,10 @@ package struct EdgeConnection: Sendable {
     package enum Peer: Sendable {
         /// SUB or XSUB: hears notices.
         case subscriber
-        /// REQ or DEALER: asks.
+        /// REQ: asks, and takes nothing but answers.
         case requester
+        /// DEALER or ROUTER: asks, and takes messages at any time.
+        case dealer
     }
 
     /// Why a message has no meaning here; it was passed over.
@@ -88,7 +90,7 @@ package struct EdgeConnection: Sendable {
                     self.peer = .subscriber
                     self.session.frameBytesMax = EdgeSettings.subscriptionBytesMax
                 } else {
-                    self.peer = .requester
+                    self.peer = self.session.peerType == .req ? .requester : .dealer
                 }
                 return .ready
             case .frame(let body, let more):

@@ -36,6 +36,8 @@ package enum EdgeClosing: Hashable, Sendable {
     case unused
     /// What waits for the peer was not taken in time (``EdgeSettings/stalledTimeout``).
     case stalled
+    /// What waited for the peer at one time was not taken in many times that time (``EdgeSettings/stalledTimeoutsMax``).
+    case slow
     /// The peer does not keep to ZMTP.
     case violation(ZMTPError)
     /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
@@ -53,6 +55,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .handshake: .handshake
         case .unused: .unused
         case .stalled: .stalled
+        case .slow: .slow
         case .violation: .violation
         case .endless: .limit(.framesPerMessageMax)
         case .subscriptions: .limit(.subscriptionsPerConnectionMax)
@@ -68,7 +71,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .subscriptions: .subscriptionsPerConnectionMax
         case .address: .connectionsPerAddressMax
         case .memory: .bytesWaitingMax
-        case .handshake, .unused, .stalled, .violation: nil
+        case .handshake, .unused, .stalled, .slow, .violation: nil
         }
     }
 }
@@ -93,10 +96,13 @@ package struct EdgeAnswer: Sendable {
     package let reply: ReplyBytes?
     /// Whether a session has begun by it.
     package let hasBegunSession: Bool
+    /// What it changed about notices on its connection.
+    package let push: PushChange?
 
-    package init(reply: ReplyBytes?, hasBegunSession: Bool = false) {
+    package init(reply: ReplyBytes?, hasBegunSession: Bool = false, push: PushChange? = nil) {
         self.reply = reply
         self.hasBegunSession = hasBegunSession
+        self.push = push
     }
 }
 
@@ -111,8 +117,9 @@ package protocol EdgeDelegate: AnyObject {
     ///   - request: its bytes.
     ///   - peer: whose it is.
     ///   - mayBeginSession: whether its connection may begin a session.
+    ///   - push: whether notices can go to its connection, and whose do.
     /// - Returns: what becomes of it.
-    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer
+    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer
 
     /// Everything that had come was handled: what gathered can go.
     func passEnded(in loop: EdgeLoop)

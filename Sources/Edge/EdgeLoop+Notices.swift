@@ -17,13 +17,41 @@ extension EdgeLoop {
         if let known = self.streams[id] {
             stream = known
         } else {
-            stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax)
+            stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax, total: self.rings)
             self.streams[id] = stream
             _ = self.heads.subscribed(id, at: self.elapsed)
             self.metrics.set(.subscribedStreams, to: self.streams.count)
         }
         let place = stream.add(UInt32(index))
-        self.slots[index].subscriptions.append(Subscription(stream: stream, cursor: stream.ring.end, place: place))
+        let cursor = NoticeCursor(end: stream.ring.end)
+        self.slots[index].subscriptions.append(Subscription(stream: stream, cursor: cursor, place: place))
+    }
+
+    /// What a request changed about notices on its own connection; its answer was sent before.
+    func change(_ change: PushChange, _ index: Int) {
+        switch change {
+        case .begins(let session, let id, let head): self.push(id, of: session, above: head, to: index)
+        case .ends: if let pushed = self.slots[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
+        }
+    }
+
+    /// Every notice above the head of the answer follows it: what waited for the connection is in the answer, and so is what comes
+    /// into the ring up to that head.
+    private func push(_ id: StreamID, of session: SessionID, above head: Position, to index: Int) {
+        if self.slots[index].subscriptions.isEmpty {
+            self.subscribe(index, to: id)
+            self.slots[index].subscriptions[0].session = session
+            self.pushed.add()
+        }
+        let stream = self.slots[index].subscriptions[0].stream
+        let wasEarly = self.slots[index].subscriptions[0].cursor.isEarly
+        self.slots[index].subscriptions[0].cursor
+            .follow(head.sequence, sent: self.sent[id] ?? 0, end: stream.ring.end)
+        if !wasEarly, self.slots[index].subscriptions[0].cursor.isEarly { stream.early.append(UInt32(index)) }
+        guard self.slots[index].subscriptions[0].isBehind else { return }
+        self.slots[index].subscriptions[0].isBehind = false
+        stream.behindCount -= 1
+        stream.clearIfTaken()
     }
 
     /// A connection hears a stream no more.
@@ -35,11 +63,13 @@ extension EdgeLoop {
         {
             self.slots[Int(moved)].subscriptions[other].place = subscription.place
         }
+        if subscription.session != nil { self.pushed.add(-1) }
         if subscription.isBehind {
             stream.behindCount -= 1
             stream.clearIfTaken()
         }
         guard stream.subscribers.isEmpty else { return }
+        stream.clear()
         self.streams[stream.id] = nil
         self.heads.unsubscribed(stream.id)
         self.metrics.set(.subscribedStreams, to: self.streams.count)
@@ -55,15 +85,40 @@ extension EdgeLoop {
             self.heads.noticed(notice.stream, at: self.elapsed)
             self.metrics.count(.noticesSent)
             self.metrics.observe(.noticeSeconds, now - notice.made)
-            if let stream = self.streams[notice.stream] { self.append(notice.frame, to: stream) }
+            if let stream = self.streams[notice.stream] { self.append(notice.frame, notice.sequence, to: stream) }
         }
     }
 
-    private func append(_ frame: [UInt8], to stream: EdgeStream) {
+    private func append(_ frame: [UInt8], _ sequence: UInt64, to stream: EdgeStream) {
         // Whoever keeps up loses nothing, however much comes at once: only then are laggards lapped.
         if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds(writesMax: .max) }
-        stream.ring.append(frame)
+        // Writing may have shown that the last one who heard it is gone.
+        guard !stream.subscribers.isEmpty else { return }
+        stream.append(frame)
+        if !stream.early.isEmpty { self.tellEarly(sequence, of: stream) }
         if stream.beginRound() { self.rounds.append(stream) }
+        if self.rings.bytes > self.settings.ringsBytesMax { self.boundRings() }
+    }
+
+    /// Those that joined on a newer board than this ring knew skip what is in their answer.
+    private func tellEarly(_ sequence: UInt64, of stream: EdgeStream) {
+        let end = stream.ring.end
+        stream.early.removeAll { slot in
+            let index = Int(slot)
+            // It may have ended, or left, since.
+            guard self.slots[index].subscriptions.first?.stream === stream else { return true }
+            self.slots[index].subscriptions[0].cursor.appended(sequence, end: end)
+            return !self.slots[index].subscriptions[0].cursor.isEarly
+        }
+    }
+
+    /// Has the largest rings let go of their older halves, until there is room again for a while.
+    private func boundRings() {
+        // Whoever keeps up loses nothing.
+        self.goOnWithRounds(writesMax: .max)
+        if EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.settings.ringsBytesMax) {
+            self.metrics.count(.limitsHit, .limit(.ringsBytesMax))
+        }
     }
 
     /// Goes on with writing notices to connections, for so many of them.
@@ -80,7 +135,7 @@ extension EdgeLoop {
                 continue
             }
             let subscription = self.slots[index].subscriptions[number]
-            guard !subscription.isBehind, subscription.cursor != stream.ring.end else { continue }
+            guard !subscription.isBehind, subscription.cursor.place != stream.ring.end else { continue }
             left -= 1
             self.writeNotices(index, number)
         }
@@ -93,7 +148,7 @@ extension EdgeLoop {
     /// Writes what waits for a connection on one stream, as one piece.
     func writeNotices(_ index: Int, _ number: Int) {
         let stream = self.slots[index].subscriptions[number].stream
-        let cursor = self.slots[index].subscriptions[number].cursor
+        let cursor = self.slots[index].subscriptions[number].cursor.place
         // An answer that gathered for it goes first.
         if self.scratchOwner == index { self.flushScratch() }
         guard self.slots[index].phase != .free else { return }
@@ -101,17 +156,17 @@ extension EdgeLoop {
         if stream.ring.hasLapped(cursor) {
             // Its position tells it that notices are missing.
             self.metrics.count(.limitsHit, .limit(.ringBytesMax))
-            self.slots[index].subscriptions[number].cursor = stream.ring.end
+            self.slots[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
         let descriptor = self.slots[index].descriptor
         let (written, wanted) = stream.ring.withPending(cursor) { (System.write(descriptor, $0), $0.count) }
         if written == wanted {
-            self.slots[index].subscriptions[number].cursor = stream.ring.end
+            self.slots[index].subscriptions[number].cursor.place = stream.ring.end
         } else if written >= 0 {
             // A frame that is begun has to be finished, whatever becomes of the ring.
             let (rest, next) = stream.ring.restOfFrame(after: written, behind: cursor)
-            self.slots[index].subscriptions[number].cursor = next
+            self.slots[index].subscriptions[number].cursor.place = next
             if !rest.isEmpty { self.keep(rest.span, index) }
             if self.slots[index].phase != .free { self.fallBehind(index, number) }
         } else if System.wouldBlock(written) {
@@ -137,7 +192,7 @@ extension EdgeLoop {
             guard let stream = self.streams[id] else { continue }
             let position = Position(epoch: self.settings.epoch, sequence: self.sent[id] ?? 0)
             let head = NoticeFrame.notice(.head(position, sent: self.delegate.now), stream: id)
-            self.append(Self.framed(head.encoded()), to: stream)
+            self.append(Self.framed(head.encoded()), position.sequence, to: stream)
             self.metrics.count(.headsSent)
         }
     }
@@ -158,7 +213,7 @@ extension EdgeLoop {
     /// A tick says that subscriptions from before it have taken effect: to nobody who has something waiting, who would hear
     /// of it late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
-        guard self.slots[index].stalledSince == 0 else { return }
+        guard !self.slots[index].taking.isWaiting else { return }
         self.write(frame.span, index)
     }
 

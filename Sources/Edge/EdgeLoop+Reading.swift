@@ -10,6 +10,10 @@ extension EdgeLoop {
     /// Reads once what is there, and handles every whole message of it.
     func readable(_ index: Int) {
         let kept = self.takeInput(index)
+        // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
+        guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
+            return self.handleInput(index, kept)
+        }
         let count = System.read(
             self.slots[index].descriptor,
             into: &self.buffer,
@@ -174,10 +178,16 @@ extension EdgeLoop {
         self.request += self.buffer[body]
         let peer = self.peer(at: index)
         let mayBegin = self.mayBeginSession(index)
-        let answer = self.delegate.handle(self.request, from: peer, mayBeginSession: mayBegin)
+        let answer = self.delegate.handle(
+            self.request,
+            from: peer,
+            mayBeginSession: mayBegin,
+            push: self.pushPlace(index)
+        )
         if answer.hasBegunSession { self.noteSession(index) }
         if let reply = answer.reply {
             self.send(reply, index)
+            if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
         } else {
             self.slots[index].waitingCount += 1
             if self.slots[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
@@ -187,6 +197,14 @@ extension EdgeLoop {
                 self.pause(.waiting, index)
             }
         }
+    }
+
+    /// Whether notices can go to a connection that asks, and whose do.
+    private func pushPlace(_ index: Int) -> PushPlace {
+        guard self.slots[index].connection.peer == .dealer else { return .impossible }
+        // Who asks cannot subscribe: what it hears was pushed.
+        guard let pushed = self.slots[index].subscriptions.first, let session = pushed.session else { return .free }
+        return .taken(session: session, stream: pushed.stream.id)
     }
 
     private func count(_ strange: EdgeConnection.Strange, _ index: Int) {

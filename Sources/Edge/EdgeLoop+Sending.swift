@@ -87,13 +87,32 @@ extension EdgeLoop {
 
     /// Something waits for the peer: the poller tells when it takes more.
     func beginStall(_ index: Int) {
-        if self.slots[index].stalledSince == 0 { self.slots[index].stalledSince = max(1, self.now) }
+        if !self.slots[index].taking.isWaiting {
+            self.slots[index].taking.begin(self.bytesWaiting(index), at: self.now)
+        }
         self.watch(index)
+    }
+
+    /// How many bytes of answers and notices wait for a connection.
+    private func bytesWaiting(_ index: Int) -> Int {
+        var bytes = self.slots[index].output.count - self.slots[index].outputSent
+        for subscription in self.slots[index].subscriptions where subscription.isBehind {
+            bytes += subscription.stream.ring.withPending(subscription.cursor.place) { $0.count }
+        }
+        return bytes
     }
 
     /// The peer takes something again.
     func writable(_ index: Int) {
-        self.slots[index].stalledSince = max(1, self.now)
+        let generation = self.slots[index].generation
+        let before = self.bytesWaiting(index)
+        self.sendWaiting(index)
+        guard self.slots[index].generation == generation, self.slots[index].taking.isWaiting else { return }
+        let left = self.bytesWaiting(index)
+        self.slots[index].taking.took(before - left, left: left, at: self.now)
+    }
+
+    private func sendWaiting(_ index: Int) {
         if !self.slots[index].output.isEmpty {
             let sent = self.slots[index].outputSent
             let output = self.slots[index].output
@@ -129,7 +148,7 @@ extension EdgeLoop {
             guard self.slots[index].output.isEmpty, !self.slots[index].subscriptions[number].isBehind else { return }
             self.slots[index].subscriptions[number].stream.clearIfTaken()
         }
-        self.slots[index].stalledSince = 0
+        self.slots[index].taking.end()
         self.watch(index)
     }
 }

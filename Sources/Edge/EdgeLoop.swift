@@ -27,12 +27,13 @@ package final class EdgeLoop {
     /// A stream that a connection hears.
     struct Subscription {
         let stream: EdgeStream
-        /// What waits for it begins here.
-        var cursor: NoticeRing.Cursor
+        var cursor: NoticeCursor
         /// Its place among the stream's subscribers.
         var place: Int
         /// Whether the kernel did not take all that waited.
         var isBehind = false
+        /// Who joined on the connection itself; `nil`: it subscribed.
+        var session: SessionID?
     }
 
     /// Why a connection is not read from.
@@ -76,8 +77,8 @@ package final class EdgeLoop {
         var shared: EdgeAddress?
         /// When it was accepted, or its handshake was done, in nanoseconds.
         var since: UInt64 = 0
-        /// Since when it takes nothing of what waits, in nanoseconds; 0: it does, or nothing waits.
-        var stalledSince: UInt64 = 0
+        /// Whether it takes what waits for it.
+        var taking = TakingWatch()
         var address = PeerAddress()
         var connection = EdgeConnection()
         var subscriptions: [Subscription] = []
@@ -140,6 +141,10 @@ package final class EdgeLoop {
     var bytesHeld = 0
 
     var streams: [StreamID: EdgeStream] = [:]
+    /// What their rings hold.
+    let rings = EdgeStream.Total()
+    /// How much of it the metric knows.
+    private var ringBytesTold = 0
     /// Those with a round to go on with.
     var rounds: [EdgeStream] = []
     /// The first of them; those before are done.
@@ -155,6 +160,9 @@ package final class EdgeLoop {
     /// Monotonic time, in nanoseconds, as it was read last.
     var now = System.monotonicNanoseconds()
     let repliesGone: MetricRegistry.Cell
+    /// Connections that notices are pushed to, of all loops.
+    let pushed: MetricRegistry.Cell
+    private let ringBytes: MetricRegistry.Cell
     unowned var delegate: any EdgeDelegate
 
     /// - Parameters:
@@ -205,6 +213,8 @@ package final class EdgeLoop {
         self.nextTick = self.now
         self.nextSecond = self.now + Self.second
         self.repliesGone = metrics.cell(.repliesDropped, .peerGone)
+        self.pushed = metrics.cell(.pushedConnections)
+        self.ringBytes = metrics.cell(.ringBytes)
     }
 
     /// Serves until somebody calls ``EdgeInbox/stop()``.
@@ -309,6 +319,8 @@ package final class EdgeLoop {
             self.delegate.keepHouse(in: self)
             self.flushScratch()
             self.metrics.set(.bytesWaiting, to: self.bytesHeld)
+            self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
+            self.ringBytesTold = self.rings.bytes
             if self.now >= self.nextMinute {
                 self.nextMinute = self.now + 60 * Self.second
                 self.addresses.forgetOld(at: self.now)
@@ -435,7 +447,7 @@ package final class EdgeLoop {
     /// Has the poller look for what is wanted now.
     func watch(_ index: Int) {
         let reads = self.slots[index].pause.isEmpty
-        let writes = self.slots[index].stalledSince != 0
+        let writes = self.slots[index].taking.isWaiting
         guard reads != self.slots[index].looksForReading || writes != self.slots[index].looksForWriting else { return }
         self.slots[index].looksForReading = reads
         self.slots[index].looksForWriting = writes
@@ -450,14 +462,18 @@ package final class EdgeLoop {
         let handshake = UInt64(self.settings.handshakeTimeout.inMicroseconds) * 1_000
         let unused = UInt64(self.settings.unusedTimeout.inMicroseconds) * 1_000
         let stalled = UInt64(self.settings.stalledTimeout.inMicroseconds) * 1_000
+        let slow = stalled * UInt64(self.settings.stalledTimeoutsMax)
         for index in self.slots.indices {
-            let (since, takesSince) = (self.slots[index].since, self.slots[index].stalledSince)
+            let since = self.slots[index].since
             switch self.slots[index].phase {
             case .free: continue
-            case .handshake where self.now >= since + handshake: self.close(index, .handshake)
-            case .ready where takesSince != 0 && self.now >= takesSince + stalled: self.close(index, .stalled)
-            case .ready where !self.slots[index].isUsed && self.now >= since + unused: self.close(index, .unused)
-            default: continue
+            case .handshake: if self.now >= since + handshake { self.close(index, .handshake) }
+            case .ready:
+                if let lateness = self.slots[index].taking.lateness(at: self.now, stalled: stalled, slow: slow) {
+                    self.close(index, lateness)
+                } else if !self.slots[index].isUsed, self.now >= since + unused {
+                    self.close(index, .unused)
+                }
             }
         }
     }
@@ -481,7 +497,7 @@ package final class EdgeLoop {
         self.goOnWithRounds(writesMax: .max)
         self.flushScratch()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.slots.contains(where: { $0.stalledSince != 0 }), System.monotonicNanoseconds() < deadline {
+        while self.slots.contains(where: \.taking.isWaiting), System.monotonicNanoseconds() < deadline {
             guard let count = try? self.poller.wait(nanoseconds: 10_000_000) else { break }
             for number in 0..<count {
                 let event = self.poller.event(number)

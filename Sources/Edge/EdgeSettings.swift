@@ -11,6 +11,9 @@ package struct EdgeSettings: Hashable, Sendable {
     package var unusedTimeout: Duration = .seconds(30)
     /// How long a peer may take nothing of what waits for it before its connection is closed.
     package var stalledTimeout: Duration = .seconds(30)
+    /// How long a peer may need for what waited for it at one time, in times ``stalledTimeout``: who takes a byte now and then is
+    /// closed too.
+    package var stalledTimeoutsMax = 10
     /// The most subscriptions of one connection.
     package var subscriptionsPerConnectionMax = 16
     /// The most messages a second of one connection, on average, and twice as many at once; 0: no limit.
@@ -41,6 +44,8 @@ package struct EdgeSettings: Hashable, Sendable {
     package var bytesWaitingMax = 256 * 1_048_576
     /// The most bytes of one stream's notices that wait for peers; who is further behind is skipped ahead.
     package var ringBytesMax = 1_048_576
+    /// The most bytes of all streams' notices that wait; beyond it the largest rings let go of their older halves.
+    package var ringsBytesMax = 128 * 1_048_576
     /// How often the tick is sent that proves subscriptions.
     package var syncInterval: Duration = .milliseconds(50)
     /// How often a stream's position is repeated when nothing else happens.

@@ -8,10 +8,18 @@ import CuecastWire
 /// A *round* goes over the subscribers and writes to each what waits for it. Notices that come meanwhile go out with the rest of
 /// the round, and to those before in another round: the more comes at once, the fewer writes.
 final class EdgeStream {
+    /// What the rings of all streams of a loop hold.
+    final class Total {
+        fileprivate(set) var bytes = 0
+    }
+
     let id: StreamID
-    var ring: NoticeRing
+    private(set) var ring: NoticeRing
+    private let total: Total
     /// The slots of the connections that hear it, in no order.
     private(set) var subscribers: [UInt32] = []
+    /// The slots of those that joined on a board that is ahead of the ring, and of some that did before.
+    var early: [UInt32] = []
     /// How many of them could not take all at once.
     var behindCount = 0
     /// Whether a round goes on.
@@ -21,9 +29,41 @@ final class EdgeStream {
     /// The end of the ring when the round began; everybody before `place` has got all up to here.
     private var roundEnd: NoticeRing.Cursor = 0
 
-    init(id: StreamID, ringBytesMax: Int) {
+    init(id: StreamID, ringBytesMax: Int, total: Total) {
         self.id = id
         self.ring = NoticeRing(bytesMax: ringBytesMax)
+        self.total = total
+    }
+
+    /// Appends whole frames to the ring.
+    func append(_ frames: [UInt8]) { self.change { $0.append(frames) } }
+
+    /// Where the rings of all streams hold too much, the largest ones let go of the older half of what they hold, until a quarter of
+    /// the room is free: looking for the largest at each notice would take long where there are many.
+    ///
+    /// - Parameters:
+    ///   - streams: all.
+    ///   - total: what their rings hold.
+    ///   - bytesMax: what they may hold.
+    /// - Returns: whether it was too much.
+    static func bound(_ streams: some Collection<EdgeStream>, _ total: Total, bytesMax: Int) -> Bool {
+        guard total.bytes > bytesMax else { return false }
+        let enough = bytesMax - bytesMax / 4
+        while total.bytes > enough {
+            for stream in streams.sorted(by: { $0.ring.count > $1.ring.count }) where total.bytes > enough {
+                stream.change { $0.keep(atMost: $0.count / 2) }
+            }
+        }
+        return true
+    }
+
+    /// Lets go of all of it: nobody hears the stream.
+    func clear() { self.change { $0.clear() } }
+
+    private func change(_ body: (inout NoticeRing) -> Void) {
+        let before = self.ring.count
+        body(&self.ring)
+        self.total.bytes += self.ring.count - before
     }
 
     /// - Returns: the place, for `remove`.
@@ -69,6 +109,6 @@ final class EdgeStream {
 
     /// Gives the ring's memory back where everybody has everything.
     func clearIfTaken() {
-        if !self.isInRound, self.behindCount == 0 { self.ring.clear() }
+        if !self.isInRound, self.behindCount == 0 { self.clear() }
     }
 }

@@ -32,7 +32,8 @@ package struct NoticeRing: Sendable {
 
     /// Appends whole frames.
     package mutating func append(_ frames: [UInt8]) {
-        if !self.hasRoom(for: frames.count) { self.dropOldest() }
+        // So that half of the room is free.
+        if !self.hasRoom(for: frames.count) { self.keep(atMost: self.bytesMax / 2) }
         self.bytes += frames
     }
 
@@ -70,10 +71,10 @@ package struct NoticeRing: Sendable {
         self.bytes.removeAll(keepingCapacity: self.bytes.capacity <= 4_096)
     }
 
-    /// Drops whole frames, so that half of the room is free.
-    private mutating func dropOldest() {
+    /// Lets the oldest frames go until so many bytes are left at most.
+    package mutating func keep(atMost bytesMax: Int) {
         var offset = 0
-        while offset < self.bytes.count, self.bytes.count - offset > self.bytesMax / 2 {
+        while offset < self.bytes.count, self.bytes.count - offset > bytesMax {
             guard let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count)
             else { break }
             offset += header.headerBytes + header.bodyBytes

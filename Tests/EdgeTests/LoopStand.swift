@@ -43,6 +43,8 @@ final class LoopStand: Sendable {
         private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
         private var wasPoked = false
         private let happenings: Happenings
+        /// Who has notices pushed.
+        static let session = SessionID(high: 1, low: 2)
 
         init(_ happenings: Happenings) {
             self.happenings = happenings
@@ -50,7 +52,29 @@ final class LoopStand: Sendable {
 
         var now: Timestamp { Timestamp(microseconds: 1_000_000) }
 
-        func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer {
+        func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
+            let words = String(decoding: request, as: UTF8.self).split(separator: " ")
+            switch words.first {
+            case "push":
+                // As a join does whose answer states this head.
+                guard let stream = try? StreamID(String(words[1])), let head = UInt64(words[2]) else { break }
+                return EdgeAnswer(
+                    reply: ReplyBytes(head: Array("head \(head)".utf8)),
+                    push: .begins(session: Self.session, stream: stream, after: Position(epoch: 7, sequence: head))
+                )
+            case "leave": return EdgeAnswer(reply: ReplyBytes(head: Array("left".utf8)), push: .ends)
+            case "place":
+                let text =
+                    switch push {
+                    case .none: "none"
+                    case .impossible: "impossible"
+                    case .free: "free"
+                    case .taken(Self.session, let stream): "taken \(stream)"
+                    case .taken: "taken by a stranger"
+                    }
+                return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)))
+            default: break
+            }
             if request.starts(with: Array("hold".utf8)) {
                 self.happenings.isHeld.withLock { $0 = true }
                 self.happenings.go.wait()

@@ -100,7 +100,7 @@ struct NoticeRingModelTests {
     @Test func `a round reaches everybody who was there, whoever comes and goes meanwhile`() throws {
         var generator = SeededGenerator(seed: 73)
         for _ in 0..<500 {
-            let stream = EdgeStream(id: try StreamID("radio1"), ringBytesMax: 1 << 20)
+            let stream = EdgeStream(id: try StreamID("radio1"), ringBytesMax: 1 << 20, total: EdgeStream.Total())
             /// By slot: its place, and up to where it has everything.
             var places: [UInt32: Int] = [:]
             var cursors: [UInt32: NoticeRing.Cursor] = [:]
@@ -122,7 +122,7 @@ struct NoticeRingModelTests {
                     cursors[slot] = nil
                     if let moved = stream.remove(at: place) { places[moved] = place }
                 case 3:
-                    stream.ring.append(Self.frame(1, &generator))
+                    stream.append(Self.frame(1, &generator))
                     _ = stream.beginRound()
                 default: if stream.isInRound { _ = step() }
                 }

@@ -282,11 +282,12 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(gateway.report("s", "b")["x"]["played"], 1)
         self.assertEqual(gateway.stop(), 0)
 
-    def test_the_listener_without_our_library_does_its_job(self):
+    def listen_without_our_library(self, program, *sockets):
+        """Runs one of Examples/pyzmq beside a break; `sockets` are what it connects to."""
         gateway = self.gateway()
         example = subprocess.Popen(
-            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq/listener.py"), "--stream", "s", "--notices",
-             gateway.addresses["notices"], "--requests", gateway.addresses["requests"], "--timeout", str(PATIENCE)],
+            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq", program), "--stream", "s", "--timeout",
+             str(PATIENCE), *(word for each in sockets for word in ("--" + each, gateway.addresses[each]))],
             env={**os.environ, "PYTHONPATH": GENERATED}, stdout=subprocess.PIPE, text=True)
         until("the example listens",
               lambda: "cuecast_listeners 1" in subprocess.run(
@@ -298,6 +299,12 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 2))
         for each in gateway.report("s", "b").values():
             self.assertEqual((each["delivered"], each["played"]), (1, 1))
+
+    def test_the_listener_without_our_library_does_its_job(self):
+        self.listen_without_our_library("listener.py", "notices", "requests")
+
+    def test_the_listener_with_one_connection_does_its_job(self):
+        self.listen_without_our_library("one_connection.py", "requests")
 
     def test_signals_end_the_gateway_cleanly(self):
         gateway = self.gateway()

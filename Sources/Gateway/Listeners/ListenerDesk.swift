@@ -22,9 +22,6 @@ final class ListenerDesk: EdgeDelegate {
         let logger: Logger
     }
 
-    private static let facts = PeerFacts(transport: "zeromq")
-    private static let factsWithoutSession = PeerFacts(transport: "zeromq", mayBeginSession: false)
-
     private let tools: Tools
     private var handler: ListenerRequestHandler
     private var lane = AcknowledgementLane()
@@ -40,7 +37,7 @@ final class ListenerDesk: EdgeDelegate {
 
     // MARK: - Requests
 
-    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool) -> EdgeAnswer {
+    func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
         // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
         // listener that has it already ask for the break.
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
@@ -48,7 +45,7 @@ final class ListenerDesk: EdgeDelegate {
         let begun = self.handler.leases.begunCount
         let answer = self.handler.handle(
             request,
-            from: mayBeginSession ? Self.facts : Self.factsWithoutSession,
+            from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
             at: self.readClock().now
         )
         let hasBegun = self.handler.leases.begunCount != begun
@@ -56,7 +53,8 @@ final class ListenerDesk: EdgeDelegate {
         self.tellCounts()
         if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: request) }
         switch answer {
-        case .now(let reply): return EdgeAnswer(reply: reply, hasBegunSession: hasBegun)
+        case .now(let reply):
+            return EdgeAnswer(reply: reply, hasBegunSession: hasBegun, push: self.handler.takePushChange())
         case .afterGroup(let deferred):
             self.handler.wait(peer.number, for: deferred)
             return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)

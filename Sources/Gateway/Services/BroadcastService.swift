@@ -299,6 +299,7 @@ extension BroadcastService {
         self.tell(body, to: waiting, isNew: isNew)
         if case .refused(let refusal) = body {
             self.metrics.count(.refusals, .status(refusal.status))
+            if refusal == .tooManyStreams { self.metrics.count(.limitsHit, .limit(.streamsMax)) }
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)

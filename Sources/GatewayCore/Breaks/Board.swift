@@ -275,9 +275,7 @@ package struct Board: Sendable {
                 return .refused(.reserved(key))
             }
             guard self.streams.count < BoardLimits.streamsMax else {
-                return .refused(
-                    Refusal(.limitReached, "The limit streamsMax is \(BoardLimits.streamsMax) and is reached.")
-                )
+                return .refused(.tooManyStreams)
             }
         }
         var stream = known ?? self.newStream(key.stream)
@@ -419,6 +417,12 @@ extension Refusal {
     static func reserved(_ key: BreakKey) -> Refusal {
         Refusal(.conflict, "The id \(key.id) belonged to a break that is no longer kept; it stays reserved.")
     }
+
+    /// The board has as many streams as it may.
+    package static let tooManyStreams = Refusal(
+        .limitReached,
+        "The limit streamsMax is \(BoardLimits.streamsMax) and is reached."
+    )
 
     /// The board is full.
     package static func boardFull(_ bytesMax: Int = BoardLimits.boardBytesMax) -> Refusal {

@@ -35,6 +35,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
     case ringBytesMax
+    case ringsBytesMax
     case sessionsPerConnectionMax
     case streamsMax
     case subscriptionsPerConnectionMax

@@ -32,6 +32,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case connectionsEnded = "cuecast_connections_ended_total"
     case connectionsClosed = "cuecast_connections_closed_total"
     case bytesWaiting = "cuecast_bytes_waiting"
+    case ringBytes = "cuecast_ring_bytes"
+    case pushedConnections = "cuecast_pushed_connections"
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
@@ -73,7 +75,8 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .connections, .bytesWaiting, .subscribedStreams, .streams, .boardBytes, .logOffset,
+        case .listeners, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .subscribedStreams, .streams,
+            .boardBytes, .logOffset,
             .ledgerOffset, .ledgerLag, .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes,
             .logUsedBytesMax, .ledgerBytes,
             .diskFreeBytes, .openDescriptors, .descriptorsMax, .residentMemory, .acknowledgementsWaiting, .alarm,
@@ -110,6 +113,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .connectionsEnded: "Connections that ended, by socket."
         case .connectionsClosed: "Connections of listeners that the gateway closed, by reason."
         case .bytesWaiting: "Bytes that wait until listeners' connections take them."
+        case .ringBytes: "Bytes of notices that wait, once for all connections that hear their stream."
+        case .pushedConnections: "Connections that have notices pushed beside their answers."
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
@@ -178,7 +183,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic]
         case .connectionsClosed:
             [
-                .handshake, .unused, .stalled, .violation, .limit(.framesPerMessageMax),
+                .handshake, .unused, .stalled, .slow, .violation, .limit(.framesPerMessageMax),
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
             ]
         case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
@@ -226,6 +231,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let handshake = MetricLabel(text: "handshake")
     package static let unused = MetricLabel(text: "unused")
     package static let stalled = MetricLabel(text: "stalled")
+    package static let slow = MetricLabel(text: "slow")
     package static let violation = MetricLabel(text: "violation")
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")

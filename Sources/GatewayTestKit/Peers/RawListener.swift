@@ -62,9 +62,19 @@ package final class RawListener: Sendable {
         _ what: String = "a notice",
         where isWanted: @escaping @Sendable (Notice) -> Bool = { $0.kind != .head }
     ) async throws -> Notice {
+        try await self.notice(what, on: self.notices, where: isWanted)
+    }
+
+    private func notice(
+        _ what: String,
+        on peer: RawPeer,
+        where isWanted: @escaping @Sendable (Notice) -> Bool
+    ) async throws -> Notice {
         let own = self.stream
-        return try await self.notices.next(what) { frames -> Notice? in
-            guard case .notice(let notice, let stream)? = try? NoticeFrame(decoding: frames[0]), stream == own,
+        return try await peer.next(what) { frames -> Notice? in
+            // An answer has its delimiter before it.
+            guard frames.count == 1, case .notice(let notice, let stream)? = try? NoticeFrame(decoding: frames[0]),
+                stream == own,
                 isWanted(notice)
             else { return nil }
             return notice
@@ -103,6 +113,22 @@ package final class RawListener: Sendable {
         let reply = try await self.ask(.join(join))
         guard case .joined(let joined) = reply.body else { throw PeerError.unexpected("\(reply.body)") }
         return joined
+    }
+
+    /// Joins on the connection of the requests, which gets the notices then.
+    package func joinPushed(last: Position? = nil) async throws -> ListenerReply.Joined {
+        let join = ListenerRequest.Join(stream: self.stream, last: last, instance: 0, push: true)
+        let reply = try await self.ask(.join(join))
+        guard case .joined(let joined) = reply.body else { throw PeerError.unexpected("\(reply.body)") }
+        return joined
+    }
+
+    /// The next notice on the connection of the requests that `isWanted`; others stay for later.
+    package func pushedNotice(
+        _ what: String = "a notice",
+        where isWanted: @escaping @Sendable (Notice) -> Bool = { $0.kind != .head }
+    ) async throws -> Notice {
+        try await self.notice(what, on: self.requests.peer, where: isWanted)
     }
 
     /// Asks for the batch of a break.

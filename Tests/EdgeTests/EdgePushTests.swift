@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import NetworkIO
+import Testing
+import ZMTP
+
+@testable import Edge
+
+/// Notices on the connection that a join came by, on real connections.
+@Suite(.suiteLimit)
+struct EdgePushTests {
+    /// The next thing that comes: an answer as its text, a notice as its sequence; repeats of the position are left out.
+    private func next(_ peer: WirePeer) throws -> String? {
+        while let heard = try peer.next() {
+            guard case .frame(let body, let more) = heard, !more else { continue }
+            guard case .notice(let notice, _)? = try? NoticeFrame(decoding: body) else {
+                return String(decoding: body, as: UTF8.self)
+            }
+            if notice.kind != .head { return "\(notice.position.sequence)" }
+        }
+        return nil
+    }
+
+    @Test func `the answer comes first, then each notice above its head, once`() async throws {
+        let stand = try LoopStand()
+        try await stand.publish(1...3, of: "radio1")
+        let peer = try stand.peer(.dealer)
+        // The board is ahead of the ring: 4 and 5 are in the answer and come into the ring after it.
+        #expect(try peer.ask("push radio1 5") == "head 5")
+        for sequence in 4...7 { try await stand.publish(UInt64(sequence), of: "radio1") }
+        try await stand.publish(8...60, of: "radio1")
+        try await stand.publish(1, of: "radio10")
+        for sequence in 6...60 { #expect(try self.next(peer) == "\(sequence)") }
+        #expect(try peer.ask("place") == "taken radio1")
+        await stand.inbox.stop()
+        #expect(try self.next(peer) == nil)
+    }
+
+    @Test func `a notice is one frame, an answer has its delimiter`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        try peer.send(WirePeer.request("push radio1 0"))
+        #expect(try peer.next() == .frame([], more: true))
+        #expect(try peer.next() == .frame(Array("head 0".utf8), more: false))
+        try await stand.publish(1, of: "radio1")
+        guard case .frame(let body, more: false)? = try peer.next() else { throw StandError.noTick }
+        #expect(body.starts(with: Array("radio1".utf8) + [0]))
+        await stand.inbox.stop()
+    }
+
+    @Test func `what each kind of peer may have`() async throws {
+        let stand = try LoopStand()
+        #expect(try stand.peer(.req).ask("place") == "impossible")
+        #expect(try stand.peer(.dealer).ask("place") == "free")
+        #expect(try stand.peer(.router).ask("place") == "free")
+        await stand.inbox.stop()
+    }
+
+    @Test func `joining again goes on from the new head, whatever waits`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        try await stand.publish(1...2, of: "radio1")
+        try peer.send(WirePeer.request("push radio1 4"))
+        #expect(try self.next(peer) == "1")
+        #expect(try self.next(peer) == "2")
+        #expect(try self.next(peer) == "head 4")
+        // Once more while the ring is behind the first answer.
+        try await stand.publish(3, of: "radio1")
+        #expect(try peer.ask("push radio1 6") == "head 6")
+        for sequence in 4...8 { try await stand.publish(UInt64(sequence), of: "radio1") }
+        #expect(try self.next(peer) == "7")
+        #expect(try self.next(peer) == "8")
+        #expect(stand.metrics.value(.pushedConnections) == 1)
+        await stand.inbox.stop()
+    }
+
+    @Test func `who leaves hears no more, and may join another stream`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        #expect(stand.metrics.value(.pushedConnections) == 1)
+        #expect(try peer.ask("leave") == "left")
+        #expect(stand.metrics.value(.pushedConnections) == 0)
+        #expect(try peer.ask("leave") == "left")
+        #expect(try peer.ask("place") == "free")
+        try await stand.publish(1, of: "radio1")
+        #expect(try peer.ask("push radio2 0") == "head 0")
+        try await stand.publish(2, of: "radio1")
+        try await stand.publish(1, of: "radio2")
+        #expect(try self.next(peer) == "1")
+        #expect(try peer.ask("place") == "taken radio2")
+        await stand.inbox.stop()
+    }
+
+    @Test func `connections with streams of their own hear those only, beside subscribers`() async throws {
+        let stand = try LoopStand()
+        var peers: [String: WirePeer] = [:]
+        for stream in ["radio1", "radio2"] {
+            peers[stream] = try stand.peer(.dealer)
+            #expect(try peers[stream]?.ask("push \(stream) 0") == "head 0")
+        }
+        let subscriber = try stand.subscriber(of: "radio1")
+        for sequence in 1...30 {
+            try await stand.publish(UInt64(sequence), of: "radio1")
+            try await stand.publish(UInt64(100 + sequence), of: "radio2")
+        }
+        for sequence in 1...30 {
+            #expect(try subscriber.sequence() == UInt64(sequence))
+            #expect(try peers["radio1"]?.sequence() == UInt64(sequence))
+            #expect(try peers["radio2"]?.sequence() == UInt64(100 + sequence))
+        }
+        #expect(stand.metrics.value(.pushedConnections) == 2)
+        peers["radio1"] = nil
+        try await until { stand.metrics.value(.pushedConnections) == 1 }
+        #expect(stand.metrics.value(.subscribedStreams) == 2)
+        await stand.inbox.stop()
+    }
+
+    @Test func `positions are repeated to it as to subscribers`() async throws {
+        let stand = try LoopStand { $0.headInterval = .milliseconds(50) }
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        try await stand.publish(1, of: "radio1")
+        while let heard = try peer.next() {
+            guard case .frame(let body, more: false) = heard,
+                case .notice(let notice, _)? = try? NoticeFrame(decoding: body), notice.kind == .head,
+                notice.position.sequence == 1
+            else { continue }
+            break
+        }
+        await stand.inbox.stop()
+    }
+
+    @Test func `who floods is read from later and hears on`() async throws {
+        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 20 }
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        try peer.send((0..<200).flatMap { WirePeer.request("r\($0)") })
+        try await until { stand.metrics.value(.limitsHit, .limit(.messagesPerConnectionPerSecondMax)) > 0 }
+        try await stand.publish(1...10, of: "radio1")
+        var (answers, notices) = (0, 0)
+        while notices < 10 {
+            let next = try #require(try self.next(peer))
+            if next == "r\(answers)" {
+                answers += 1
+            } else {
+                notices += 1
+                #expect(next == "\(notices)")
+            }
+        }
+        // At 20 a second all the answers would take eight seconds more.
+        #expect(answers < 200)
+        await stand.inbox.stop()
+    }
+
+    @Test func `a laggard gets whole messages, a gap that its positions tell, and what follows its next join`()
+        async throws
+    {
+        let stand = try LoopStand { $0.ringBytesMax = 100_000 }
+        let stream = String(repeating: "s", count: WireLimits.streamIDBytesMax)
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push \(stream) 0") == "head 0")
+        var sequence: UInt64 = 0
+        // It takes nothing, until the kernel and the ring cannot hold the rest.
+        while stand.metrics.value(.limitsHit, .limit(.ringBytesMax)) == 0 {
+            try await stand.publish(sequence + 1...sequence + 1_000, of: stream)
+            sequence += 1_000
+            // It reads one now and then, or nobody would look whether it takes anything.
+            for _ in 0..<100 { _ = try self.next(peer) }
+        }
+        // While notices wait for it, it joins again: those are in the answer.
+        try peer.send(WirePeer.request("push \(stream) \(sequence + 5)"))
+        var last: UInt64 = 0
+        while let next = try self.next(peer), let number = UInt64(next) {
+            #expect(number > last)
+            last = number
+        }
+        #expect(last <= sequence)
+        try await stand.publish(sequence + 1...sequence + 7, of: stream)
+        #expect(try self.next(peer) == "\(sequence + 6)")
+        #expect(try self.next(peer) == "\(sequence + 7)")
+        await stand.inbox.stop()
+    }
+}
+
+/// What other peers, and slow ones, cannot do.
+@Suite(.suiteLimit)
+struct EdgeFaultTests {
+    @Test func `what a connection sends does not gather from pause to pause`() async throws {
+        // One read, and a part of a message.
+        let bytesMax = EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 32_768
+        let stand = try LoopStand {
+            $0.messagesPerConnectionPerSecondMax = 100
+            $0.bytesWaitingMax = bytesMax
+        }
+        let peer = try stand.peer(.dealer)
+        let text = String(repeating: "x", count: 200)
+        try peer.send((0..<2_000).flatMap { _ in WirePeer.request(text) })
+        // Enough for many pauses.
+        for _ in 0..<300 { #expect(try peer.answer() == text) }
+        #expect(stand.closings.isEmpty)
+        await stand.inbox.stop()
+    }
+
+    @Test func `a peer that takes what waits too slowly is closed`() async throws {
+        let stand = try LoopStand { $0.stalledTimeoutsMax = 0 }
+        let peer = try stand.peer(.dealer)
+        try peer.send((0..<50).flatMap { _ in WirePeer.request("large") })
+        try await until { stand.closings == [.slow] }
+        #expect(stand.metrics.value(.connectionsClosed, .slow) == 1)
+        #expect(try stand.peer(.dealer).ask("now") == "now")
+        await stand.inbox.stop()
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `who takes something in time may be slow so long, and no longer`() {
+        var watch = TakingWatch()
+        #expect(watch.lateness(at: 1_000, stalled: 10, slow: 100) == nil)
+        watch.begin(50, at: 1_000)
+        #expect(watch.lateness(at: 1_009, stalled: 10, slow: 100) == nil)
+        #expect(watch.lateness(at: 1_010, stalled: 10, slow: 100) == .stalled)
+        // A byte now and then.
+        for time in stride(from: 1_005, to: 1_100, by: 5) as StrideTo<UInt64> {
+            watch.took(1, left: 1_000, at: time)
+            #expect(watch.lateness(at: time + 4, stalled: 10, slow: 100) == nil)
+        }
+        #expect(watch.lateness(at: 1_099, stalled: 10, slow: 100) == nil)
+        #expect(watch.lateness(at: 1_100, stalled: 10, slow: 100) == .slow)
+        // All that waited at the beginning: what came since has its time from now on.
+        watch.took(31, left: 70, at: 1_100)
+        #expect(watch.lateness(at: 1_105, stalled: 10, slow: 100) == nil)
+        for time in stride(from: 1_105, to: 1_200, by: 5) as StrideTo<UInt64> { watch.took(1, left: 1_000, at: time) }
+        #expect(watch.lateness(at: 1_199, stalled: 10, slow: 100) == nil)
+        #expect(watch.lateness(at: 1_200, stalled: 10, slow: 100) == .slow)
+        // To take nothing is no progress, and nothing that waits is no delay.
+        watch.took(0, left: 1_000, at: 1_200)
+        #expect(watch.lateness(at: 1_205, stalled: 10, slow: 1_000) == .stalled)
+        watch.end()
+        #expect(watch.lateness(at: 9_999, stalled: 10, slow: 100) == nil)
+    }
+
+    @Test func `all rings hold as much as they may, with one byte more the largest lets go first`() throws {
+        let total = EdgeStream.Total()
+        let streams = try ["a", "b", "c"]
+            .map {
+                EdgeStream(id: try StreamID($0), ringBytesMax: 1 << 20, total: total)
+            }
+        var frame: [UInt8] = []
+        Outgoing.appendFrame([UInt8](repeating: 7, count: 98), to: &frame)
+        #expect(frame.count == 100)
+        for (stream, count) in zip(streams, [2, 7, 3]) { for _ in 0..<count { stream.append(frame) } }
+        #expect(total.bytes == 1_200)
+        #expect(!EdgeStream.bound(streams, total, bytesMax: 1_200))
+        #expect(streams.map(\.ring.count) == [200, 700, 300])
+        #expect(EdgeStream.bound(streams, total, bytesMax: 1_199))
+        #expect(streams.map(\.ring.count) == [200, 300, 300])
+        #expect(total.bytes == 800)
+        streams[1].clearIfTaken()
+        #expect(total.bytes == 500)
+        // One notice each, and hardly any room: all go.
+        #expect(EdgeStream.bound(streams, total, bytesMax: 1))
+        #expect(total.bytes == 0)
+    }
+
+    @Test func `where all rings hold too much, laggards are skipped ahead and nobody else loses anything`() async throws
+    {
+        let stand = try LoopStand { $0.ringsBytesMax = 200_000 }
+        let stream = String(repeating: "s", count: WireLimits.streamIDBytesMax)
+        let (laggard, listener) = (try stand.subscriber(of: stream), try stand.subscriber(of: stream))
+        var sequence: UInt64 = 0
+        while stand.metrics.value(.limitsHit, .limit(.ringsBytesMax)) == 0 {
+            try await stand.publish(sequence + 1...sequence + 1_000, of: stream)
+            for _ in 0..<1_000 {
+                sequence += 1
+                try #require(try listener.sequence() == sequence)
+            }
+        }
+        #expect(stand.metrics.value(.limitsHit, .limit(.ringBytesMax)) == 0)
+        try await until { stand.metrics.value(.ringBytes) > 0 }
+        #expect(stand.metrics.value(.ringBytes) <= 200_000)
+        await stand.inbox.stop()
+        withExtendedLifetime(laggard) {}
+    }
+}
