@@ -12,7 +12,7 @@ The server has the first core to itself, the load the second. Both sides run in 
 medians of both, and the median of the pairs' ratios with its quartiles and range. Builds nothing but the bare programs:
 `make bench` builds everything. Exits with 1 when a row could not be measured; a goal that is not met is no error.
 """
-import argparse, json, os, resource, sys, time, traceback
+import argparse, functools, json, os, resource, sys, time, traceback
 
 sys.dont_write_bytecode = True
 
@@ -23,6 +23,7 @@ import footprint  # noqa: F401  registers its row
 import growth  # noqa: F401  registers its rows
 import simulations  # noqa: F401  registers its rows
 from load_tool import LoadTool
+from peer_servers import build_peer_load
 from servers import LOAD, Servers, build_baselines, pinned
 
 
@@ -125,7 +126,8 @@ def main(words):
     os.makedirs(options.results, exist_ok=True)
     baselines = build_baselines(os.path.join(options.results, "baselines"))
     bench = rows.Bench(Servers(options.binary, baselines, options.bench_tool), LoadTool(options.load, pinned(LOAD)),
-                       scale_of(options), say=lambda text: print(text, flush=True))
+                       scale_of(options), say=lambda text: print(text, flush=True),
+                       peer_load=functools.cache(lambda: build_peer_load(os.path.join(options.results, "baselines"))))
     print(measuring.machine(), flush=True)
     results = []
     for name in rows_wanted(options):

@@ -20,6 +20,7 @@ import compare
 import figures
 import load_tool
 import measuring
+import peer_servers
 import peers
 import plot
 import rows
@@ -323,12 +324,12 @@ class PeerTests(unittest.TestCase):
         self.assertIn("not installed", found["a", "rate"].notes[0])
 
     def test_configurations_are_whole(self):
-        for modules, locations in (("load_module a;", peers.NCHAN_LOCATIONS), ("", peers.BATCH_LOCATIONS)):
-            text = peers.nginx_configuration("/folder", 81, modules, locations)
+        for modules, locations in (("load_module a;", peer_servers.NCHAN_LOCATIONS), ("", peer_servers.BATCH_LOCATIONS)):
+            text = peer_servers.nginx_configuration("/folder", 81, modules, locations)
             self.assertEqual(text.count("{"), text.count("}"))
             self.assertNotIn("{folder}", text)
             self.assertIn("listen 127.0.0.1:81 ", text)
-        self.assertIn("127.0.0.1:81\n", peers.NATS.format(port=81, folder="/folder"))
+        self.assertIn("127.0.0.1:81\n", peer_servers.NATS.format(port=81, folder="/folder"))
 
     def test_peers_go_by_their_first_word(self):
         self.assertEqual(peers.parse(["--only", "nats,nginx"]).names, ["nats-server", "nginx with nchan"])

@@ -13,7 +13,7 @@ the others does for a notice, the gateway does in these figures too: it writes t
 
 `scripts/setup.sh bench-peers` installs the servers. They run without privileges, from temporary folders, on free ports.
 """
-import argparse, contextlib, json, os, resource, shutil, socket, subprocess, sys, time
+import argparse, json, os, resource, sys, time
 
 sys.dont_write_bytecode = True
 
@@ -21,196 +21,10 @@ import compare
 import measuring
 import rows
 from figures import BASELINE, COLUMNS, OURS, Figure, median
-from load_tool import LoadTool, cpu_per_million, cpu_watch, parsed, round_window, steady_cpu_per_million
+from load_tool import LoadTool, cpu_per_million, cpu_watch, round_window
 from measuring import MeasurementError
-from servers import LOAD, SERVER, Servers, pinned, temporary_folder, wait_until
-
-NCHAN_MODULE = "/usr/lib/nginx/modules/ngx_nchan_module.so"
-BATCH_PATH = "/batch.bin"
-
-MOSQUITTO = """
-listener {port} 127.0.0.1
-allow_anonymous true
-persistence false
-set_tcp_nodelay true
-max_queued_messages 0
-log_type error
-log_dest stderr
-"""
-
-NATS = """
-listen: 127.0.0.1:{port}
-max_connections: 100000
-max_pending: 1GB
-write_deadline: "120s"
-logfile: "{folder}/nats.log"
-"""
-
-NGINX = """
-{modules}
-daemon off;
-worker_processes 1;
-worker_rlimit_nofile {files};
-pid {folder}/nginx.pid;
-error_log stderr error;
-events {{ worker_connections {connections}; multi_accept on; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    keepalive_requests 1000000000;
-    keepalive_timeout 1d;
-    tcp_nodelay on;
-    server {{
-        listen 127.0.0.1:{port} backlog=4096;
-        {locations}
-    }}
-}}
-"""
-NCHAN_LOCATIONS = """
-        location = /sub {
-            nchan_subscriber eventsource;
-            nchan_channel_id bench;
-            nchan_subscriber_first_message newest;
-        }
-        location = /pub {
-            nchan_publisher;
-            nchan_channel_id bench;
-            nchan_message_buffer_length 2000;
-        }
-"""
-BATCH_LOCATIONS = """
-        open_file_cache max=10;
-        location = %s { root {folder}; default_type application/octet-stream; }
-""" % BATCH_PATH
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def write(path, text):
-    with open(path, "w") as file:
-        file.write(text)
-    return path
-
-
-def nginx_configuration(folder, port, modules, locations):
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return NGINX.format(folder=folder, port=port, modules=modules, locations=locations.replace("{folder}", folder),
-                        files=files, connections=max(files - 100, 100))
-
-
-def program(name, *places):
-    """Where a program is; Debian's daemons are not on everybody's path."""
-    for place in (*places, f"/usr/sbin/{name}"):
-        if os.access(place, os.X_OK):
-            return place
-    found = shutil.which(name)
-    if not found:
-        raise MeasurementError(f"{name} is not installed; scripts/setup.sh bench-peers installs it")
-    return found
-
-
-def nats_command(folder, port, _):
-    configuration = write(f"{folder}/nats.conf", NATS.format(port=port, folder=folder))
-    return [program("nats-server", os.path.join(measuring.ROOT, ".venv/bin/nats-server")), "-c", configuration]
-
-
-def mosquitto_command(folder, port, _):
-    return [program("mosquitto"), "-c", write(f"{folder}/mosquitto.conf", MOSQUITTO.format(port=port))]
-
-
-def redis_command(folder, port, _):
-    return [program("redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-            "--maxclients", 100_000, "--tcp-backlog", 4096, "--client-output-buffer-limit", "pubsub 0 0 0",
-            "--dir", folder, "--daemonize", "no", "--loglevel", "warning"]
-
-
-def nchan_command(folder, port, _):
-    if not os.path.exists(NCHAN_MODULE):
-        raise MeasurementError("nchan is not installed; scripts/setup.sh bench-peers installs it")
-    text = nginx_configuration(folder, port, f"load_module {NCHAN_MODULE};", NCHAN_LOCATIONS)
-    return [program("nginx"), "-p", folder, "-e", "stderr", "-c", write(f"{folder}/nginx.conf", text)]
-
-
-def batch_command(folder, port, reply):
-    with open(folder + BATCH_PATH, "wb") as file:
-        file.write(reply)
-    text = nginx_configuration(folder, port, "", BATCH_LOCATIONS)
-    return [program("nginx"), "-p", folder, "-e", "stderr", "-c", write(f"{folder}/nginx.conf", text)]
-
-
-# Name → how it is started, and the protocol that is spoken to it.
-BROKERS = {"nats-server": (nats_command, "nats"), "mosquitto": (mosquitto_command, "mqtt"),
-           "redis": (redis_command, "redis"), "nginx with nchan": (nchan_command, "nchan")}
-HTTP_SERVER = "nginx"
-
-VERSIONS = {"nats-server": ("nats-server", "--version"), "mosquitto": ("mosquitto", "-h"),
-            "redis": ("redis-server", "--version"), "nginx": ("nginx", "-v")}
-
-
-def versions():
-    """What was measured: name → its own words, one line."""
-    found = {}
-    for name, (command, flag) in VERSIONS.items():
-        with contextlib.suppress(MeasurementError):
-            path = program(command, os.path.join(measuring.ROOT, ".venv/bin", command))
-            done = subprocess.run([path, flag], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            found[name] = done.stdout.strip().splitlines()[0]
-    return found
-
-
-@contextlib.contextmanager
-def peer(command_of, reply=b""):
-    """Runs a server without privileges; gives its process and its port, and ends it."""
-    with temporary_folder() as folder:
-        port = free_port()
-        command = [*pinned(SERVER), *map(str, command_of(folder, port, reply))]
-        # Who is root starts it as somebody who may nothing.
-        unprivileged = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.getuid() == 0 else {}
-        if unprivileged:
-            for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
-                shutil.chown(path, "nobody", "nogroup")
-        with open(os.path.join(folder, "said"), "w+") as said:
-            process = subprocess.Popen(command, stdout=said, stderr=said, cwd=folder, **unprivileged)
-            try:
-                def answers():
-                    if process.poll() is not None:
-                        said.seek(0)
-                        raise MeasurementError(f"{command[-1]} ended: {said.read()[-300:].strip()}")
-                    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                        return True
-                    return False
-
-                wait_until(answers, 10, f"{' '.join(command)} answers")
-                yield process, port
-            finally:
-                if process.poll() is None:
-                    process.terminate()
-                    try:
-                        process.wait(10)
-                    except subprocess.TimeoutExpired:
-                        process.kill()
-                        process.wait()
-
-
-class PeerLoad:
-    def __init__(self, binary):
-        self.binary = binary
-
-    def run(self, *arguments):
-        command = [*pinned(LOAD), self.binary, *map(str, arguments)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            raise MeasurementError(f"exit code {done.returncode} ({done.stderr.strip()}): {' '.join(command)}")
-        return parsed(done.stdout, command)
-
+from peer_servers import BROKERS, HTTP_SERVER, build_peer_load, peer, versions
+from servers import LOAD, Servers, pinned
 
 class Round:
     """Measures the gateway and the peers in turn; who is first changes from round to round."""
@@ -307,19 +121,10 @@ def burst(bench, names, load, found):
 def batch(bench, _, load, found):
     scale, count = bench.scale, bench.scale.connections(1_000)
     figures_of([HTTP_SERVER], {"rate": ("", "requests/s")}, found)
-    with temporary_folder() as folder:
-        with bench.servers.gateway() as (_, addresses):
-            bench.load.requests("batch", addresses["requests"], broadcast=addresses["broadcast"], connections=1,
-                                seconds=min(scale.seconds, 1), warmup=min(scale.warmup, 0.2), record=folder)
-        with open(os.path.join(folder, "reply.bin"), "rb") as file:
-            reply = file.read()
+    reply = rows.batch_reply(bench)
 
     def theirs(_):
-        with peer(batch_command, reply) as (process, port):
-            with cpu_watch(process) as watch:
-                report = load.run("requests", "--port", port, "--path", BATCH_PATH, "--connections", count,
-                                  "--duration", scale.seconds, "--warmup", scale.warmup)
-        return {"rate": (report["per_second"], steady_cpu_per_million(watch.samples, scale.seconds, report["per_second"]))}
+        return {"rate": load.batches(reply, count, scale.seconds, scale.warmup)}
 
     figure = Figure("", "")
     Round(bench, [HTTP_SERVER], found).run(
@@ -365,9 +170,7 @@ def main(words):
             return 69
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    folder = os.path.abspath(os.path.join(options.results, "baselines"))
-    subprocess.run(["make", "-s", "-C", os.path.join(measuring.ROOT, "Benchmarks/peers"), f"BUILD={folder}"], check=True)
-    load = PeerLoad(os.path.join(folder, "peer_load"))
+    load = build_peer_load(os.path.join(options.results, "baselines"))
     bench = rows.Bench(Servers(options.binary, {}), LoadTool(options.load, pinned(LOAD)), compare.scale_of(options),
                        say=lambda text: print(text, flush=True))
     print(measuring.machine())

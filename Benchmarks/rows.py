@@ -4,6 +4,7 @@
 import contextlib, dataclasses, os, time
 
 import measuring
+import peer_servers
 from figures import BASELINE, OURS, Figure, Goal, interleaved, median
 from load_tool import Watch, cpu_per_million, cpu_watch, round_window, steady_cpu_per_million
 from measuring import MeasurementError
@@ -72,55 +73,102 @@ def row(name, title, against):
 
 
 class Bench:
-    """What rows need: the servers, the load tool, how much, and somebody to tell."""
+    """What rows need: the servers, the load tool, how much, and somebody to tell.
 
-    def __init__(self, servers, load, scale, say=print):
-        self.servers, self.load, self.scale, self.say = servers, load, scale, say
+    `peer_load()` gives the load for other servers, which is built when the first row wants it.
+    """
 
-    def pairs(self, figures, ours, baseline):
-        """Measures both sides in interleaved pairs; each gives values by the figure's key, alone or with its CPU."""
+    def __init__(self, servers, load, scale, say=print, peer_load=None):
+        self.servers, self.load, self.scale, self.say, self.peer_load = servers, load, scale, say, peer_load
+
+    def pairs(self, figures, ours, baseline, beside=()):
+        """Measures both sides in interleaved pairs; each gives values by the figure's key, alone or with its CPU.
+
+        What is beside them, name → the same, is measured in each pair too: figures against it, without a goal, come behind
+        the others. One that cannot be measured has a note instead.
+        """
+        beside = dict(beside)
+        others = {name: {key: Figure(", ".join(filter(None, [figure.name, f"beside {name}"])), figure.unit, against=name)
+                         for key, figure in figures.items()} for name in beside}
         for number, order in enumerate(interleaved(self.scale.pairs)):
             told = {}
-            for side in order:
-                for key, value in (ours if side == OURS else baseline)().items():
+            # The whole order is turned round in every other pair.
+            for side in (*order, *beside) if number % 2 == 0 else (*reversed(beside), *order):
+                try:
+                    values = {OURS: ours, BASELINE: baseline, **beside}[side]()
+                except MeasurementError as error:
+                    if side not in beside:
+                        raise
+                    del beside[side]
+                    next(iter(figures.values())).note(f"{side} could not be measured: {error}")
+                    continue
+                for key, value in values.items():
                     value, cpu = value if isinstance(value, tuple) else (value, None)
-                    figures[key].add(side, value, cpu)
                     told.setdefault(key, {})[side] = value
+                    if side in beside:
+                        others[side][key].add(BASELINE, value, cpu)
+                    else:
+                        figures[key].add(side, value, cpu)
+            for name in beside:
+                for key, figure in others[name].items():
+                    figure.add(OURS, figures[key].ours[-1])
             self.say(f"  pair {number + 1} of {self.scale.pairs}: " + "; ".join(
-                f"{key} " + " and ".join(f"{sides[side]:.6g}" for side in (OURS, BASELINE) if side in sides)
+                f"{key} " + " and ".join(f"{sides[side]:.6g}" for side in (OURS, BASELINE, *beside) if side in sides)
                 for key, sides in told.items()))
+        figures.update({f"{key}-{name}": figure for name, each in others.items() for key, figure in each.items()
+                        if figure.baseline})
 
 
 # Notices
 
+FORWARDER, SEND_LOOP = "bare libzmq", "bare send loop"
+
+
+def notices_from(bench, source, measure):
+    """Measures a source of notices: the gateway, or a bare program by its name. `measure(process, **where)` does it."""
+    if source == OURS:
+        with bench.servers.gateway() as (process, addresses):
+            return measure(process, notices=addresses["notices"], broadcast=addresses["broadcast"])
+    with {FORWARDER: bench.servers.forwarder, SEND_LOOP: bench.servers.send_loop}[source]() as (process, addresses):
+        return measure(process, notices=addresses["out"], bare_publish=addresses["in"])
+
+
+def notices_in_pairs(bench, figures, measure, baseline, beside=()):
+    def of(source):
+        return lambda: notices_from(bench, source, measure)
+
+    bench.pairs(figures, of(OURS), of(baseline), {source: of(source) for source in beside})
+
+
+def single(bench, figures, goals, baseline, beside=()):
+    """A single notice to all; `goals` says for which of its values there is one."""
+    scale, count = bench.scale, bench.scale.connections(9_000)
+    names = {"median": "median", "p99": "99th percentile", "last": "the last"}
+    for key, name in names.items():
+        figures[key] = Figure(name, "ms", goals.get(key))
+
+    def measure(_, **where):
+        report = bench.load.notices("single", connections=count, silence=scale.silence, **where)
+        return {key: median([each[f"{key}_us"] for each in report["rounds"]]) / 1_000 for key in names}
+
+    notices_in_pairs(bench, figures, measure, baseline, beside)
+
+
 @row("single-notice", "one break after silence, 9,000 listeners have the notice", "bare XPUB forwarder, serviced")
 def single_notice(bench, figures):
-    scale, count = bench.scale, bench.scale.connections(9_000)
-    for key in ("median", "p99", "last"):
-        name = {"median": "median", "p99": "99th percentile", "last": "the last"}[key]
-        figures[key] = Figure(name, "ms", Goal("<=", 1.10))
-
-    def values(report):
-        return {key: median([each[f"{key}_us"] for each in report["rounds"]]) / 1_000 for key in figures}
-
-    def ours():
-        with bench.servers.gateway() as (_, addresses):
-            return values(bench.load.notices("single", addresses["notices"], broadcast=addresses["broadcast"],
-                                             connections=count, silence=scale.silence))
-
-    def baseline():
-        with bench.servers.forwarder() as (_, addresses):
-            return values(bench.load.notices("single", addresses["out"], bare_publish=addresses["in"],
-                                             connections=count, silence=scale.silence))
-
-    bench.pairs(figures, ours, baseline)
+    single(bench, figures, {key: Goal("<=", 1.10) for key in ("median", "p99", "last")}, FORWARDER)
 
 
-def burst(bench, figures, listeners):
+@row("single-notice-send", "one break after silence, 9,000 listeners have the notice", "a bare send loop; bare libzmq beside it")
+def single_notice_send(bench, figures):
+    single(bench, figures, {key: Goal("<=", 1.40) for key in ("median", "p99")}, SEND_LOOP, [FORWARDER])
+
+
+def burst(bench, figures, listeners, goal, baseline):
     scale, count = bench.scale, bench.scale.connections(listeners)
-    figures["rate"] = Figure("", "notices/s", Goal(">=", 0.95))
+    figures["rate"] = Figure("", "notices/s", goal)
 
-    def values(process, **where):
+    def measure(process, **where):
         with cpu_watch(process) as watch:
             report = bench.load.notices("burst", connections=count, burst=scale.burst, count=scale.bursts, **where)
         each = report["rounds"][-1]
@@ -129,25 +177,30 @@ def burst(bench, figures, listeners):
         return {"rate": (median([each["per_second"] for each in report["rounds"]]),
                          cpu_per_million(watch.samples, each["received"], round_window(each, watch.samples)))}
 
-    def ours():
-        with bench.servers.gateway() as (process, addresses):
-            return values(process, notices=addresses["notices"], broadcast=addresses["broadcast"])
-
-    def baseline():
-        with bench.servers.forwarder() as (process, addresses):
-            return values(process, notices=addresses["out"], bare_publish=addresses["in"])
-
-    bench.pairs(figures, ours, baseline)
+    notices_in_pairs(bench, figures, measure, baseline)
 
 
 @row("burst-1000", "500 pipelined updates of one break to 1,000 listeners", "bare XPUB forwarder, SNDHWM 1000")
 def burst_1000(bench, figures):
-    burst(bench, figures, 1_000)
+    burst(bench, figures, 1_000, Goal(">=", 0.95), FORWARDER)
 
 
 @row("burst-9000", "500 pipelined updates of one break to 9,000 listeners", "bare XPUB forwarder, SNDHWM 1000")
 def burst_9000(bench, figures):
-    burst(bench, figures, 9_000)
+    burst(bench, figures, 9_000, Goal(">=", 0.95), FORWARDER)
+
+
+SEND_LOOP_AGAINST = "a bare send loop that writes what is pending as one; nothing durable"
+
+
+@row("burst-1000-send", "500 pipelined updates of one break to 1,000 listeners, each durable first", SEND_LOOP_AGAINST)
+def burst_1000_send(bench, figures):
+    burst(bench, figures, 1_000, Goal(">=", 0.90), SEND_LOOP)
+
+
+@row("burst-9000-send", "500 pipelined updates of one break to 9,000 listeners, each durable first", SEND_LOOP_AGAINST)
+def burst_9000_send(bench, figures):
+    burst(bench, figures, 9_000, Goal(">=", 0.90), SEND_LOOP)
 
 
 # Requests
@@ -187,22 +240,33 @@ def note_load(figure, report):
         figure.note("in some runs the load tool was busy for more than 90 % of the time")
 
 
-@contextlib.contextmanager
-def router_echo(bench, figure, count):
-    """What measures the bare ROUTER that answers with as many bytes as a batch has."""
+def batch_reply(bench):
+    """What the gateway answers a batch request with, so that others answer with as many bytes."""
     scale = bench.scale
     with temporary_folder() as folder:
-        # One exchange, so that the bare server answers with as many bytes.
         with bench.servers.gateway() as (_, addresses):
             bench.load.requests("batch", addresses["requests"], broadcast=addresses["broadcast"], connections=1,
                                 seconds=min(scale.seconds, 1), warmup=min(scale.warmup, 0.2), record=folder)
-        reply = os.path.join(folder, "reply.bin")
-        if not os.path.exists(reply):
-            raise MeasurementError("the load tool recorded no reply")
-        figure.note(f"the bare server's replies have {os.path.getsize(reply)} bytes")
+        try:
+            with open(os.path.join(folder, "reply.bin"), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            raise MeasurementError("the load tool recorded no reply") from None
+
+
+@contextlib.contextmanager
+def router_echo(bench, figure, count):
+    """What measures the bare ROUTER that answers with as many bytes as a batch has; gives it with these bytes."""
+    scale = bench.scale
+    reply = batch_reply(bench)
+    figure.note(f"the bare server's replies have {len(reply)} bytes")
+    with temporary_folder() as folder:
+        path = os.path.join(folder, "reply.bin")
+        with open(path, "wb") as file:
+            file.write(reply)
 
         def baseline():
-            with bench.servers.echo(reply) as (process, addresses):
+            with bench.servers.echo(path) as (process, addresses):
                 with cpu_watch(process) as watch:
                     report = bench.load.requests("batch", addresses["requests"], connections=count, bare=True,
                                                  seconds=scale.seconds, warmup=scale.warmup)
@@ -210,27 +274,32 @@ def router_echo(bench, figure, count):
             return {"rate": (report["per_second"],
                              steady_cpu_per_million(watch.samples, scale.seconds, report["per_second"]))}
 
-        yield baseline
+        yield baseline, reply
 
 
 def batch(bench, figures, connections):
-    count = bench.scale.connections(connections)
+    scale, count = bench.scale, bench.scale.connections(connections)
     figure = figures["rate"] = Figure("", "requests/s", Goal(">=", 1.25))
-    with router_echo(bench, figure, count) as baseline:
-        bench.pairs(figures, lambda: {"rate": requests_of(bench, figure, "batch", count)}, baseline)
+
+    def static_file(reply):
+        return {"rate": bench.peer_load().batches(reply, count, scale.seconds, scale.warmup)}
+
+    with router_echo(bench, figure, count) as (baseline, reply):
+        bench.pairs(figures, lambda: {"rate": requests_of(bench, figure, "batch", count)}, baseline,
+                    {f"{peer_servers.HTTP_SERVER}, a static file": lambda: static_file(reply)})
 
 
-@row("batch-100", "batch requests, 100 connections", "bare ROUTER echo, as many bytes")
+@row("batch-100", "batch requests, 100 connections", "bare ROUTER echo, as many bytes; nginx beside it")
 def batch_100(bench, figures):
     batch(bench, figures, 100)
 
 
-@row("batch-1000", "batch requests, 1,000 connections", "bare ROUTER echo, as many bytes")
+@row("batch-1000", "batch requests, 1,000 connections", "bare ROUTER echo, as many bytes; nginx beside it")
 def batch_1000(bench, figures):
     batch(bench, figures, 1_000)
 
 
-@row("batch-9000", "batch requests, 9,000 connections", "bare ROUTER echo, as many bytes")
+@row("batch-9000", "batch requests, 9,000 connections", "bare ROUTER echo, as many bytes; nginx beside it")
 def batch_9000(bench, figures):
     batch(bench, figures, 9_000)
 
@@ -243,7 +312,7 @@ OUTCOMES_PER_REQUEST = 3
 def acknowledgements_paused(bench, figures):
     count = bench.scale.connections(1_000)
     figure = figures["rate"] = Figure("", "requests/s", Goal(">=", 1.10))
-    with router_echo(bench, figure, count) as baseline:
+    with router_echo(bench, figure, count) as (baseline, _):
         bench.pairs(figures,
                     lambda: {"rate": requests_of(bench, figure, "acknowledge", count, settings=LEDGER_PAUSED)},
                     baseline)
@@ -262,7 +331,7 @@ def acknowledgements(bench, figures):
         rate, cpu = requests_of(bench, figure, "acknowledge", count, seconds=scale.sustained, watch_ledger=behind)
         return {"rate": (rate, cpu), "outcomes": rate * OUTCOMES_PER_REQUEST, "behind": behind[0]}
 
-    with router_echo(bench, figure, count) as baseline:
+    with router_echo(bench, figure, count) as (baseline, _):
         bench.pairs(figures, ours, baseline)
 
 

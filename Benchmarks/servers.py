@@ -40,7 +40,7 @@ def build_baselines(folder):
     except (OSError, subprocess.CalledProcessError) as error:
         raise MeasurementError(f"the baselines were not built: {error}") from None
     return {name: os.path.join(os.path.abspath(folder), name)
-            for name in ("xpub_forwarder", "router_echo", "sqlite_group_commit")}
+            for name in ("xpub_forwarder", "send_loop", "router_echo", "sqlite_group_commit")}
 
 
 class Servers:
@@ -51,14 +51,19 @@ class Servers:
         return measuring.gateway(self.gateway_binary, *GATEWAY_SETTINGS, *settings, prefix=pinned(SERVER), data=data)
 
     def _bare(self, name, *arguments):
-        command = [self.baselines[name], *arguments, "--io-threads", str(IO_THREADS)]
-        return measuring.server(command, name, pinned(SERVER), stderr=subprocess.DEVNULL)
+        return measuring.server([self.baselines[name], *arguments], name, pinned(SERVER), stderr=subprocess.DEVNULL)
+
+    def _libzmq(self, name, *arguments):
+        return self._bare(name, *arguments, "--io-threads", str(IO_THREADS))
 
     def forwarder(self):
-        return self._bare("xpub_forwarder")
+        return self._libzmq("xpub_forwarder")
+
+    def send_loop(self):
+        return self._bare("send_loop")
 
     def echo(self, reply):
-        return self._bare("router_echo", "--reply", reply)
+        return self._libzmq("router_echo", "--reply", reply)
 
     def _json(self, command):
         done = subprocess.run([*pinned(SERVER), *map(str, command)], stdout=subprocess.PIPE, text=True)

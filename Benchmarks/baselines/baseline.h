@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 //
-// What the bare servers share: the settings of a libzmq server for many connections, of which the gateway's broadcasters'
-// socket has most (Sources/Gateway/GatewaySockets.swift; docs/sockets.md gives the reasons), an end on SIGTERM, and errors
-// that say what failed.
+// What the bare servers on libzmq share: the settings of a server for many connections, of which the gateway's broadcasters'
+// socket has most (Sources/Gateway/GatewaySockets.swift; docs/sockets.md gives the reasons).
 
 #ifndef CUECAST_BASELINE_H
 #define CUECAST_BASELINE_H
 
-#include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "program.h"
 #include <unistd.h>
 #include <zmq.h>
-
-enum {
-    exitUsage = 64,
-    exitUnavailable = 69,
-    exitSoftware = 70,
-};
 
 // How often the sockets are touched, in milliseconds: libzmq attaches and detaches peers only inside calls.
 static const long touchMilliseconds = 10;
@@ -31,34 +17,8 @@ static const long touchMilliseconds = 10;
 static const int requestsPerPassMax = 256;
 static const int subscriptionsPerPassMax = 4096;
 
-static const char *programName = "baseline";
-static volatile sig_atomic_t mustStop = 0;
-
-__attribute__((format(printf, 2, 3), noreturn)) static void fail(int code, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "%s: ", programName);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(code);
-}
-
 static void check(int result, const char *operation) {
     if (result < 0) { fail(exitUnavailable, "%s: %s", operation, zmq_strerror(zmq_errno())); }
-}
-
-static void stop(int number) {
-    (void)number;
-    mustStop = 1;
-}
-
-static void stopOnSignals(void) {
-    struct sigaction action = {.sa_handler = stop};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0) {
-        fail(exitSoftware, "sigaction: %s", strerror(errno));
-    }
 }
 
 // Without a number all cores but one move bytes, at least one.
@@ -163,13 +123,6 @@ static inline void closeAll(void *context, void *first, void *second) {
     check(zmq_close(first), "zmq_close");
     if (second) { check(zmq_close(second), "zmq_close"); }
     while (zmq_ctx_term(context) < 0 && zmq_errno() == EINTR) {}
-}
-
-// The value of the option at `index`, which is passed over.
-static const char *optionValue(int count, char **arguments, int *index) {
-    if (*index + 1 >= count) { fail(exitUsage, "%s needs a value; see --help", arguments[*index]); }
-    *index += 1;
-    return arguments[*index];
 }
 
 static inline int ioThreadsValue(const char *text) {
