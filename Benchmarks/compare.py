@@ -38,7 +38,7 @@ def parse(words):
     parser.add_argument("--pairs", type=int, help="pairs a row; 10 unless told")
     parser.add_argument("--silence", type=float, help="seconds before a single notice; 30 unless told")
     parser.add_argument("--seconds", type=float, help="how long rates are measured; 10 unless told")
-    parser.add_argument("--soak", type=float, help="how many seconds the soak lasts; 600 unless told")
+    parser.add_argument("--soak", type=float, help="how many seconds the soak lasts; 1,800 unless told")
     parser.add_argument("--breaks", type=int, help="the breaks that are kept where growth is measured; 100,000 unless told")
     parser.add_argument("--listeners-max", type=int, help="never more connections than this")
     parser.add_argument("--quick", action="store_true", help="two pairs of short measurements")

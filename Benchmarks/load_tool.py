@@ -113,12 +113,18 @@ class LoadTool:
         return report
 
     @contextlib.contextmanager
-    def idle(self, notices, *, requests=None, connections, hold, bare=False):
-        """Holds connections; gives control when all are open."""
+    def idle(self, notices, *, requests=None, connections, hold, bare=False, push=True, broadcast=None, use=None):
+        """Holds listeners with one connection or with two; gives control when all are up.
+
+        `use`: the notices that each gets, and the batches that it asks for, before it is held.
+        """
         command = [*self.prefix, self.binary, "idle", "--notices", notices, "--connections", str(connections),
                    "--hold", duration(hold), "--json"]
         command += ["--requests", requests] if requests else []
         command += ["--bare"] if bare else []
+        command += [] if push else ["--no-push"]
+        if use:
+            command += ["--broadcast", broadcast, "--use-notices", str(use[0]), "--use-requests", str(use[1])]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             line = process.stdout.readline()
@@ -130,7 +136,7 @@ class LoadTool:
             process.communicate(timeout=HANGS_AFTER_SECONDS)
 
     def run(self, addresses, timeout, *, listeners, breaks, every, ahead, lasts, stall=0, churn=0, storm=False,
-            connect_rate=None, advertisements=None, may_lose=False):
+            connect_rate=None, advertisements=None, push=True, may_lose=False):
         """The simulation of listeners: `breaks` one after the other, each announced at once and so long `ahead`."""
         arguments = ["run", "--stream", "bench", "--listeners", listeners, "--breaks", breaks]
         arguments += [word for name in ("notices", "requests", "broadcast", "http") for word in (f"--{name}", addresses[name])]
@@ -140,6 +146,7 @@ class LoadTool:
                             ("--connect-rate", connect_rate)):
             arguments += [flag, f"{value:g}"] if value is not None else []
         arguments += ["--storm"] if storm else []
+        arguments += [] if push else ["--no-push"]
         return Simulation(self._run(arguments, timeout, may_lose))
 
 
@@ -168,6 +175,10 @@ class Simulation:
     def latency(self, kind, share):
         """Microseconds."""
         return self._get("latency", kind, "intended_us", share)
+
+    def pushed(self):
+        """How many joined with one connection."""
+        return self._number("counts", "pushed")
 
     def all_joined_seconds(self):
         return self._number("all_joined_seconds")

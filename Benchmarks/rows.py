@@ -25,6 +25,9 @@ class Scale:
     bursts: int = 5
     # How long idle connections are looked at.
     hold: float = 20
+    # What a listener had before its memory is looked at: past what a pipe of libzmq keeps for ever.
+    used_notices: int = 1_000
+    used_requests: int = 300
     # How long acknowledgements come while the ledger follows.
     sustained: float = 60
     # The outcomes in the ledger when a start is measured.
@@ -35,7 +38,7 @@ class Scale:
     group_requests: int = 1_000
     # How long before its start a break is announced.
     ahead: float = 8
-    soak: float = 600
+    soak: float = 1_800
     churn: float = 100
     # The breaks that are kept where growth is measured, and the requests whose time is taken.
     breaks: int = 100_000
@@ -56,10 +59,10 @@ QUICK = Scale(pairs=2, seconds=3, warmup=1, silence=3, bursts=3, hold=5, sustain
 # So little that the machinery is shown to work and nothing else.
 SMOKE = Scale(pairs=1, connections_max=50, seconds=0.5, warmup=0.2, silence=0.2, burst=20, bursts=1, hold=0.3, sustained=2,
               acknowledged=300, existing=3_000, groups=2, group_requests=100, soak=3, churn=5, breaks=40, samples=3, board_mib=1,
-              publications=5, housekeeping=0.5)
+              publications=5, housekeeping=0.5, used_notices=20, used_requests=5)
 
 # Of the rows those that show the machinery: pairs, a bare program on either side, memory, a line in the table each.
-SMOKE_ROWS = ("burst-1000", "batch-100", "memory", "growth-waiting", "growth-readers", "growth-connections")
+SMOKE_ROWS = ("burst-1000", "batch-100", "memory", "single-notice-send", "burst-1000-send", "memory-used", "joins-18000", "stalled", "soak", "growth-waiting", "growth-readers", "growth-connections")
 
 ROWS = {}
 
@@ -414,21 +417,24 @@ def ready(bench, figures):
 SETTLE_SECONDS = 1
 
 
-@row("memory", "memory of an idle listener, 9,000 of them", "bare XPUB and bare ROUTER, the same connections")
-def memory(bench, figures):
+def grown(bench, processes, notices, requests, **how):
+    """KiB by which the processes grow for each listener that is held."""
     scale, count = bench.scale, bench.scale.connections(9_000)
+    before = sum(measuring.resident_kib(process.pid) for process in processes)
+    with bench.load.idle(notices, requests=requests, connections=count, hold=scale.hold + 600, **how):
+        time.sleep(min(SETTLE_SECONDS, scale.hold))
+        after = sum(measuring.resident_kib(process.pid) for process in processes)
+    return (after - before) / count
+
+
+def listener_memory(bench, **how):
+    with bench.servers.gateway() as (process, addresses):
+        return grown(bench, [process], addresses["notices"], addresses["requests"], broadcast=addresses["broadcast"], **how)
+
+
+@row("memory", "memory of an idle listener with two connections, 9,000 of them", "bare XPUB and bare ROUTER, the same connections")
+def memory(bench, figures):
     figures["memory"] = Figure("", "KiB", Goal("<=", 1, "difference"))
-
-    def grown(processes, notices, requests, bare):
-        before = sum(measuring.resident_kib(process.pid) for process in processes)
-        with bench.load.idle(notices, requests=requests, connections=count, hold=scale.hold + 600, bare=bare):
-            time.sleep(min(SETTLE_SECONDS, scale.hold))
-            after = sum(measuring.resident_kib(process.pid) for process in processes)
-        return {"memory": (after - before) / count}
-
-    def ours():
-        with bench.servers.gateway() as (process, addresses):
-            return grown([process], addresses["notices"], addresses["requests"], False)
 
     def baseline():
         with temporary_folder() as folder:
@@ -436,22 +442,42 @@ def memory(bench, figures):
             with open(reply, "wb") as file:
                 file.write(bytes(64))
             with bench.servers.forwarder() as (publisher, out), bench.servers.echo(reply) as (router, answers):
-                return grown([publisher, router], out["out"], answers["requests"], True)
+                return {"memory": grown(bench, [publisher, router], out["out"], answers["requests"], bare=True)}
 
-    bench.pairs(figures, ours, baseline)
+    bench.pairs(figures, lambda: {"memory": listener_memory(bench, push=False)}, baseline)
 
 
-@row("idle-cpu", "CPU with 9,000 idle listeners", "")
+@row("memory-used", "memory of a listener, 9,000 of them: idle, and after 1,000 notices and 300 batches", "")
+def memory_used(bench, figures):
+    use = (bench.scale.used_notices, bench.scale.used_requests)
+    kinds = {"one": ("one connection", 9, {"push": True}), "two": ("two connections", 16, {"push": False})}
+    for key, (name, limit, _) in kinds.items():
+        figures[f"{key}-idle"] = Figure(f"{name}, idle", "KiB", Goal("<=", limit, "ours"))
+        figures[f"{key}-used"] = Figure(f"{name}, used", "KiB", Goal("<=", limit, "ours"))
+    for _ in range(min(bench.scale.pairs, 3)):
+        for key, (_, _, how) in kinds.items():
+            figures[f"{key}-idle"].add(OURS, listener_memory(bench, **how))
+            figures[f"{key}-used"].add(OURS, listener_memory(bench, use=use, **how))
+        bench.say("  " + "; ".join(f"{figure.name} {figure.ours[-1]:.3g} KiB" for figure in figures.values()))
+
+
+def idle_share(bench, count, push):
+    """The percentage of a core that a gateway uses for listeners that do nothing."""
+    scale = bench.scale
+    with bench.servers.gateway() as (process, addresses):
+        with bench.load.idle(addresses["notices"], requests=addresses["requests"], connections=count, push=push,
+                             hold=scale.hold + 600):
+            time.sleep(min(SETTLE_SECONDS, scale.hold))
+            used, began = measuring.cpu_seconds(process.pid), time.monotonic()
+            time.sleep(scale.hold)
+            used = measuring.cpu_seconds(process.pid) - used
+            return 100 * used / (time.monotonic() - began)
+
+
+@row("idle-cpu", "CPU with 9,000 idle listeners with two connections", "")
 def idle_cpu(bench, figures):
     scale, count = bench.scale, bench.scale.connections(9_000)
     figures["cpu"] = Figure("", "% of a core", Goal("<", 5, "ours"))
     for _ in range(min(scale.pairs, 3)):
-        with bench.servers.gateway() as (process, addresses):
-            with bench.load.idle(addresses["notices"], requests=addresses["requests"], connections=count,
-                                 hold=scale.hold + 600):
-                time.sleep(min(SETTLE_SECONDS, scale.hold))
-                used, began = measuring.cpu_seconds(process.pid), time.monotonic()
-                time.sleep(scale.hold)
-                used = measuring.cpu_seconds(process.pid) - used
-                figures["cpu"].add(OURS, 100 * used / (time.monotonic() - began))
+        figures["cpu"].add(OURS, idle_share(bench, count, push=False))
         bench.say(f"  {figures['cpu'].ours[-1]:.2f} %")

@@ -28,6 +28,7 @@ struct Capacity: ParsableCommand {
     @Option(help: "Breaks of each stream in an hour: above 0, at most 3600.") var breaksPerHour = 4.0
     @Option(help: "Advertisements in a break: 1 to 64.") var ads = 3
     @Option(help: "Listeners that come in an hour. (default: as many as listen)") var joinsPerHour: Int?
+    @Option(help: "Connections of each listener: 1, which brings notices too, or 2.") var connections = 1
     @Option(help: "Cores that the gateway may use. (default: this machine's)") var cores: Int?
     @Option(help: "Memory in GiB. (default: this machine's)") var memory: Double?
     @Option(help: "Disk in GiB. (default: what is free in the current folder)") var disk: Double?
@@ -42,6 +43,7 @@ struct Capacity: ParsableCommand {
             ("listeners", listeners, 1...100_000_000), ("streams", self.streams, 1...1_000_000),
             ("ads", self.ads, 1...WireLimits.advertisementsPerBreakMax),
             ("joins-per-hour", self.joinsPerHour, 0...1_000_000_000), ("cores", self.cores, 1...4_096),
+            ("connections", self.connections, 1...2),
             ("descriptors", self.descriptors, 1...2_000_000_000),
         ]
         for (name, value, range) in whole {
@@ -65,7 +67,8 @@ struct Capacity: ParsableCommand {
             streams: self.streams,
             breaksPerHour: self.breaksPerHour,
             advertisements: self.ads,
-            joinsPerHour: self.joinsPerHour ?? listeners
+            joinsPerHour: self.joinsPerHour ?? listeners,
+            connectionsPerListener: self.connections
         )
         let plan = CapacityPlan(wanted, on: self.machine, settings: CapacitySettings(GatewayConfiguration()))
         if self.json {

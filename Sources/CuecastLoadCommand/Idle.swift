@@ -9,8 +9,10 @@ struct Idle: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Hold listeners that do nothing, so that a server's memory and CPU can be looked at.",
         discussion: """
-            Prints {"ready":N} when all listeners are up: subscribed and joined; with
-            --bare subscribed and answered once.
+            Prints {"ready":N} when all listeners are up: joined, with one connection that
+            brings notices too or with two; with --bare subscribed and answered once. With
+            --use-notices and --use-requests each gets so many notices and asks for so
+            many batches before that.
 
             Example: cuecast-load idle --connections 9000 --hold 20s \\
               --notices tcp://127.0.0.1:7400 --requests tcp://127.0.0.1:7401
@@ -29,6 +31,20 @@ struct Idle: ParsableCommand {
     @Option(help: "How long to hold them.")
     var hold = DurationArgument(.seconds(20))
 
+    @Flag(
+        help: "Two connections for each listener. Otherwise one, and two only where the gateway sends no notices on it."
+    )
+    var noPush = false
+
+    @Option(help: "Where the break is published that --use-notices and --use-requests are about.")
+    var broadcast: String?
+
+    @Option(help: "How many notices each listener gets before it is held.")
+    var useNotices = 0
+
+    @Option(help: "How many batches each listener asks for before it is held, once it has its notices.")
+    var useRequests = 0
+
     @Option(help: "How many listeners to connect in a second.")
     var connectRate = 2_500.0
 
@@ -37,6 +53,21 @@ struct Idle: ParsableCommand {
 
     @Flag(help: "Print one JSON object at the end.")
     var json = false
+
+    func validate() throws {
+        guard self.useNotices >= 0, self.useRequests >= 0 else {
+            throw ValidationError("--use-notices and --use-requests take a number from 0 on.")
+        }
+        guard self.useNotices == 0 || self.broadcast != nil else {
+            throw ValidationError("--use-notices needs --broadcast: somebody must publish.")
+        }
+        guard self.useRequests == 0 || self.useNotices > 0 && self.requests != nil else {
+            throw ValidationError(
+                "--use-requests needs --use-notices and --requests: what would be asked for, and where?"
+            )
+        }
+        guard self.useNotices == 0 || !self.bare else { throw ValidationError("Give one of --bare and --use-notices.") }
+    }
 
     func run() throws {
         let result = try perform { () throws(LoadError) in
@@ -47,6 +78,14 @@ struct Idle: ParsableCommand {
                 hold: self.hold.duration
             )
             settings.isBare = self.bare
+            settings.push = !self.noPush
+            if let broadcast, self.useNotices > 0 {
+                settings.use = IdleSettings.Use(
+                    broadcast: try Endpoint(broadcast),
+                    notices: self.useNotices,
+                    requests: self.useRequests
+                )
+            }
             settings.connectionsPerSecond = self.connectRate
             settings.handlesSignals = true
             return try holdIdleListeners(settings) { say("{\"ready\":\($0)}") }
@@ -55,6 +94,7 @@ struct Idle: ParsableCommand {
             try say(json: result)
         } else {
             say("\(result.connections) listeners, up after \(result.connectSeconds) s, held \(result.holdSeconds) s")
+            say("  \(result.pushed) with one connection")
             say("  \(result.ended) connections ended meanwhile; own CPU \(result.ownCPUSeconds) s")
         }
         if result.ended > 0 { throw CommandExit.checkFailed }

@@ -11,10 +11,11 @@ struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Simulate the listeners of streams, and check everything that they receive (the default).",
         discussion: """
-            Each listener is two real connections and a session: it subscribes, proves
-            it, joins, follows positions, asks for its batch at the slot that its session
-            and the break give, checks the content, and acknowledges. Latencies count
-            from when each thing was meant to happen (no coordinated omission).
+            Each listener is a session with one real connection, which brings notices too,
+            or with two: it joins, follows positions, asks for its batch at the slot that
+            its session and the break give, checks the content, and acknowledges. With
+            two it subscribes and proves it before it joins. Latencies count from when
+            each thing was meant to happen (no coordinated omission).
 
             Examples:
               cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
@@ -48,6 +49,10 @@ struct Run: ParsableCommand {
     var follow = false
     @Option(help: "How many listeners are opened in a second; 0: all at once.")
     var connectRate = 2_000.0
+    @Flag(
+        help: "Two connections for each listener. Otherwise one, and two only where the gateway sends no notices on it."
+    )
+    var noPush = false
     @Flag(help: "Ask for batches at once, and not at the listener's slot.")
     var storm = false
     @Option(help: "The share of ads that are played.")
@@ -201,6 +206,7 @@ struct Run: ParsableCommand {
         settings.advertisements = self.ads
         settings.follows = self.follow
         settings.connectRate = self.connectRate
+        settings.push = !self.noPush
         settings.storm = self.storm
         settings.mix.played = self.played
         settings.mix.ignored = self.ignored
@@ -212,7 +218,9 @@ struct Run: ParsableCommand {
         settings.runFor = self.runFor?.duration.inMicroseconds
         settings.patience = self.patience.duration.inMicroseconds
         settings.seed = seed
-        settings.processes = self.processes ?? DescriptorLimit.processes(listeners: self.listeners)
+        settings.processes =
+            self.processes
+            ?? DescriptorLimit.processes(listeners: self.listeners, connections: settings.push ? 1 : 2)
         return settings
     }
 

@@ -7,9 +7,9 @@ import LoadEngine
 
 /// How many processes the limit on open files asks for.
 enum DescriptorLimit {
-    /// Two for each listener, and some for everything else.
-    static func processes(listeners: Int) -> Int {
-        let each = max(1, (ProcessLimits.descriptorsMax - 64) / 2)
+    /// As many for each listener as it has connections, and some for everything else.
+    static func processes(listeners: Int, connections: Int) -> Int {
+        let each = max(1, (ProcessLimits.descriptorsMax - 64) / connections)
         return min(256, (listeners + each - 1) / each)
     }
 }
@@ -85,6 +85,10 @@ enum RunFacts {
         let rate = settings.connectRate > 0 ? "\(Int(settings.connectRate)) a second" : "all at once"
         pairs += [
             .init("Connecting", rate),
+            .init(
+                "Connections",
+                settings.push ? "one for each listener, where the gateway pushes" : "two for each listener"
+            ),
             .init("Asking", settings.storm ? "all at once" : "each in its slot"),
             .init(
                 "Outcomes",

@@ -52,7 +52,17 @@ struct CapacityTests {
             9_000 * MeasuredCost.idleTraffic.value
             + 10 * (MeasuredCost.breakTraffic.value + 3 * MeasuredCost.advertisementTraffic.value)
         #expect(abs(try self.need("network, on", self.ordinary).amount - 8 * sent) < 1e-3)
-        #expect(try self.need("open files", self.ordinary).amount == 19_199)
+        #expect(try self.need("open files", self.ordinary).amount == Double(DescriptorReserve.limit(for: 9_000)))
+    }
+
+    @Test
+    func `two connections for each listener need twice the descriptors`()
+        throws
+    {
+        var two = self.ordinary
+        two.connectionsPerListener = 2
+        #expect(try self.need("open files", two).amount == 19_199)
+        #expect(try self.need("open files", two).because.hasPrefix("two connections"))
     }
 
     @Test func `more of anything never needs less`() {
@@ -81,11 +91,12 @@ struct CapacityTests {
     }
 
     @Test func `what ends first is what the machine has least of`() throws {
-        var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: 19_199)
+        let least = DescriptorReserve.limit(for: 9_000)
+        var machine = CapacityMachine(cores: 64, memoryBytes: 1e12, diskBytes: 1e13, descriptors: least)
         let plan = self.plan(self.ordinary, on: machine)
         #expect(plan.fits)
         #expect(plan.first?.resource == "open files (LimitNOFILE)")
-        machine.descriptors = 19_198
+        machine.descriptors = least - 1
         #expect(!self.plan(self.ordinary, on: machine).fits)
         machine.descriptors = 1_000_000
         machine.memoryBytes = 1e9

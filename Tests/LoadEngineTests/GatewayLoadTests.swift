@@ -86,6 +86,25 @@ struct GatewayLoadTests {
         if kind == .batch { #expect(counted.batches >= result.count) }
     }
 
+    @Test(arguments: [true, false])
+    func `idle listeners with one connection or with two had what they were to have before they rest`(push: Bool) async throws {
+        let (result, counted) = try await self.measure { endpoints in
+            var settings = IdleSettings(
+                notices: try Endpoint(endpoints.notices),
+                requests: try Endpoint(endpoints.requests),
+                connections: 20,
+                hold: .milliseconds(100)
+            )
+            settings.push = push
+            settings.patience = waitMax
+            settings.use = IdleSettings.Use(broadcast: try Endpoint(endpoints.broadcast), notices: 30, requests: 4)
+            return try holdIdleListeners(settings) { _ in }
+        }
+        #expect(result.connections == 20 && result.ended == 0)
+        #expect(push || result.pushed == 0)
+        #expect(counted.batches == 80)
+    }
+
     @Test func `acknowledgements go on when the deliveries fetched beforehand are used up`() async throws {
         let (result, _) = try await self.longerUntil(answers: 5) { duration, endpoints in
             var settings = RequestsSettings(

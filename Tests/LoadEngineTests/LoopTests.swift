@@ -267,6 +267,46 @@ struct LoopTests {
         #expect(unlimited.due(at: start, inProgress: 60) == 4)
     }
 
+    @Test func `what a ROUTER sends unasked is a notice on DEALER, and the end where nobody takes any`() throws {
+        for takes in [true, false] {
+            let router = try Socket(.router, in: self.context)
+            let endpoint = try Endpoint(try router.bind(self.anyPort))
+            let driver = ScriptedDriver()
+            let loop = try LoadLoop(driver: driver, connectionsMax: 1)
+            var heard: [String] = []
+            driver.onReady = { $1.sendRequest([1], on: $0) }
+            driver.onTimer = { _, loop in
+                var frames = FrameBuffer(framesMax: 4)
+                if try router.receive(into: &frames) == .message {
+                    let peer = frames.bytes(at: 0)
+                    for part in [["", "a"], ["b"], [""], ["", "c"]] {
+                        _ = try router.send(peer, more: true)
+                        for (index, frame) in part.enumerated() {
+                            _ = try router.send(Array(frame.utf8), more: index < part.count - 1)
+                        }
+                    }
+                }
+                loop.schedule(TimerToken(kind: 0), at: loop.now + .milliseconds(1))
+            }
+            let text = { (message: Span<UInt8>) in String(decoding: message.indices.map { message[$0] }, as: UTF8.self)
+            }
+            driver.onMessage = { message, _, loop in
+                heard.append("reply \(text(message))")
+                if heard.count == 4 { loop.stop() }
+            }
+            if takes { driver.onNotice = { message, _, _ in heard.append("notice \(text(message))") } }
+            driver.onEnd = { _, loop in loop.stop() }
+            loop.schedule(TimerToken(kind: 0), at: .now())
+            _ = loop.connect(.dealer, to: endpoint, tag: 0)
+            try loop.run()
+            if takes {
+                #expect(heard == ["reply a", "notice b", "notice ", "reply c"] && driver.ends.isEmpty)
+            } else {
+                #expect(heard.first == "reply a" && driver.ends == [.unexpectedMessage])
+            }
+        }
+    }
+
     @Test func `more connections than descriptors are refused with a sentence`() throws {
         let error = #expect(throws: LoadError.self) {
             _ = try LoadLoop(driver: ScriptedDriver(), connectionsMax: 100_000_000)
@@ -296,6 +336,8 @@ final class ScriptedDriver: LoadDriver {
     var onMessage: ((Span<UInt8>, Connection, LoadLoop<ScriptedDriver>) -> Void)?
     var onEnd: ((ConnectionEnd, LoadLoop<ScriptedDriver>) -> Void)?
     var onTimer: ((TimerToken, LoadLoop<ScriptedDriver>) throws -> Void)?
+    /// `nil`: it takes none.
+    var onNotice: ((Span<UInt8>, Connection, LoadLoop<ScriptedDriver>) -> Void)?
     private(set) var ends: [ConnectionEnd] = []
     private(set) var messageCount = 0
     private(set) var interruptions = 0
@@ -307,6 +349,11 @@ final class ScriptedDriver: LoadDriver {
     func received(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<ScriptedDriver>) {
         self.messageCount += 1
         self.onMessage?(message, connection, loop)
+    }
+
+    func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<ScriptedDriver>) {
+        guard let onNotice else { return loop.refuse(connection) }
+        onNotice(message, connection, loop)
     }
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<ScriptedDriver>) {

@@ -12,13 +12,23 @@ package struct CapacityCase: Hashable, Sendable {
     package var advertisements: Int
     /// How many listeners come in an hour, in all.
     package var joinsPerHour: Int
+    /// How many connections a listener has: one, which brings notices too, or two.
+    package var connectionsPerListener: Int
 
-    package init(listeners: Int, streams: Int, breaksPerHour: Double, advertisements: Int, joinsPerHour: Int) {
+    package init(
+        listeners: Int,
+        streams: Int,
+        breaksPerHour: Double,
+        advertisements: Int,
+        joinsPerHour: Int,
+        connectionsPerListener: Int = 1
+    ) {
         self.listeners = listeners
         self.streams = streams
         self.breaksPerHour = breaksPerHour
         self.advertisements = advertisements
         self.joinsPerHour = joinsPerHour
+        self.connectionsPerListener = connectionsPerListener
     }
 }
 
@@ -221,12 +231,13 @@ private struct CapacityReckoning {
     }
 
     func descriptors(_ available: Int?) -> CapacityPlan.Need {
-        let connections = self.wanted.listeners * 2
+        let each = self.wanted.connectionsPerListener
+        let connections = self.wanted.listeners * each
         return Need(
             resource: "open files (LimitNOFILE)",
             amount: Double(DescriptorReserve.limit(for: connections)),
             unit: "",
-            because: "two connections a listener, and what is kept back",
+            because: "\(each == 1 ? "one connection" : "two connections") a listener, and what is kept back",
             available: available.map(Double.init)
         )
     }

@@ -127,7 +127,8 @@ extension MeasuredCost {
 
     /// All of them, in the order of the table.
     package static let all: [MeasuredCost] = [
-        .gatewayMemory, .listenerMemory, .breakMemory, .idleListenerTime, .joinTime, .breakTime, .advertisementTime,
+        .gatewayMemory, .listenerMemory, .breakMemory, .idleListenerTime, .joinTime, .breakTime,
+        .advertisementTime,
         .noticeTime, .batchRate, .acknowledgementRate, .idleTraffic, .breakTraffic, .advertisementTraffic, .breakLog,
         .advertisementLog, .breakLedger, .advertisementLedger, .totalsLedger,
     ]

@@ -6,11 +6,13 @@ package struct ListenerBehaviour: Sendable {
     /// Ask for batches at once, and not in the slot that session and break give.
     package var asksAtOnce = false
     package var mix: OutcomeMix
+    /// Ask for notices on the connection that asks for everything else, and fall back to two where the gateway has none.
+    package var push = false
     /// How much faster than the advertisements last they are played; `nil`: they are acknowledged at once.
     package var speed: Double?
     /// What listeners call themselves.
     package var client: [UInt8] = Array("cuecast-load".utf8)
-    /// How long both connections may take to be made.
+    /// How long its connections may take to be made.
     package var connectTimeout: Microseconds = 10_000_000
     /// How long the proof of the subscription may take.
     package var proofTimeout: Microseconds = 5_000_000

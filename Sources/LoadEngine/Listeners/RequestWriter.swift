@@ -49,7 +49,8 @@ package struct RequestWriter: Sendable {
         stream: [UInt8],
         last: Position?,
         instance: UInt64,
-        client: [UInt8]
+        client: [UInt8],
+        push: Bool = false
     ) {
         self.body.removeAll(keepingCapacity: true)
         self.body.appendField(JoinField.stream, stream)
@@ -61,6 +62,7 @@ package struct RequestWriter: Sendable {
         }
         self.body.appendField(JoinField.instance, instance)
         self.body.appendField(JoinField.client, client)
+        self.body.appendField(JoinField.push, UInt64(push ? 1 : 0))
         self.finish(.join, id: id, session: session, ticket: ticket)
     }
 

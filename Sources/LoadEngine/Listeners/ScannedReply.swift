@@ -78,6 +78,7 @@ package struct ScannedJoin: Sendable {
     package private(set) var instance: UInt64 = 0
     package private(set) var headInterval: Microseconds = 0
     package private(set) var ticket = 0..<0
+    package private(set) var pushed = false
 
     /// Reads the message `Joined`; `nil` where it is none.
     package init?(_ range: Range<Int>, in frame: Span<UInt8>) {
@@ -95,6 +96,7 @@ package struct ScannedJoin: Sendable {
             case .varint(.headIntervalMs, let value):
                 self.headInterval = Microseconds(UInt32(truncatingIfNeeded: value)) * 1_000
             case .bytes(.ticket, let range): self.ticket = range
+            case .varint(.pushed, let value): self.pushed = value != 0
             case .unreadable: return nil
             default: continue
             }

@@ -18,13 +18,17 @@ extension SimulatedListener {
         }
         self.abandonRequest()
         self.failures = 0
+        let asked = self.asksForPush(in: world)
+        guard join.pushed || !asked else { return self.fallBack(now: now, in: &world) }
+        // Its own connection is the proof: whichever gateway answers sends the notices too.
+        if asked { self.instance = join.instance }
         guard join.instance == self.instance else {
             // Another run of the gateway answered: the subscription must be proven again.
             self.phase = .proving
             self.phaseDeadline = now + world.behaviour.proofTimeout
             return .subscribeSync
         }
-        guard self.isConsistent(join, notices) else {
+        guard join.pushed == asked, self.isConsistent(join, notices) else {
             world.statistics.findings.add(
                 .wrongJoins,
                 "listener \(self.number): kind \(join.kind), head \(join.head), \(notices.count) notices"
@@ -42,6 +46,7 @@ extension SimulatedListener {
         world.statistics.counts.noticesRecovered += join.kind == Self.recovered ? notices.count : 0
         self.phase = .following
         self.hasJoined = true
+        self.isPushed = asked
         self.isExcused = false
         for notice in notices {
             let facts = world.streams[Int(self.stream)].facts(of: notice)
@@ -50,6 +55,16 @@ extension SimulatedListener {
         self.last = join.head
         world.streams[Int(self.stream)].saw(join.head)
         return self.takeEarly(now: now, in: &world)
+    }
+
+    /// The gateway does not push: notices need a connection of their own, whose subscription is proven before another join.
+    private mutating func fallBack(now: Microseconds, in world: inout LoadWorld) -> Actions {
+        world.statistics.counts.fellBack += 1
+        self.fellBack = true
+        self.isPushed = false
+        self.phase = .connecting
+        self.phaseDeadline = now + world.behaviour.connectTimeout
+        return .connectNotices
     }
 
     private static let current = ListenerReply.Joined.Kind.current.rawValue
@@ -87,6 +102,7 @@ extension SimulatedListener {
             return
         }
         world.statistics.counts.joined += 1
+        if join.pushed { world.statistics.counts.pushed += 1 }
         if !self.isUnmeasured {
             world.statistics.join.record(intended: self.connectedAt, began: self.requestSent, ended: now)
         }

@@ -10,13 +10,21 @@ extension SimulatedListener {
     /// What is announced this soon after its publication was meant to be announced at once.
     private static let announcedAtOnceWithin: Microseconds = 500_000
 
-    /// A message of the subscription.
+    /// A message of the subscription, or one that the gateway sent unasked on the connection of the requests.
     package mutating func received(
         notice frame: Span<UInt8>,
         now: Microseconds,
         in world: inout LoadWorld
     ) -> Actions {
         self.heard = now
+        // An answer that came too late to count may have begun it.
+        if self.asksForPush(in: world), !self.isPushed, !self.mayHaveStrays {
+            world.statistics.findings.add(
+                .malformed,
+                "listener \(self.number): \(frame.count) bytes before the answer to the join that asks for notices"
+            )
+            return []
+        }
         if frame.count > 0, frame[0] == UInt8(ascii: "~") { return self.ticked(frame, now: now, in: &world) }
         guard let notice = world.streams[Int(self.stream)].facts(of: frame) else {
             world.statistics.findings.add(.malformed, "listener \(self.number): \(frame.count) bytes are no notice")
@@ -46,9 +54,12 @@ extension SimulatedListener {
 
     private mutating func ticked(_ frame: Span<UInt8>, now: Microseconds, in world: inout LoadWorld) -> Actions {
         // Ticks of before the unsubscription took effect still come.
-        guard self.phase == .proving else { return [] }
-        guard let instance = tickInstance(in: frame) else {
-            world.statistics.findings.add(.malformed, "listener \(self.number): a frame of ~sync is no tick")
+        guard self.phase == .proving || self.isPushed else { return [] }
+        guard !self.isPushed, let instance = tickInstance(in: frame) else {
+            world.statistics.findings.add(
+                .malformed,
+                "listener \(self.number): a frame of ~sync is no tick, or nobody asked for it"
+            )
             return []
         }
         self.instance = instance

@@ -61,7 +61,8 @@ extension SimulatedListener {
                 stream: stream,
                 last: self.last,
                 instance: self.instance,
-                client: world.behaviour.client
+                client: world.behaviour.client,
+                push: self.asksForPush(in: world)
             )
         case .batch:
             writer.batch(

@@ -13,18 +13,21 @@ package import CuecastWire
 /// idle → connecting → proving → joining → following ⇄ rejoining
 ///             ↑__________ waiting _________|__________|        following → leaving → gone
 /// ```
+///
+/// With one connection nothing is to be proven: `connecting → joining`. A gateway that does not push answers without
+/// saying so; then the second connection is made, and it goes on as with two.
 package struct SimulatedListener: Sendable {
     /// What is to be done for a listener.
     package struct Actions: OptionSet, Hashable, Sendable {
-        package let rawValue: UInt8
+        package let rawValue: UInt16
 
-        package init(rawValue: UInt8) {
+        package init(rawValue: UInt16) {
             self.rawValue = rawValue
         }
 
-        /// Give up both connections.
+        /// Give up all connections.
         package static let disconnect = Actions(rawValue: 1 << 0)
-        /// Make both connections.
+        /// Make both connections: one for notices, one for requests.
         package static let connect = Actions(rawValue: 1 << 1)
         /// Subscribe to the stream.
         package static let subscribe = Actions(rawValue: 1 << 2)
@@ -37,6 +40,10 @@ package struct SimulatedListener: Sendable {
         package static let pause = Actions(rawValue: 1 << 6)
         /// Read again.
         package static let resume = Actions(rawValue: 1 << 7)
+        /// Make the one connection that takes requests and brings notices.
+        package static let connectOne = Actions(rawValue: 1 << 8)
+        /// Make a connection for notices beside the one that there is.
+        package static let connectNotices = Actions(rawValue: 1 << 9)
     }
 
     package enum Phase: UInt8, Hashable, Sendable {
@@ -97,6 +104,10 @@ package struct SimulatedListener: Sendable {
 
     // The connection.
     var instance: UInt64 = 0
+    /// The gateway sends notices on the connection of the requests: its last answer to a join said so.
+    package internal(set) var isPushed = false
+    /// The gateway was asked for it on this attempt, and does not.
+    var fellBack = false
     var phaseDeadline: Microseconds = .max
     /// When it was meant to be opened, and when it was.
     var openIntended: Microseconds = 0
@@ -176,18 +187,31 @@ extension SimulatedListener {
         self.openBegan = now
         self.phaseDeadline = now + world.behaviour.connectTimeout
         self.order = NoticeOrder()
-        return .connect
+        self.isPushed = false
+        self.fellBack = false
+        return world.behaviour.push ? .connectOne : .connect
     }
 
-    /// Both connections are there.
+    /// Whether the answer to the next join is to say that notices come on its connection.
+    func asksForPush(in world: LoadWorld) -> Bool { world.behaviour.push && !self.fellBack }
+
+    /// All connections are there.
     package mutating func connected(now: Microseconds, in world: inout LoadWorld) -> Actions {
         guard self.phase == .connecting else { return [] }
-        world.statistics.counts.connected += 1
-        if !self.isUnmeasured, !self.hasJoined {
-            world.statistics.connect.record(intended: self.openIntended, began: self.openBegan, ended: now)
+        if !self.fellBack {
+            world.statistics.counts.connected += 1
+            self.connectedAt = now
+            if !self.isUnmeasured, !self.hasJoined {
+                world.statistics.connect.record(intended: self.openIntended, began: self.openBegan, ended: now)
+            }
+        }
+        guard !self.asksForPush(in: world) else {
+            self.phase = .joining
+            self.phaseDeadline = .max
+            self.joinDue = now
+            return self.pump(now: now, in: &world)
         }
         self.phase = .proving
-        self.connectedAt = now
         self.phaseDeadline = now + world.behaviour.proofTimeout
         return [.subscribe, .subscribeSync]
     }

@@ -13,6 +13,11 @@ package protocol LoadDriver: AnyObject {
     /// The bytes are valid during the call only.
     func received(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<Self>)
 
+    /// A message of one frame came on DEALER, where replies have two: a notice that the peer sends unasked.
+    ///
+    /// The bytes are valid during the call only. Who does not say otherwise takes none: the connection ends.
+    func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<Self>)
+
     /// A connection ended, and not by `loop.close(_:)`.
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<Self>)
 
@@ -24,6 +29,10 @@ package protocol LoadDriver: AnyObject {
 }
 
 extension LoadDriver {
+    package func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<Self>) {
+        loop.refuse(connection)
+    }
+
     package func interrupted(in loop: LoadLoop<Self>) { loop.stop() }
 }
 

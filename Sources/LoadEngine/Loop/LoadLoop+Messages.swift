@@ -119,6 +119,7 @@ extension LoadLoop {
                 switch self.part(of: body.count, more: more, index) {
                 case .delimiter: continue
                 case .body: self.driver.received(bytes.extracting(body), on: connection, in: self)
+                case .notice: self.driver.pushed(bytes.extracting(body), on: connection, in: self)
                 case .stranger: return self.end(connection, .unexpectedMessage)
                 }
             case .needsMore:
@@ -144,7 +145,8 @@ extension LoadLoop {
         }
     }
 
-    /// Which part of a message a frame is: on SUB all of it, on REQ and DEALER the empty delimiter or the body.
+    /// Which part of a message a frame is: on SUB all of it, on REQ and DEALER the empty delimiter or the body, on DEALER
+    /// also a notice.
     @inline(__always)
     private func part(of count: Int, more: Bool, _ index: Int) -> MessagePart {
         if self.slots[index].kind == .sub { return more ? .stranger : .body }
@@ -152,7 +154,8 @@ extension LoadLoop {
             self.slots[index].isInMessage = false
             return more ? .stranger : .body
         }
-        guard count == 0, more else { return .stranger }
+        guard more else { return self.slots[index].kind == .dealer ? .notice : .stranger }
+        guard count == 0 else { return .stranger }
         self.slots[index].isInMessage = true
         return .delimiter
     }
@@ -165,6 +168,8 @@ extension LoadLoop {
 private enum MessagePart {
     case delimiter
     case body
+    /// A whole message that is no reply.
+    case notice
     /// It has no place there.
     case stranger
 }

@@ -64,6 +64,8 @@ package final class LoadLoop<Driver: LoadDriver> {
     private var endings: [(connection: Connection, end: ConnectionEnd)] = []
     private var isStopped = false
     private var signals: Int32 = -1
+    /// How many connections fit into the process.
+    private let possible: Int
 
     /// When what is being handled was read from the network, or the timers were looked at.
     package internal(set) var now = LoopTime.now()
@@ -81,10 +83,7 @@ package final class LoadLoop<Driver: LoadDriver> {
     /// - Throws: `tooManyConnections` where the process may not open so many.
     package init(driver: Driver, connectionsMax: Int, settings: LoopSettings = LoopSettings()) throws(LoadError) {
         let (limit, open) = (ProcessDescriptors.raiseLimit(), ProcessDescriptors.openCount())
-        let possible = limit - open - Self.descriptorsReserved
-        guard connectionsMax <= possible else {
-            throw .tooManyConnections(wanted: connectionsMax, possible: max(0, possible))
-        }
+        self.possible = limit - open - Self.descriptorsReserved
         self.driver = driver
         self.settings = settings
         do throws(SystemCallError) {
@@ -92,12 +91,13 @@ package final class LoadLoop<Driver: LoadDriver> {
         } catch {
             throw LoadError(error)
         }
-        self.slots.reserveCapacity(connectionsMax)
         self.buffer = [UInt8](
             repeating: 0,
             count: max(settings.frameBytesMax, ZMTPLimits.commandBytesMax) + ZMTPLimits.frameHeaderBytesMax
                 + settings.readBytesMax
         )
+        try self.makeRoom(for: connectionsMax)
+        self.slots.reserveCapacity(connectionsMax)
         if settings.handlesSignals {
             let descriptor = System.takeSignals()
             guard descriptor >= 0 else { throw .system(operation: "signalfd", code: -descriptor) }
@@ -117,6 +117,20 @@ package final class LoadLoop<Driver: LoadDriver> {
     private static var signalsKey: UInt64 { .max }
 
     // MARK: - For drivers
+
+    /// Whether so many connections fit into the process, with those that are open.
+    ///
+    /// - Throws: `tooManyConnections` where they do not.
+    package func makeRoom(for connections: Int) throws(LoadError) {
+        guard connections <= self.possible else {
+            throw .tooManyConnections(wanted: connections, possible: max(0, self.possible))
+        }
+    }
+
+    /// Ends a connection whose peer sent a message that makes no sense there; the driver hears of it afterwards.
+    package func refuse(_ connection: Connection) {
+        self.endLater(connection, .unexpectedMessage)
+    }
 
     /// Begins a connection; the driver hears `ready` or `ended`.
     package func connect(_ kind: ConnectionKind, to endpoint: Endpoint, tag: UInt64) -> Connection {

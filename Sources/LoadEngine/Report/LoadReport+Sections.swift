@@ -184,6 +184,8 @@ extension LoadReport {
             Facts.Pair("Duration", Figures.fixed(self.seconds, 1) + " s"),
             Facts.Pair("Processes", Figures.count(self.facts.processes)),
             Facts.Pair("CPU of the tool", Figures.fixed(self.facts.ownCPUSeconds, 2) + " s"),
+            Facts.Pair("Joined with one connection", Figures.count(self.counts.pushed)),
+            Facts.Pair("Fell back to two", Figures.count(self.counts.fellBack)),
             Facts.Pair("Connections lost", Figures.count(self.counts.connectionsLost)),
             Facts.Pair("Rejoins", Figures.count(self.counts.rejoined)),
             Facts.Pair("Timeouts and retries", "\(self.counts.timeouts) and \(self.counts.retries)"),

@@ -81,6 +81,7 @@ extension LoadReport {
             """
         )
         let seldom = [
+            ("joined with one connection", counts.pushed), ("fell back to two", counts.fellBack),
             ("rejoins", counts.rejoined), ("sessions left", counts.left),
             ("notices recovered", counts.noticesRecovered),
             ("missed while stalled", counts.noticesMissedWhileStalled), ("stalls", counts.stalls),

@@ -228,7 +228,7 @@ package func runListeners(
     loopSettings.handlesSignals = handlesSignals
     let loop = try LoadLoop(
         driver: driver,
-        connectionsMax: settings.ownListeners.count * 2 + 1,
+        connectionsMax: settings.ownListeners.count * (settings.push ? 1 : 2) + 1,
         settings: loopSettings
     )
     driver.start(in: loop)

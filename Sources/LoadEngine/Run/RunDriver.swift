@@ -35,6 +35,8 @@ final class RunDriver: LoadDriver {
         var requests: Connection?
         var noticesReady = false
         var requestsReady = false
+        /// Whether all connections are there; one alone brings notices too.
+        var isReady: Bool { self.requestsReady && (self.noticesReady || self.notices == nil) }
         /// The next timer that counts; later ones are passed over.
         var armed = Microseconds.max
         /// Whether it is to stay gone.
@@ -113,6 +115,7 @@ final class RunDriver: LoadDriver {
         guard let mix = OutcomeMix(played: mix.played, ignored: mix.ignored, failed: mix.failed, seed: settings.seed)
         else { throw .usage("the shares of played, ignored and failed are from 0 to 1, and 1 together") }
         var behaviour = ListenerBehaviour(mix: mix)
+        behaviour.push = settings.push
         behaviour.asksAtOnce = settings.storm
         behaviour.speed = settings.speed
         if let timeout = settings.listenerTimeout {
@@ -178,7 +181,7 @@ final class RunDriver: LoadDriver {
         } else {
             self.wires[index].requestsReady = true
         }
-        guard self.wires[index].noticesReady, self.wires[index].requestsReady else { return }
+        guard self.wires[index].isReady else { return }
         let now = Self.microseconds(loop.now)
         self.act(self.listeners[index].connected(now: now, in: &self.world), of: index, now: now, in: loop)
     }
@@ -195,6 +198,14 @@ final class RunDriver: LoadDriver {
             actions = self.listeners[index].received(reply: message, now: now, in: &self.world)
             if !hadJoined, self.listeners[index].hasJoined { self.joined(index, now: now, in: loop) }
         }
+        self.act(actions, of: index, now: now, in: loop)
+    }
+
+    func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<RunDriver>) {
+        guard connection.tag != Self.broadcasterTag else { return loop.refuse(connection) }
+        let now = Self.microseconds(loop.now)
+        let index = Int(connection.tag >> 1)
+        let actions = self.listeners[index].received(notice: message, now: now, in: &self.world)
         self.act(actions, of: index, now: now, in: loop)
     }
 
@@ -251,7 +262,7 @@ final class RunDriver: LoadDriver {
         loop.schedule(TimerToken(kind: TimerKind.pace), at: loop.now + .milliseconds(1))
     }
 
-    /// How many have both connections, or had them once; what counts for the pace.
+    /// How many have their connections, or had them once; what counts for the pace.
     private var connectedCount: Int { min(self.world.statistics.counts.connected, self.pace.opened) }
 
     /// Does what a listener wants.
@@ -264,6 +275,8 @@ final class RunDriver: LoadDriver {
         if !actions.isEmpty {
             if actions.contains(.disconnect) { self.disconnect(index, in: loop) }
             if actions.contains(.connect) { self.connect(index, in: loop) }
+            if actions.contains(.connectOne) { self.connectOne(index, in: loop) }
+            if actions.contains(.connectNotices) { self.connectNotices(index, in: loop) }
             if let notices = self.wires[index].notices {
                 if actions.contains(.subscribe) {
                     loop.subscribe(self.world.streams[Int(self.listeners[index].stream)].topic, on: notices)
@@ -303,6 +316,22 @@ final class RunDriver: LoadDriver {
         self.disconnect(index, in: loop)
         self.wires[index].notices = loop.connect(.sub, to: self.noticesEndpoint, tag: UInt64(index) << 1)
         self.wires[index].requests = loop.connect(.req, to: self.requestsEndpoint, tag: UInt64(index) << 1 | 1)
+    }
+
+    private func connectOne(_ index: Int, in loop: LoadLoop<RunDriver>) {
+        self.disconnect(index, in: loop)
+        self.wires[index].requests = loop.connect(.dealer, to: self.requestsEndpoint, tag: UInt64(index) << 1 | 1)
+    }
+
+    /// The gateway does not push; whether twice as many connections fit is known only now.
+    private func connectNotices(_ index: Int, in loop: LoadLoop<RunDriver>) {
+        do throws(LoadError) {
+            try loop.makeRoom(for: self.listeners.count * 2 + 1)
+        } catch {
+            self.failure = self.failure ?? error
+            return loop.stop()
+        }
+        self.wires[index].notices = loop.connect(.sub, to: self.noticesEndpoint, tag: UInt64(index) << 1)
     }
 
     private func disconnect(_ index: Int, in loop: LoadLoop<RunDriver>) {

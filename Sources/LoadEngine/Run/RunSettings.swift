@@ -42,6 +42,8 @@ package struct RunSettings: Codable, Hashable, Sendable {
     package var follows = false
     /// Listeners a second, in all processes together; 0: all at once.
     package var connectRate = 2_000.0
+    /// One connection for each listener, where the gateway sends notices on it; `false`: always two.
+    package var push = true
     package var storm = false
     package var mix = Mix()
     package var speed: Double?

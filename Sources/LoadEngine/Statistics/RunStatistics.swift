@@ -5,10 +5,14 @@
 package struct RunStatistics: Codable, Sendable {
     /// Numbers of things that happened.
     package struct Counts: Codable, Hashable, Sendable {
-        /// Both connections of a listener were there.
+        /// All connections of a listener were there.
         package var connected = 0
         package var connectionsLost = 0
         package var joined = 0
+        /// Of those that joined the ones whose notices come on the connection of their requests.
+        package var pushed = 0
+        /// Attempts to connect on which the gateway did not push, so that a second connection was made.
+        package var fellBack = 0
         package var rejoined = 0
         /// Sessions that left, as churn has it.
         package var left = 0
@@ -32,6 +36,8 @@ package struct RunStatistics: Codable, Sendable {
             case connected
             case connectionsLost = "connections_lost"
             case joined
+            case pushed
+            case fellBack = "fell_back"
             case rejoined
             case left
             case notices
@@ -54,6 +60,8 @@ package struct RunStatistics: Codable, Sendable {
             self.connected += other.connected
             self.connectionsLost += other.connectionsLost
             self.joined += other.joined
+            self.pushed += other.pushed
+            self.fellBack += other.fellBack
             self.rejoined += other.rejoined
             self.left += other.left
             self.notices += other.notices

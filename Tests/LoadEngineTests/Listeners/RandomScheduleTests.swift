@@ -19,6 +19,13 @@ struct Crowd {
         var churn = 0.0
     }
 
+    enum Wiring: CaseIterable {
+        case two
+        case one
+        /// One is asked for, and the gateway does not push.
+        case fallingBack
+    }
+
     private enum Message {
         case notice([UInt8])
         case reply([UInt8])
@@ -38,10 +45,13 @@ struct Crowd {
     private var faults: Faults
     private var breakCount = 0
 
-    init(count: Int, faults: Faults, seed: UInt64) throws {
+    /// - Parameter wiring: how many connections listeners ask for, and whether the gateway pushes.
+    init(count: Int, faults: Faults, wiring: Wiring, seed: UInt64) throws {
         let stream = try StreamID("radio1")
         self.gateway = ValueGateway(stream: stream)
+        self.gateway.pushes = wiring == .one
         var behaviour = ListenerBehaviour(mix: try .of(0.5, 0.3, 0.2, seed: seed))
+        behaviour.push = wiring != .two
         behaviour.speed = seed.isMultiple(of: 2) ? 20 : nil
         self.world = LoadWorld(behaviour: behaviour, streams: [StreamKnowledge(id: stream)], began: 1_000_000)
         self.listeners = (0..<count).map { SimulatedListener(number: Int32($0), stream: 0, seed: seed) }
@@ -63,7 +73,7 @@ struct Crowd {
             self.synced[index] = false
             self.inbox[index] = []
         }
-        if actions.contains(.connect) {
+        if !actions.isDisjoint(with: [.connect, .connectOne, .connectNotices]) {
             try self.act(self.listeners[index].connected(now: self.now, in: &self.world), of: index)
         }
         if actions.contains(.subscribe) { self.subscribed[index] = true }
@@ -77,7 +87,12 @@ struct Crowd {
                 self.inbox[index].append(.reply(self.gateway.refusal(of: frame, .unavailable, now: self.now)))
             } else {
                 let answer = try self.gateway.answer(frame, now: self.now)
-                if !self.happens(self.faults.silence) { self.inbox[index].append(.reply(answer)) }
+                if !self.happens(self.faults.silence) {
+                    self.inbox[index].append(.reply(answer))
+                    if case .joined(let joined) = try ListenerReply(decoding: answer).body, joined.pushed {
+                        self.subscribed[index] = true
+                    }
+                }
             }
         }
     }
@@ -162,7 +177,8 @@ struct Crowd {
     /// Runs without further faults until all is told and confirmed.
     mutating func settle() throws {
         self.faults = Faults()
-        for _ in 0..<3_000 {
+        // Far beyond the longest wait for another try, in steps of 10 ms on average.
+        for _ in 0..<12_000 {
             if self.listeners.allSatisfy({ $0.isSettled(in: self.world) }), self.inbox.allSatisfy(\.isEmpty) { return }
             self.broadcast(self.gateway.headFrame(now: self.now), isHead: true)
             try self.step(publishes: false)
@@ -182,32 +198,40 @@ struct RandomScheduleTests {
         return [1, 2, 3, 4, 5, 6, system.next()]
     }
 
-    private func run(_ faults: Crowd.Faults, seed: UInt64, steps: Int = 600) throws -> Crowd {
-        var crowd = try Crowd(count: 24, faults: faults, seed: seed)
+    private func run(
+        _ faults: Crowd.Faults,
+        _ wiring: Crowd.Wiring,
+        seed: UInt64,
+        steps: Int = 600
+    ) throws -> Crowd {
+        var crowd = try Crowd(count: 24, faults: faults, wiring: wiring, seed: seed)
         for _ in 0..<steps { try crowd.step(publishes: true) }
         try crowd.settle()
         return crowd
     }
 
-    private func expectBalanced(_ crowd: Crowd, seed: UInt64) {
+    private func expectBalanced(_ crowd: Crowd, _ wiring: Crowd.Wiring, seed: UInt64) {
         var sum = BreakTally()
         for each in crowd.world.streams[0].breaks { sum.merge(each.tally) }
-        #expect(sum.delivered == crowd.gateway.delivered.count, "seed \(seed)")
-        #expect(sum.acknowledged == crowd.gateway.outcomes.count, "seed \(seed)")
-        #expect(sum.played == crowd.gateway.outcomes.values.count { $0 == .played }, "seed \(seed)")
-        #expect(sum.ignored == crowd.gateway.outcomes.values.count { $0 == .ignored }, "seed \(seed)")
-        #expect(crowd.world.statistics.counts.notices > 0 && sum.batches > 0, "seed \(seed)")
+        #expect(sum.delivered == crowd.gateway.delivered.count, "\(wiring), seed \(seed)")
+        #expect(sum.acknowledged == crowd.gateway.outcomes.count, "\(wiring), seed \(seed)")
+        #expect(sum.played == crowd.gateway.outcomes.values.count { $0 == .played }, "\(wiring), seed \(seed)")
+        #expect(sum.ignored == crowd.gateway.outcomes.values.count { $0 == .ignored }, "\(wiring), seed \(seed)")
+        #expect(crowd.world.statistics.counts.notices > 0 && sum.batches > 0, "\(wiring), seed \(seed)")
     }
 
-    @Test(arguments: Self.seeds)
-    func `with a gateway that keeps its promises there is no finding`(seed: UInt64) throws {
-        let crowd = try self.run(Crowd.Faults(churn: 0.002), seed: seed)
-        #expect(crowd.world.statistics.findings == Findings(), "seed \(seed)")
-        self.expectBalanced(crowd, seed: seed)
+    @Test(arguments: Self.seeds, Crowd.Wiring.allCases)
+    func `with a gateway that keeps its promises there is no finding`(seed: UInt64, wiring: Crowd.Wiring) throws {
+        let crowd = try self.run(Crowd.Faults(churn: 0.002), wiring, seed: seed)
+        #expect(crowd.world.statistics.findings == Findings(), "\(wiring), seed \(seed)")
+        self.expectBalanced(crowd, wiring, seed: seed)
     }
 
-    @Test(arguments: Self.seeds)
-    func `bad connections and refusals lead to no finding either, and nothing counts twice`(seed: UInt64) throws {
+    @Test(arguments: Self.seeds, Crowd.Wiring.allCases)
+    func `bad connections and refusals lead to no finding either, and nothing counts twice`(
+        seed: UInt64,
+        wiring: Crowd.Wiring
+    ) throws {
         let faults = Crowd.Faults(
             silence: 0.05,
             refusal: 0.1,
@@ -215,27 +239,27 @@ struct RandomScheduleTests {
             stalls: 0.005,
             churn: 0.002
         )
-        let crowd = try self.run(faults, seed: seed)
-        #expect(crowd.world.statistics.findings == Findings(), "seed \(seed)")
-        #expect(crowd.world.statistics.counts.rejoined > 0, "seed \(seed)")
-        self.expectBalanced(crowd, seed: seed)
+        let crowd = try self.run(faults, wiring, seed: seed)
+        #expect(crowd.world.statistics.findings == Findings(), "\(wiring), seed \(seed)")
+        #expect(crowd.world.statistics.counts.rejoined > 0, "\(wiring), seed \(seed)")
+        self.expectBalanced(crowd, wiring, seed: seed)
     }
 
-    @Test(arguments: Self.seeds)
-    func `every notice that a wire loses is found, and nothing else`(seed: UInt64) throws {
-        let crowd = try self.run(Crowd.Faults(loss: 0.02), seed: seed)
+    @Test(arguments: Self.seeds, Crowd.Wiring.allCases)
+    func `every notice that a wire loses is found, and nothing else`(seed: UInt64, wiring: Crowd.Wiring) throws {
+        let crowd = try self.run(Crowd.Faults(loss: 0.02), wiring, seed: seed)
         let findings = crowd.world.statistics.findings
-        #expect(findings[.noticesLost] == crowd.lost && crowd.lost > 0, "seed \(seed)")
-        #expect(findings.entries.keys.allSatisfy { $0 == .noticesLost }, "seed \(seed): \(findings)")
-        self.expectBalanced(crowd, seed: seed)
+        #expect(findings[.noticesLost] == crowd.lost && crowd.lost > 0, "\(wiring), seed \(seed)")
+        #expect(findings.entries.keys.allSatisfy { $0 == .noticesLost }, "\(wiring), seed \(seed): \(findings)")
+        self.expectBalanced(crowd, wiring, seed: seed)
     }
 
-    @Test(arguments: Self.seeds)
-    func `every notice that comes twice is found, and nothing else`(seed: UInt64) throws {
-        let crowd = try self.run(Crowd.Faults(repetition: 0.02), seed: seed)
+    @Test(arguments: Self.seeds, Crowd.Wiring.allCases)
+    func `every notice that comes twice is found, and nothing else`(seed: UInt64, wiring: Crowd.Wiring) throws {
+        let crowd = try self.run(Crowd.Faults(repetition: 0.02), wiring, seed: seed)
         let findings = crowd.world.statistics.findings
-        #expect(findings[.noticesRepeated] == crowd.repeated && crowd.repeated > 0, "seed \(seed)")
-        #expect(findings.entries.keys.allSatisfy { $0 == .noticesRepeated }, "seed \(seed): \(findings)")
-        self.expectBalanced(crowd, seed: seed)
+        #expect(findings[.noticesRepeated] == crowd.repeated && crowd.repeated > 0, "\(wiring), seed \(seed)")
+        #expect(findings.entries.keys.allSatisfy { $0 == .noticesRepeated }, "\(wiring), seed \(seed): \(findings)")
+        self.expectBalanced(crowd, wiring, seed: seed)
     }
 }

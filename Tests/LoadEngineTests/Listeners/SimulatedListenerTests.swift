@@ -336,6 +336,113 @@ struct SimulatedListenerTests {
         #expect(stage.findings[.noticesLost] == 1)
     }
 
+    @Test func `with one connection it joins at once, and needs no tick`() throws {
+        var stage = try Stage(asksAtOnce: true, push: true)
+        stage.open()
+        #expect(stage.pending == .connectOne)
+        stage.connect()
+        #expect(stage.pending == .send && stage.listener.phase == .joining)
+        guard case .join(let join) = try ListenerRequest(decoding: stage.request()).kind else {
+            Issue.record("not a join")
+            return
+        }
+        #expect(join.push && join.instance == 0 && join.last == nil)
+        stage = try Stage(asksAtOnce: true, push: true)
+        _ = try stage.announce("noon")
+        try stage.join()
+        #expect(stage.listener.isPushed && stage.listener.last == stage.gateway.head)
+        #expect(stage.counts.pushed == 1 && stage.counts.joined == 1 && stage.counts.fellBack == 0)
+        stage.notice(try stage.announce("one"))
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 6, "the break of the answer and the one after it")
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `with one connection every notice above the answer's head must come`() throws {
+        var stage = try Stage(push: true)
+        _ = try stage.announce("noon")
+        try stage.join()
+        _ = try stage.announce("one")
+        stage.notice(try stage.announce("two"))
+        #expect(stage.findings[.noticesLost] == 1)
+        #expect(stage.listener.phase == .rejoining)
+        try stage.wakeAtDeadline()
+        guard case .join(let join) = try stage.kind() else {
+            Issue.record("not a join")
+            return
+        }
+        #expect(join.push && join.last?.sequence == 1)
+    }
+
+    @Test func `a gateway that does not push gets a second connection, a proof and another join`() throws {
+        var stage = try Stage(asksAtOnce: true, push: true)
+        stage.gateway.pushes = false
+        _ = try stage.announce("noon")
+        stage.open()
+        stage.connect()
+        try stage.exchange()
+        #expect(stage.pending == .connectNotices && stage.listener.phase == .connecting)
+        #expect(stage.counts.fellBack == 1 && stage.counts.joined == 0 && stage.listener.last == nil)
+        stage.connect()
+        #expect(stage.pending == [.subscribe, .subscribeSync])
+        stage.prove()
+        guard case .join(let join) = try ListenerRequest(decoding: stage.request()).kind else {
+            Issue.record("not a join")
+            return
+        }
+        #expect(!join.push && join.instance == stage.gateway.instance)
+        stage = try Stage(asksAtOnce: true, push: true)
+        stage.gateway.pushes = false
+        stage.open()
+        stage.connect()
+        try stage.exchange()
+        stage.connect()
+        stage.prove()
+        try stage.exchange()
+        stage.notice(try stage.announce("one"))
+        try stage.exchange()
+        #expect(stage.listener.phase == .following && !stage.listener.isPushed)
+        #expect(stage.counts.connected == 1 && stage.counts.joined == 1 && stage.counts.pushed == 0)
+        #expect(stage.gateway.outcomes.count == 3 && stage.findings.isEmpty)
+        // Whoever answers next may offer it.
+        stage.pending.formUnion(stage.listener.disconnected(now: stage.now, in: &stage.world))
+        stage.gateway.pushes = true
+        try stage.wakeAtDeadline()
+        #expect(stage.pending.contains(.connectOne))
+        stage.connect()
+        try stage.exchange()
+        #expect(stage.listener.isPushed && stage.listener.phase == .following && stage.findings.isEmpty)
+    }
+
+    @Test func `on one connection nothing comes before the answer, and no tick after it`() throws {
+        var stage = try Stage(push: true)
+        stage.open()
+        stage.connect()
+        stage.notice(try stage.announce("noon"))
+        #expect(stage.findings[.malformed] == 1)
+        try stage.exchange()
+        #expect(stage.listener.phase == .following)
+        stage.notice(stage.gateway.tick)
+        #expect(stage.findings[.malformed] == 2)
+    }
+
+    @Test func `an answer that pushes although nobody asked is wrong`() throws {
+        var stage = try Stage()
+        stage.open()
+        stage.connect()
+        stage.prove()
+        let request = try stage.request()
+        var reply = try ListenerReply(decoding: stage.gateway.answer(request, now: stage.now))
+        guard case .joined(var joined) = reply.body else {
+            Issue.record("no answer to a join")
+            return
+        }
+        joined.pushed = true
+        reply.body = .joined(joined)
+        stage.reply(reply.encoded())
+        #expect(stage.findings[.wrongJoins] == 1)
+    }
+
     @Test func `a stall without any loss does not excuse a later one`() throws {
         var stage = try Stage(asksAtOnce: true)
         try stage.join()

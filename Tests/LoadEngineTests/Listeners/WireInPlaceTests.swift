@@ -33,6 +33,7 @@ struct WireInPlaceTests {
 
             let last = Bool.random(using: &source) ? Position(epoch: source.next(), sequence: source.next() >> 40) : nil
             let instance = Bool.random(using: &source) ? source.next() : 0
+            let push = Bool.random(using: &source)
             writer.join(
                 id: id,
                 session: session,
@@ -40,9 +41,10 @@ struct WireInPlaceTests {
                 stream: wireStream,
                 last: last,
                 instance: instance,
-                client: Array("tool/1".utf8)
+                client: Array("tool/1".utf8),
+                push: push
             )
-            check(.join(.init(stream: stream, last: last, instance: instance, client: "tool/1")))
+            check(.join(.init(stream: stream, last: last, instance: instance, client: "tool/1", push: push)))
 
             writer.batch(id: id, session: session, ticket: ticket, stream: wireStream, breakID: wireBreak)
             check(.getBatch(.init(key: BreakKey(stream: stream, id: breakID))))
@@ -108,7 +110,8 @@ struct WireInPlaceTests {
             instance: 0x8000_0000_0000_0001,
             headInterval: .seconds(5),
             lease: .seconds(300),
-            ticket: [1, 2, 3]
+            ticket: [1, 2, 3],
+            pushed: true
         )
         let batch = ListenerReply.Batch(
             delivery: [9, 8, 7],
@@ -144,7 +147,7 @@ struct WireInPlaceTests {
                 }
                 #expect(found.kind == joined.kind.rawValue && found.head == joined.head && found.hasNotices)
                 #expect(found.instance == joined.instance && found.headInterval == 5_000_000)
-                #expect(Array(frame[found.ticket]) == joined.ticket)
+                #expect(Array(frame[found.ticket]) == joined.ticket && found.pushed == joined.pushed)
             case (.batch(let batch), .batch(let range)):
                 guard let found = ScannedBatch(range, in: frame.span) else {
                     Issue.record("not read: \(batch)")

@@ -130,7 +130,8 @@ struct LoadReportTests {
             }
         }
         for count in [
-            "connected", "connections_lost", "joined", "rejoined", "left", "notices", "heads", "notices_recovered",
+            "connected", "connections_lost", "joined", "pushed", "fell_back", "rejoined", "left", "notices", "heads",
+            "notices_recovered",
             "notices_missed_while_stalled", "batches", "batch_bytes", "acknowledgements", "outcomes", "published",
             "timeouts", "retries", "stalls",
         ] { expected.insert("counts.\(count)") }

@@ -264,19 +264,37 @@ struct RunTests {
 
     // MARK: - Gateways with faults
 
+    /// What listeners with one connection find, whose notices the gateway sends there, and what those with two do: the same.
     private func findings(
         of gateway: FaultyGateway,
+        patience: Microseconds = 1_800_000_000,
+        _ isComplete: (Findings) -> Bool
+    ) async throws -> Findings {
+        let two = try await self.findings(of: gateway, push: false, patience: patience, isComplete)
+        var pushing = gateway
+        pushing.pushes = true
+        let one = try await self.findings(of: pushing, push: true, patience: patience, isComplete)
+        #expect(one.entries.mapValues(\.count) == two.entries.mapValues(\.count))
+        return one
+    }
+
+    private func findings(
+        of gateway: FaultyGateway,
+        push: Bool,
         patience: Microseconds = 1_800_000_000,
         _ isComplete: (Findings) -> Bool
     ) async throws -> Findings {
         try await Self.slowerUntil(isComplete) { factor in
             let outcome = try await gateway.run {
                 var settings = Self.settings($0, listeners: 10, breaks: 3, factor: factor)
+                settings.push = push
                 settings.patience = min(patience * Microseconds(factor), 1_800_000_000)
                 return try runListeners(settings)
             }
             let report = Self.report(outcome)
             #expect(report.passed == outcome.statistics.findings.isEmpty)
+            #expect(outcome.statistics.counts.fellBack == (push && !gateway.pushes ? 10 : 0))
+            #expect(outcome.statistics.counts.pushed == (push && gateway.pushes ? 10 : 0))
             return outcome.statistics.findings
         }
     }
@@ -286,6 +304,17 @@ struct RunTests {
 
     @Test func `a small gateway that does everything right passes`() async throws {
         #expect(try await self.findings(of: FaultyGateway()) { _ in true } == Findings())
+    }
+
+    @Test func `where the gateway does not push, listeners fall back to two connections and lose nothing`() async throws
+    {
+        #expect(try await self.findings(of: FaultyGateway(), push: true) { _ in true } == Findings())
+        var gateway = FaultyGateway()
+        gateway.notices = { $0 == 2 ? .twice : .sent }
+        let findings = try await self.findings(of: gateway, push: true, patience: Self.patience) {
+            $0[.noticesRepeated] == 10
+        }
+        #expect(findings.entries.mapValues(\.count) == [.noticesRepeated: 10])
     }
 
     @Test(arguments: [1, 2, 3])

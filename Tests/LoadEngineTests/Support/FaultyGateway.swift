@@ -21,6 +21,8 @@ struct FaultyGateway: Sendable {
     var notices: @Sendable (Int) -> Fate = { _ in .sent }
     /// Whether heads tell of every notice.
     var hidesHead = false
+    /// Whether it sends notices on the connection of the join that asks for it.
+    var pushes = false
     /// Whether batches hold what was published.
     var changesContent = false
     /// What the gateway refuses acknowledgements with.
@@ -61,6 +63,17 @@ struct FaultyGateway: Sendable {
             broadcast: try broadcast.bind("tcp://127.0.0.1:*")
         )
         var gateway = ValueGateway(stream: try StreamID("radio1"))
+        gateway.pushes = self.pushes
+        var pushed: [[UInt8]] = []
+        /// To subscribers and to the connections that joined for it.
+        func tell(_ frame: [UInt8]) throws {
+            _ = try publisher.send(frame)
+            for peer in pushed {
+                // One that is gone is nobody's loss.
+                guard try requests.send(peer, more: true) == .sent else { continue }
+                _ = try requests.send(frame)
+            }
+        }
         var frames = FrameBuffer(framesMax: 4)
         var held: [UInt8]?
         var number = 0
@@ -73,6 +86,11 @@ struct FaultyGateway: Sendable {
             while try requests.receive(into: &frames) == .message {
                 let answer = try self.answer(frames.bytes(at: 2), of: &gateway, now: now)
                 try Self.reply(answer, to: frames, on: requests)
+                if case .joined(let joined) = try ListenerReply(decoding: answer).body, joined.pushed,
+                    !pushed.contains(frames.bytes(at: 0))
+                {
+                    pushed.append(frames.bytes(at: 0))
+                }
             }
             while try broadcast.receive(into: &frames) == .message {
                 let (answer, notice) = try self.take(frames.bytes(at: 2), to: &gateway, now: now)
@@ -80,20 +98,20 @@ struct FaultyGateway: Sendable {
                 guard let notice else { continue }
                 number += 1
                 switch self.notices(number) {
-                case .sent: _ = try publisher.send(notice)
+                case .sent: try tell(notice)
                 case .dropped: break
                 case .twice:
-                    _ = try publisher.send(notice)
-                    _ = try publisher.send(notice)
+                    try tell(notice)
+                    try tell(notice)
                 case .late:
                     held = notice
                     continue
                 }
-                if let late = held.take() { _ = try publisher.send(late) }
+                if let late = held.take() { try tell(late) }
             }
             rounds += 1
             if rounds.isMultiple(of: 5) { _ = try publisher.send(gateway.tick) }
-            if rounds.isMultiple(of: 50), !self.hidesHead { _ = try publisher.send(gateway.headFrame(now: now)) }
+            if rounds.isMultiple(of: 50), !self.hidesHead { try tell(gateway.headFrame(now: now)) }
         }
     }
 

@@ -15,12 +15,14 @@ struct Stage {
     var pending: SimulatedListener.Actions = []
     private var writer = RequestWriter()
 
-    init(asksAtOnce: Bool = false, speed: Double? = nil, seed: UInt64 = 1, ours: Bool = false) throws {
+    init(asksAtOnce: Bool = false, speed: Double? = nil, seed: UInt64 = 1, push: Bool = false) throws {
         let stream = try StreamID("radio1")
         self.gateway = ValueGateway(stream: stream)
+        self.gateway.pushes = push
         var behaviour = ListenerBehaviour(mix: try .of(0.7, 0.25, 0.05))
         behaviour.asksAtOnce = asksAtOnce
         behaviour.speed = speed
+        behaviour.push = push
         self.world = LoadWorld(behaviour: behaviour, streams: [StreamKnowledge(id: stream)], began: 1_000_000)
         self.listener = SimulatedListener(number: 7, stream: 0, seed: seed)
     }
@@ -71,7 +73,7 @@ struct Stage {
     }
 
     mutating func connect() {
-        self.pending.subtract([.connect, .disconnect])
+        self.pending.subtract([.connect, .connectOne, .connectNotices, .disconnect])
         self.now += 300
         self.pending.formUnion(self.listener.connected(now: self.now, in: &self.world))
     }
@@ -87,7 +89,7 @@ struct Stage {
     mutating func join() throws {
         self.open()
         self.connect()
-        self.prove()
+        if self.listener.phase == .proving { self.prove() }
         try self.exchange()
         try #require(self.listener.phase == .following)
     }

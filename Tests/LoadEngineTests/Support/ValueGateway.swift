@@ -21,6 +21,8 @@ struct ValueGateway {
     /// How far this gateway's clock is ahead.
     var offset: Int64 = ValueGateway.start
     var recoverable = 256
+    /// Whether it sends notices on the connection of the join that asks for it.
+    var pushes = false
 
     init(stream: StreamID) {
         self.stream = stream
@@ -120,7 +122,8 @@ struct ValueGateway {
             notices: notices,
             instance: self.instance,
             headInterval: .seconds(5),
-            lease: .seconds(300)
+            lease: .seconds(300),
+            pushed: join.push && self.pushes
         )
     }
 
