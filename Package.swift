@@ -184,7 +184,7 @@ let package = Package(
         ),
         tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire"]),
         tests("RadioPlayerTests", ["RadioPlayer"]),
-        tests("ListenerSimulationTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore"]),
+        tests("ListenerSimulationTests", ["Cuecast", "CuecastTesting", "CuecastWire", "Edge", "GatewayCore", "ZMTP"]),
         tests(
             "CuecastBroadcastTests",
             ["CuecastBroadcast", "CuecastZeroMQ", "CuecastWire", "AdFormats", "GatewayCore", "ZeroMQ", logging]
@@ -224,7 +224,8 @@ let onlyOnLinux: Set = [
     "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests",
     "LoadEngine",
-    "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests", "StoreBenchmark", "ZMTPTests",
+    "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
+    "StoreBenchmark", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

@@ -18,7 +18,10 @@ private struct NeverAsked: TrackingSender {
 /// again, go to the background, report, forget or ignore; disks that lag behind, of whose writes a kill leaves a beginning, that
 /// are full, and that do not work at all; listeners who click, pause and move in time.
 ///
-/// Whatever happens: no advertisement is handed out twice in a session unless a kill lost its record before it was on the
+/// Notices go through the rings of three loops, each as far behind the board as chance will have it; the listener's connections
+/// are those of any loop, and it hears by a subscription or behind the answers, by what the gateway can.
+///
+/// On a connection that loses nothing no notice is missing, whatever the loops' order. Whatever happens: no advertisement is handed out twice in a session unless a kill lost its record before it was on the
 /// disk, nothing is told before it is there, none is lost without an event, none expires while its place in the programme is
 /// ahead, and the gateway counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
 /// `CUECAST_SCHEDULES=10000` runs so many.
@@ -47,6 +50,7 @@ struct RandomScheduleTests {
         var handedOutWithoutDisk = 0
         var diskFailures = 0
         var uncertain = 0
+        var (calm, pushed, subscribed, laps) = (0, 0, 0, 0)
         for seed in Self.seeds {
             let witness = try self.run(seed: seed)
             handedOut += witness.handedOut.count
@@ -60,18 +64,25 @@ struct RandomScheduleTests {
             handedOutWithoutDisk += witness.handedOutWithoutDisk
             diskFailures += witness.diskFailures
             uncertain += witness.uncertain
+            calm += witness.calmConnections
+            pushed += witness.pushedJoins
+            subscribed += witness.subscribedJoins
+            laps += witness.laps
         }
         print(
             "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
                 + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls, "
                 + "\(expiries) expired, \(handedOutAgain) handed out again after a kill, "
                 + "\(diskFailures) times the disk refused, \(handedOutWithoutDisk) handed out meanwhile, "
-                + "\(uncertain) outcomes told without the disk and lost with the app"
+                + "\(uncertain) outcomes told without the disk and lost with the app; "
+                + "\(pushed) joins with notices behind them, \(subscribed) without, \(calm) connections in fine weather, "
+                + "\(laps) times a ring was full"
         )
         #expect(handedOut > 0 && outcomes > 0)
         // Of one schedule alone it may be none.
         if Self.seeds.count >= 100 {
             #expect(clicks > 0 && expiries > 0)
+            #expect(pushed > 0 && subscribed > 0 && calm > Self.seeds.count && laps > 0)
             #expect(handedOutAgain > 0 && diskFailures > 0 && handedOutWithoutDisk > 0 && uncertain > 0)
         }
     }
@@ -88,7 +99,9 @@ struct RandomScheduleTests {
         if seed % 7 == 0 { configuration.fetchPolicy = { _ in true } }
         if seed % 4 == 0 { configuration.alternativeGateways = [GatewayAddress(host: "b"), GatewayAddress(host: "c")] }
         if seed % 2 == 0 { configuration.tracking = TrackingConfiguration(sender: NeverAsked()) }
-        var world = World(seed: seed, settings: try ListenerSettings(configuration))
+        let path = World.NoticePath.allCases[Int((seed &* 0x9E37_79B9_7F4A_7C15) >> 62)]
+        if path == .subscribed { configuration.connections = .two }
+        var world = World(seed: seed, settings: try ListenerSettings(configuration), path: path)
         world.start()
         world.run(until: local(600))
         // The weather turns fine; what was killed is back by then.
@@ -102,6 +115,7 @@ struct RandomScheduleTests {
         let open = Set(world.core.book.entries.keys.map(\.description))
         world.stop()
         world.run(until: local(1_502))
+        world.countLaps()
         let faults = world.witness.finalFaults(report: world.gateway.report(), open: open)
         #expect(faults.isEmpty, "CUECAST_SEED=\(seed): \(faults.joined(separator: "; "))")
         #expect(world.witness.wakes < 60_000, "CUECAST_SEED=\(seed): \(world.witness.wakes) wakes")

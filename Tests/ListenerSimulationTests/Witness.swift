@@ -71,6 +71,18 @@ struct Witness {
     var wakes = 0
     var published = 0
 
+    /// How many connections were made in fine weather, and how notices came there.
+    var calmConnections = 0
+    var pushedJoins = 0
+    var subscribedJoins = 0
+    /// How often a ring let go what somebody had not taken.
+    var laps = 0
+
+    /// A notice was missing on a connection that loses nothing: it fell between the answer to the join and what is heard.
+    mutating func missedNoticeOnCalmConnection() {
+        self.broken.append("a notice was missed where none was lost")
+    }
+
     // MARK: The disk
 
     /// An entry was decided; it may still be lost.

@@ -52,6 +52,12 @@ struct World {
         case toGateway([UInt8], link: Int)
         case effective([UInt8], link: Int)
         case tick(link: Int)
+        /// A loop takes what the board told it.
+        case loopTurn(Int)
+        /// A loop may have a position to repeat.
+        case loopHeads(Int, number: Int)
+        /// The connections of a loop take what they left.
+        case loopCatchesUp(Int)
         case gatewayTimer(number: Int)
         case broadcaster
         case trouble
@@ -72,10 +78,16 @@ struct World {
         let occurrence: Occurrence
     }
 
-    /// One connection that a run of the app made.
-    struct Link {
-        let run: Int
-        let attempt: Int
+    /// How notices come to the listener.
+    enum NoticePath: CaseIterable {
+        /// On the connection of the join.
+        case pushed
+        /// By a subscription: the app wants two connections.
+        case subscribed
+        /// By a subscription, because the gateway is an older one.
+        case fellBack
+        /// By what the gateway can, and that is another one each time.
+        case mixed
     }
 
     var random: JitterSource
@@ -94,8 +106,14 @@ struct World {
 
     // The network.
     var links: [Link] = []
-    var subscribed: Set<[UInt8]> = []
+    var hearsTicks = false
     var isConnected = false
+    /// The gateway's loops, each with a ring of its own.
+    var loops: [SimulatedLoop] = []
+    /// Of each loop's next repeat: what was scheduled before it does not count any more.
+    var loopHeadNumbers = [Int](repeating: 0, count: Self.loopCount)
+    static let loopCount = 3
+    let path: NoticePath
 
     // The app. What is on its disk outlives its runs.
     private let device: SimulatedDisk
@@ -122,7 +140,8 @@ struct World {
     var breakNumber = 0
     var openBreaks: [BreakKey] = []
 
-    init(seed: UInt64, settings: ListenerSettings) {
+    init(seed: UInt64, settings: ListenerSettings, path: NoticePath) {
+        self.path = path
         self.random = JitterSource(seed: seed)
         self.seed = seed
         self.settings = settings
@@ -133,6 +152,7 @@ struct World {
         self.journal = Self.journal(on: self.device)
         self.core = Self.core(settings, seed: seed, run: 0, disk: .none, state: JournalState(), wallTime: gatewayStart)
         self.openJournal()
+        self.makeLoops()
         if self.chance(0.5) {
             let publish = BroadcastRequest.Publish(
                 key: breakKey("before"),
@@ -313,7 +333,10 @@ struct World {
     }
 
     mutating func schedule(_ occurrence: Occurrence, in seconds: Double) {
-        let at = self.now + .seconds(max(0, seconds))
+        self.schedule(occurrence, at: self.now + .seconds(max(0, seconds)))
+    }
+
+    mutating func schedule(_ occurrence: Occurrence, at: LocalInstant) {
         // Of what happens at the same time, what was scheduled first comes first.
         var index = self.entries.endIndex
         while index > 0, self.entries[index - 1].at <= at { index -= 1 }
@@ -342,7 +365,7 @@ struct World {
         guard self.isAppAlive else { return }
         self.dieWriting()
         self.isAppAlive = false
-        self.isConnected = false
+        self.hangUp()
         self.playing = nil
         self.witness.killed(self.core)
         // Mostly it is back soon; sometimes the session is too old by then.
@@ -369,6 +392,7 @@ struct World {
     private mutating func happen(_ occurrence: Occurrence) {
         switch occurrence {
         case .toListener, .toGateway, .effective, .tick: self.carry(occurrence)
+        case .loopTurn, .loopHeads, .loopCatchesUp: self.turn(occurrence)
         case .gatewayTimer(let number): if number == self.gatewayTimerNumber { self.runGatewayTimers() }
         case .broadcaster: self.broadcast()
         case .trouble: self.makeTrouble()
@@ -389,12 +413,18 @@ struct World {
 
     private mutating func makeTrouble() {
         self.schedule(.trouble, in: self.some(5...60))
-        guard self.isRough else { return }
+        guard self.isRough else {
+            // Listeners come and go in fine weather too.
+            if self.isOnAir, self.chance(0.5) { self.breakConnection() }
+            return
+        }
         switch self.some(0...1) {
-        case ..<0.2: self.gateway.restart(losesHistory: self.chance(0.4))
+        case ..<0.2:
+            self.gateway.restart(losesHistory: self.chance(0.4))
+            self.makeLoops()
         case ..<0.35:
             // The connection hangs: nothing arrives, and nobody says so.
-            self.isConnected = false
+            self.hangUp()
             return
         case ..<0.5:
             if self.isAppAlive { self.moveInTime() }
@@ -414,9 +444,7 @@ struct World {
             return
         default: break
         }
-        guard self.isConnected else { return }
-        self.isConnected = false
-        self.schedule(.toListener(.closed(reason: "reset"), link: self.links.count - 1), in: 0)
+        self.breakConnection()
     }
 
     private mutating func moveInTime() {
@@ -443,7 +471,9 @@ struct World {
         if !actions.isEmpty, self.trouble(0.000_2) { return self.kill() }
         for action in actions {
             switch action {
-            case .event(let event): self.witness.saw(event, session: self.core.session)
+            case .event(let event):
+                self.witness.saw(event, session: self.core.session)
+                if case .positionLost = event, self.isCalm { self.witness.missedNoticeOnCalmConnection() }
             case .askApp(let id, _):
                 self.schedule(.appDecides(id, isWanted: self.chance(0.8), run: self.run), in: self.some(0...1))
             case .tellAvailable: self.schedule(.appAsks(run: self.run), in: self.some(0...0.05))

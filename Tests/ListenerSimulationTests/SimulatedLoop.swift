@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import ZMTP
+
+@testable import Edge
+
+/// One of the gateway's event loops as far as notices go: the real ring, rounds, cursors and repeats of the position, without
+/// sockets.
+///
+/// What the board tells waits until the loop's turn comes, so that its ring lags behind the board.
+struct SimulatedLoop {
+    /// A connection that hears the stream.
+    private struct Hearer {
+        var cursor: NoticeCursor
+        /// Its place among those that hear the stream.
+        var place: Int
+        /// Whether it did not take all that waited.
+        var isBehind = false
+        /// What it did not take of a frame that was begun.
+        var output: [UInt8] = []
+    }
+
+    /// What a connection took: whole frames and the beginning of one.
+    struct Taken {
+        let slot: UInt32
+        let bytes: [UInt8]
+    }
+
+    private let stream: EdgeStream
+    private var inbox: [Notice] = []
+    /// What was put into the ring last, which is what a head may tell.
+    private var sent: Position
+    private var heads: HeadSchedule
+    private var hearers: [UInt32: Hearer] = [:]
+    private var lastSlot: UInt32 = 0
+    /// How often the ring was full and let go what somebody had not taken.
+    private(set) var lapCount = 0
+
+    /// - Parameters:
+    ///   - id: the stream.
+    ///   - sent: its position when the gateway starts.
+    ///   - headInterval: how often the position is repeated.
+    ///   - ringBytesMax: how much waits for those who do not take it.
+    init(_ id: StreamID, sent: Position, headInterval: Duration, ringBytesMax: Int) {
+        self.stream = EdgeStream(id: id, ringBytesMax: ringBytesMax, total: EdgeStream.Total())
+        self.sent = sent
+        self.heads = HeadSchedule(interval: headInterval)
+    }
+
+    /// When a position is to be repeated.
+    var nextHead: Timestamp? { self.heads.next }
+
+    /// From now on a connection hears the stream.
+    ///
+    /// - Returns: by what it is known.
+    mutating func hear(at now: Timestamp) -> UInt32 {
+        if self.hearers.isEmpty { _ = self.heads.subscribed(self.stream.id, at: now) }
+        self.lastSlot += 1
+        let slot = self.lastSlot
+        self.hearers[slot] = Hearer(cursor: NoticeCursor(end: self.stream.ring.end), place: self.stream.add(slot))
+        return slot
+    }
+
+    /// A join was answered on a connection: every notice above the head of the answer follows it.
+    ///
+    /// - Returns: by what the connection is known, which may hear the stream already.
+    mutating func push(to slot: UInt32?, above head: Position, at now: Timestamp) -> UInt32 {
+        let slot = slot ?? self.hear(at: now)
+        guard var hearer = self.hearers[slot] else { return slot }
+        hearer.cursor.follow(head.sequence, sent: self.sent.sequence, end: self.stream.ring.end)
+        if hearer.isBehind { self.stream.behindCount -= 1 }
+        hearer.isBehind = false
+        self.hearers[slot] = hearer
+        self.stream.clearIfTaken()
+        return slot
+    }
+
+    /// A connection hears it no more.
+    mutating func leave(_ slot: UInt32) {
+        guard let hearer = self.hearers.removeValue(forKey: slot) else { return }
+        if let moved = self.stream.remove(at: hearer.place) { self.hearers[moved]?.place = hearer.place }
+        if hearer.isBehind {
+            self.stream.behindCount -= 1
+            self.stream.clearIfTaken()
+        }
+        if self.hearers.isEmpty { self.heads.unsubscribed(self.stream.id) }
+    }
+
+    /// The board has changed; the loop takes it at its next turn.
+    mutating func tell(_ notices: [Notice]) { self.inbox += notices }
+
+    /// The loop's turn: what was told goes into the ring and to the connections.
+    ///
+    /// - Parameters:
+    ///   - now: the gateway's clock.
+    ///   - room: how many bytes a connection takes of so many that wait.
+    /// - Returns: what the connections took.
+    mutating func turn(at now: Timestamp, room: (UInt32, Int) -> Int) -> [Taken] {
+        var taken: [Taken] = []
+        for notice in self.inbox {
+            self.sent = notice.position
+            self.heads.noticed(self.stream.id, at: now)
+            taken += self.append(notice, room: room)
+        }
+        self.inbox = []
+        return taken + self.goOn(room: room)
+    }
+
+    /// Repeats the position where that is due.
+    mutating func repeatPosition(at now: Timestamp, room: (UInt32, Int) -> Int) -> [Taken] {
+        guard !self.heads.due(at: now).isEmpty else { return [] }
+        let taken = self.append(.head(self.sent, sent: now), room: room)
+        return taken + self.goOn(room: room)
+    }
+
+    private mutating func append(_ notice: Notice, room: (UInt32, Int) -> Int) -> [Taken] {
+        // Nobody hears it: there is no ring.
+        guard !self.hearers.isEmpty else { return [] }
+        let bytes = EdgeLoop.framed(NoticeFrame.notice(notice, stream: self.stream.id).encoded())
+        let taken = self.stream.ring.hasRoom(for: bytes.count) ? [] : self.goOn(room: room)
+        self.stream.append(bytes)
+        for slot in self.hearers.keys {
+            self.hearers[slot]?.cursor.appended(notice.position.sequence, end: self.stream.ring.end)
+        }
+        _ = self.stream.beginRound()
+        return taken
+    }
+
+    private mutating func goOn(room: (UInt32, Int) -> Int) -> [Taken] {
+        var taken: [Taken] = []
+        while self.stream.isInRound, let slot = self.stream.next() {
+            guard let hearer = self.hearers[slot], !hearer.isBehind, hearer.cursor.place != self.stream.ring.end
+            else { continue }
+            taken += self.write(slot, room: room)
+        }
+        return taken
+    }
+
+    /// Gives a connection what lies behind its cursor, as far as it takes it.
+    private mutating func write(_ slot: UInt32, room: (UInt32, Int) -> Int) -> [Taken] {
+        guard var hearer = self.hearers[slot] else { return [] }
+        defer { self.hearers[slot] = hearer }
+        guard hearer.output.isEmpty else {
+            hearer.isBehind = true
+            self.stream.behindCount += 1
+            return []
+        }
+        if self.stream.ring.hasLapped(hearer.cursor.place) {
+            self.lapCount += 1
+            hearer.cursor.place = self.stream.ring.end
+            return []
+        }
+        let pending = self.stream.ring.withPending(hearer.cursor.place) { bytes in bytes.indices.map { bytes[$0] } }
+        let count = min(max(room(slot, pending.count), 0), pending.count)
+        if count < pending.count {
+            (hearer.output, hearer.cursor.place) = self.stream.ring.restOfFrame(
+                after: count,
+                behind: hearer.cursor.place
+            )
+            hearer.isBehind = true
+            self.stream.behindCount += 1
+        } else {
+            hearer.cursor.place = self.stream.ring.end
+        }
+        return [Taken(slot: slot, bytes: Array(pending.prefix(count)))]
+    }
+
+    /// Whoever was behind takes all that there is.
+    mutating func catchUp() -> [Taken] {
+        self.hearers.keys.sorted().flatMap { self.catchUp($0) }
+    }
+
+    private mutating func catchUp(_ slot: UInt32) -> [Taken] {
+        guard let hearer = self.hearers[slot], hearer.isBehind || !hearer.output.isEmpty else { return [] }
+        self.hearers[slot]?.output = []
+        var taken = [Taken(slot: slot, bytes: hearer.output)]
+        if hearer.isBehind {
+            self.hearers[slot]?.isBehind = false
+            self.stream.behindCount -= 1
+            taken += self.write(slot) { $1 }
+            self.stream.clearIfTaken()
+        }
+        return taken
+    }
+
+    /// Takes the whole frames out of what has come of a connection's bytes.
+    static func takeFrames(from bytes: inout [UInt8]) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        var offset = 0
+        while let header = try? FrameHeader.read(bytes.span, at: offset, frameBytesMax: WireLimits.noticeFrameBytesMax),
+            offset + header.headerBytes + header.bodyBytes <= bytes.count
+        {
+            let body = offset + header.headerBytes
+            frames.append(Array(bytes[body..<body + header.bodyBytes]))
+            offset = body + header.bodyBytes
+        }
+        bytes.removeFirst(offset)
+        return frames
+    }
+}
