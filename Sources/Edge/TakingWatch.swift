@@ -36,12 +36,13 @@ struct TakingWatch: Hashable, Sendable {
     /// Nothing waits any more.
     mutating func end() { self = TakingWatch() }
 
-    /// Why the connection is to be closed; `nil`: it is not.
+    /// Looks whether the connection is to be closed.
     ///
     /// - Parameters:
     ///   - now: the time.
     ///   - stalled: how long the peer may take nothing, in nanoseconds.
     ///   - slow: how long it may need for what waited at one time, in nanoseconds.
+    /// - Returns: why; `nil`: it is not.
     func lateness(at now: UInt64, stalled: UInt64, slow: UInt64) -> EdgeClosing? {
         guard self.isWaiting else { return nil }
         if now >= self.idleSince + stalled { return .stalled }
