@@ -110,6 +110,12 @@ steps_beside() {
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ZeroMQListenerTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
 }
 
+# Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
+run_tests_on_four_threads() {
+    CUECAST_TEST_EDGE_THREADS=4 run_tests --filter \
+        '^GatewayTests\.(HappyPath|Connection|Durability|Drain|Limit|LogRoom|NewestBoard|Recovery|Restart|BadInput)'
+}
+
 step "setup" scripts/setup.sh
 step "scripts" check_scripts
 step "format" scripts/format.sh lint
@@ -124,6 +130,7 @@ step "documentation" scripts/docs.sh
 step "web content" /usr/bin/python3 Tests/WebContent/test_web_content.py
 step "deploy, short" scripts/check-deploy.sh
 step "tests" run_all_tests
+step "tests, four threads for listeners" run_tests_on_four_threads
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3

@@ -3,18 +3,14 @@
 
 import NetworkIO
 
-/// What the connections from one address have taken together.
-final class EdgeAddress {
-    /// How many connections it has.
-    var connectionCount = 0
-    var messages: RateBucket
-    var sessions: RateBucket
-    /// When its last connection ended, in nanoseconds.
-    var leftAt: UInt64 = 0
+/// What the connections from one address have taken together, whichever loops they belong to.
+final class EdgeAddress: Sendable {
+    let messages: SharedRateBucket
+    let sessions: SharedRateBucket
 
-    init(messages: RateBucket, sessions: RateBucket) {
-        self.messages = messages
-        self.sessions = sessions
+    init(messages: RateBucket.Limit, sessions: RateBucket.Limit) {
+        self.messages = SharedRateBucket(messages)
+        self.sessions = SharedRateBucket(sessions)
     }
 }
 
@@ -22,10 +18,17 @@ final class EdgeAddress {
 ///
 /// One that has gone is remembered for a while, so that coming again resets none of its limits.
 struct EdgeAddresses {
+    private struct Entry {
+        let shared: EdgeAddress
+        var connectionCount = 0
+        /// When its last connection ended, in nanoseconds.
+        var leftAt: UInt64 = 0
+    }
+
     /// So many that have gone are remembered at most.
     static let goneMax = 65_536
 
-    private var addresses: [PeerAddress: EdgeAddress] = [:]
+    private var entries: [PeerAddress: Entry] = [:]
     private var goneCount = 0
     private let messages: RateBucket.Limit
     private let sessions: RateBucket.Limit
@@ -39,36 +42,36 @@ struct EdgeAddresses {
     }
 
     /// How many are remembered.
-    var count: Int { self.addresses.count }
+    var count: Int { self.entries.count }
+
+    /// How many connections an address has.
+    func connectionCount(of address: PeerAddress) -> Int { self.entries[address]?.connectionCount ?? 0 }
 
     /// A connection comes from an address.
     ///
     /// - Parameters:
     ///   - address: which.
     ///   - connectionsMax: how many an address may have; 0: no limit.
-    ///   - now: the time, in nanoseconds.
     /// - Returns: what its connections have taken; `nil`: it has as many connections as it may.
-    mutating func admit(_ address: PeerAddress, connectionsMax: Int, at now: UInt64) -> EdgeAddress? {
-        if let known = self.addresses[address] {
+    mutating func admit(_ address: PeerAddress, connectionsMax: Int) -> EdgeAddress? {
+        if let known = self.entries[address] {
             guard connectionsMax == 0 || known.connectionCount < connectionsMax else { return nil }
             if known.connectionCount == 0 { self.goneCount -= 1 }
-            known.connectionCount += 1
-            return known
+            self.entries[address]?.connectionCount += 1
+            return known.shared
         }
-        let new = EdgeAddress(
-            messages: RateBucket(self.messages, at: now),
-            sessions: RateBucket(self.sessions, at: now)
-        )
-        new.connectionCount = 1
-        self.addresses[address] = new
-        return new
+        let new = Entry(shared: EdgeAddress(messages: self.messages, sessions: self.sessions), connectionCount: 1)
+        self.entries[address] = new
+        return new.shared
     }
 
     /// A connection from an address has ended.
-    mutating func leave(_ address: PeerAddress, _ known: EdgeAddress, at now: UInt64) {
+    mutating func leave(_ address: PeerAddress, at now: UInt64) {
+        guard var known = self.entries[address] else { return }
         known.connectionCount -= 1
+        if known.connectionCount == 0 { known.leftAt = now }
+        self.entries[address] = known
         guard known.connectionCount == 0 else { return }
-        known.leftAt = now
         self.goneCount += 1
         if self.goneCount > Self.goneMax { self.forget { _ in true } }
     }
@@ -80,8 +83,8 @@ struct EdgeAddresses {
         self.forget { now >= $0.leftAt + memory }
     }
 
-    private mutating func forget(_ isOld: (EdgeAddress) -> Bool) {
-        self.addresses = self.addresses.filter { $0.value.connectionCount > 0 || !isOld($0.value) }
-        self.goneCount = self.addresses.values.count { $0.connectionCount == 0 }
+    private mutating func forget(_ isOld: (Entry) -> Bool) {
+        self.entries = self.entries.filter { $0.value.connectionCount > 0 || !isOld($0.value) }
+        self.goneCount = self.entries.values.count { $0.connectionCount == 0 }
     }
 }

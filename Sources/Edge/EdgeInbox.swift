@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import CuecastWire
-package import GatewayCore
-package import NetworkIO
+internal import CuecastWire
+internal import NetworkIO
 internal import Synchronization
 
 /// A notice as it goes out: encoded and framed once, for everybody.
@@ -15,14 +14,58 @@ struct EdgeNotice: Sendable {
     let made: Timestamp
 }
 
+/// Notices that every loop takes once.
+final class NoticeBatch: Sendable {
+    private struct State {
+        /// How many loops have not taken it.
+        var left: Int
+        /// Whether at least one has, and did not only end.
+        var wasTaken = false
+    }
+
+    let notices: [EdgeNotice]
+    private let state: Mutex<State>
+    private let done: @Sendable (_ wasTaken: Bool) -> Void
+
+    /// - Parameters:
+    ///   - notices: in the order in which they are sent.
+    ///   - loops: how many take it.
+    ///   - done: called once, on the thread of the last of them.
+    init(_ notices: [EdgeNotice], loops: Int, done: @escaping @Sendable (_ wasTaken: Bool) -> Void) {
+        self.notices = notices
+        self.state = Mutex(State(left: loops))
+        self.done = done
+    }
+
+    /// A loop has put the notices into its rings, or has ended and never will.
+    func settle(isTaken: Bool) {
+        let wasTaken: Bool? = self.state.withLock { state in
+            state.left -= 1
+            if isTaken { state.wasTaken = true }
+            return state.left == 0 ? state.wasTaken : nil
+        }
+        if let wasTaken { self.done(wasTaken) }
+    }
+}
+
 /// How other threads reach an ``EdgeLoop``.
-package final class EdgeInbox: NoticeSink {
+package final class EdgeInbox: Sendable {
+    /// A connection that another loop has accepted.
+    struct Arrival: Sendable {
+        let descriptor: Int32
+        let address: PeerAddress
+        let shared: EdgeAddress?
+        /// By which door it came.
+        let door: Int
+    }
+
     /// What came since the loop looked last.
-    struct Content {
-        var notices: [EdgeNotice] = []
-        /// Those who gave the notices, and wait until they are taken.
-        var waiters: [CheckedContinuation<Void, Never>] = []
+    struct Content: Sendable {
+        var batches: [NoticeBatch] = []
+        var arrivals: [Arrival] = []
         var isPoked = false
+        /// Whether all loops hold too many bytes, and this one most of them.
+        var holdsTooMuch = false
         var accepts: Bool?
         var isStopped = false
     }
@@ -38,44 +81,36 @@ package final class EdgeInbox: NoticeSink {
     private let state = Mutex(State())
     /// Becomes readable when there is something.
     let wakeUp: Int32
-    private let clock: @Sendable () -> Timestamp
     private let rounds = Atomic<Int>(0)
 
-    /// - Parameter clock: the gateway's, which notices say when they were sent.
     /// - Throws: where there are too many descriptors.
-    package init(clock: @escaping @Sendable () -> Timestamp) throws(SystemCallError) {
-        self.clock = clock
+    init() throws(SystemCallError) {
         self.wakeUp = try System.makeWakeUp()
     }
 
     deinit { System.close(self.wakeUp) }
 
     /// How often the loop has gone round; one that hangs does not count on.
-    package var roundCount: Int { self.rounds.load(ordering: .relaxed) }
+    var roundCount: Int { self.rounds.load(ordering: .relaxed) }
 
     func countRound() { self.rounds.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Hands notices over; returns when they are on their way to the connections that hear them.
-    package func publish(_ notices: [StreamNotice]) async {
-        let encoded = notices.map { each in
-            var notice = each.notice
-            let made = notice.sent
-            notice.sent = self.clock()
-            return EdgeNotice(
-                stream: each.stream,
-                sequence: notice.position.sequence,
-                frame: EdgeLoop.framed(NoticeFrame.notice(notice, stream: each.stream).encoded()),
-                made: made
-            )
+    /// Hands notices over.
+    func put(_ batch: NoticeBatch) {
+        let isLate = self.change { state in
+            if !state.hasEnded { state.content.batches.append(batch) }
+            return state.hasEnded
         }
-        await withCheckedContinuation { continuation in
-            let isLate = self.change { state in
-                guard !state.hasEnded else { return true }
-                state.content.notices += encoded
-                state.content.waiters.append(continuation)
-                return false
-            }
-            if isLate { continuation.resume() }
+        if isLate { batch.settle(isTaken: false) }
+    }
+
+    /// Hands a connection over.
+    ///
+    /// - Returns: `false` where the loop has ended.
+    func put(_ arrival: Arrival) -> Bool {
+        self.change { state in
+            if !state.hasEnded { state.content.arrivals.append(arrival) }
+            return !state.hasEnded
         }
     }
 
@@ -84,8 +119,13 @@ package final class EdgeInbox: NoticeSink {
         self.change { $0.content.isPoked = true }
     }
 
+    /// Has the loop close connections until all hold no more than they may, or another loop holds most.
+    func boundBytes() {
+        self.change { $0.content.holdsTooMuch = true }
+    }
+
     /// Stops accepting connections, or begins again.
-    package func setAccepting(_ accepts: Bool) {
+    func setAccepting(_ accepts: Bool) {
         self.change { $0.content.accepts = accepts }
     }
 
@@ -113,17 +153,21 @@ package final class EdgeInbox: NoticeSink {
         }
     }
 
-    /// The loop has ended.
-    func ended() {
-        let waiters = self.state.withLock { state in
+    /// The loop has ended, or never began.
+    ///
+    /// - Returns: connections that nobody will serve.
+    func end() -> [Arrival] {
+        let (content, waiters) = self.state.withLock { state in
             state.hasEnded = true
             defer {
                 state.content = Content()
                 state.endWaiters = []
             }
-            return state.content.waiters + state.endWaiters
+            return (state.content, state.endWaiters)
         }
+        for batch in content.batches { batch.settle(isTaken: false) }
         for waiter in waiters { waiter.resume() }
+        return content.arrivals
     }
 
     @discardableResult

@@ -20,7 +20,7 @@ extension EdgeLoop {
             stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax, total: self.rings)
             self.streams[id] = stream
             _ = self.heads.subscribed(id, at: self.elapsed)
-            self.metrics.set(.subscribedStreams, to: self.streams.count)
+            self.shared.subscribed(to: id)
         }
         let place = stream.add(UInt32(index))
         let cursor = NoticeCursor(end: stream.ring.end)
@@ -72,19 +72,16 @@ extension EdgeLoop {
         stream.clear()
         self.streams[stream.id] = nil
         self.heads.unsubscribed(stream.id)
-        self.metrics.set(.subscribedStreams, to: self.streams.count)
+        self.shared.unsubscribed(from: stream.id)
     }
 
     // MARK: - Notices
 
     /// Puts notices into the rings of their streams.
     func append(_ notices: [EdgeNotice]) {
-        let now = self.delegate.now
         for notice in notices {
             self.sent[notice.stream] = notice.sequence
             self.heads.noticed(notice.stream, at: self.elapsed)
-            self.metrics.count(.noticesSent)
-            self.metrics.observe(.noticeSeconds, now - notice.made)
             if let stream = self.streams[notice.stream] { self.append(notice.frame, notice.sequence, to: stream) }
         }
     }

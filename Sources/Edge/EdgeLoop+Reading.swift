@@ -77,9 +77,9 @@ extension EdgeLoop {
     /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
-        self.slots[index].messages.takeOne()
-        self.slots[index].shared?.messages.takeOne()
-        self.messages.takeOne()
+        self.slots[index].messages.takeOne(of: self.connectionMessages, at: self.now)
+        self.slots[index].shared?.messages.takeOne(at: self.now)
+        self.shared.messages.takeOne(at: self.now)
         if let limit = self.reachedRate(index) { self.throttle(index, limit) }
     }
 
@@ -88,10 +88,10 @@ extension EdgeLoop {
         guard self.slots[index].messages.hasOne(of: self.connectionMessages, at: self.now) else {
             return .messagesPerConnectionPerSecondMax
         }
-        if let shared = self.slots[index].shared, !shared.messages.hasOne(of: self.addressMessages, at: self.now) {
+        if let shared = self.slots[index].shared, !shared.messages.hasOne(at: self.now) {
             return .messagesPerAddressPerSecondMax
         }
-        return self.messages.hasOne(of: self.allMessages, at: self.now) ? nil : .messagesPerSecondMax
+        return self.shared.messages.hasOne(at: self.now) ? nil : .messagesPerSecondMax
     }
 
     private func throttle(_ index: Int, _ limit: LimitName) {
@@ -104,12 +104,12 @@ extension EdgeLoop {
     /// Whether a connection may begin a session.
     private func mayBeginSession(_ index: Int) -> Bool {
         self.slots[index].sessions.hasOne(of: self.connectionSessions, at: self.now)
-            && self.slots[index].shared?.sessions.hasOne(of: self.addressSessions, at: self.now) ?? true
+            && self.slots[index].shared?.sessions.hasOne(at: self.now) ?? true
     }
 
     private func noteSession(_ index: Int) {
-        self.slots[index].sessions.takeOne()
-        self.slots[index].shared?.sessions.takeOne()
+        self.slots[index].sessions.takeOne(of: self.connectionSessions, at: self.now)
+        self.slots[index].shared?.sessions.takeOne(at: self.now)
     }
 
     // MARK: - Input
@@ -119,8 +119,8 @@ extension EdgeLoop {
         let kept = self.slots[index].input.count
         guard kept > 0 else { return 0 }
         self.buffer.replaceSubrange(0..<kept, with: self.slots[index].input)
-        self.bytesHeld -= kept
         self.slots[index].input = []
+        self.hold(-kept)
         return kept
     }
 
@@ -128,8 +128,7 @@ extension EdgeLoop {
     private func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
         self.slots[index].input = Array(self.buffer[offset..<count])
-        self.bytesHeld += count - offset
-        if self.bytesHeld > self.settings.bytesWaitingMax { self.boundBytes() }
+        self.hold(count - offset)
     }
 
     private func handleInput(_ index: Int, _ count: Int) {

@@ -77,12 +77,11 @@ extension EdgeLoop {
     /// Keeps what the kernel did not take.
     func keep(_ bytes: Span<UInt8>, _ index: Int) {
         System.append(bytes, to: &self.slots[index].output)
-        self.bytesHeld += bytes.count
         self.beginStall(index)
         if self.slots[index].output.count - self.slots[index].outputSent > EdgeSettings.bytesWaitingBeforePause {
             self.pause(.unread, index)
         }
-        if self.bytesHeld > self.settings.bytesWaitingMax { self.boundBytes() }
+        self.hold(bytes.count)
     }
 
     /// Something waits for the peer: the poller tells when it takes more.
@@ -128,7 +127,7 @@ extension EdgeLoop {
                 self.slots[index].outputSent = sent + written
                 return
             }
-            self.bytesHeld -= output.count
+            self.hold(-output.count)
             self.slots[index].output = []
             self.slots[index].outputSent = 0
             self.lift(.unread, index)

@@ -2,19 +2,22 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-package import GatewayCore
+internal import GatewayCore
 internal import NetworkIO
 internal import ZMTP
 
-/// The listeners' connections, on one thread: ZMTP in, answers and notices out.
+/// Listeners' connections, on one thread: ZMTP in, answers and notices out.
 ///
 /// ```swift
-/// let inbox = try EdgeInbox(clock: { clock.now() })
+/// let shared = try EdgeShared(threads: 2, doors: doors, settings: settings, …)
 /// let poller = try Poller.makeDescriptor()
-/// // On a thread of its own:
-/// let loop = EdgeLoop(doors: doors, inbox: inbox, poller: poller, settings: settings, …)
-/// loop.run(for: delegate)  // until somebody calls inbox.stop()
+/// // On a thread of its own, one for each loop:
+/// let loop = EdgeLoop(number: 0, shared: shared, poller: poller, …)
+/// loop.run()  // until somebody calls shared.stop()
 /// ```
+///
+/// There may be several, each with connections of its own. The first one accepts them and hands them out in turn; a connection
+/// stays with its loop.
 ///
 /// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
@@ -71,8 +74,8 @@ package final class EdgeLoop {
         /// How many of its requests are answered later.
         var waitingCount: UInt32 = 0
         /// The messages that it may send, and the sessions that it may begin.
-        var messages = RateBucket(RateBucket.Limit(atOnce: 0, perSecond: 0), at: 0)
-        var sessions = RateBucket(RateBucket.Limit(atOnce: 0, perSecond: 0), at: 0)
+        var messages = RateBucket()
+        var sessions = RateBucket()
         /// What all connections of its address have taken; `nil`: those are not limited.
         var shared: EdgeAddress?
         /// When it was accepted, or its handshake was done, in nanoseconds.
@@ -103,26 +106,24 @@ package final class EdgeLoop {
     private static let acceptsPerTurn = 128
     private static let second: UInt64 = 1_000_000_000
 
-    var settings: EdgeSettings
+    let settings: EdgeSettings
     let metrics: MetricRegistry
-    let counting: any ConnectionCounting
-    let inbox: EdgeInbox
-    private let doors: [EdgeDoor]
+    let shared: EdgeShared
+    /// Which of the loops it is; the first one has the doors.
+    private let number: Int
+    private let inbox: EdgeInbox
     private var isAccepting = false
+    /// Which loop gets the next connection of each door. Clients that open a connection at two doors would otherwise have all
+    /// those of one kind on half of the loops.
+    private var nextLoops: [Int]
     private var hasStopped = false
 
     var poller: Poller
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    private var addresses: EdgeAddresses
-    /// The limits of messages and sessions: of a connection, of an address, and of all.
+    /// The limits of messages and sessions of a connection.
     let connectionMessages: RateBucket.Limit
     let connectionSessions: RateBucket.Limit
-    let addressMessages: RateBucket.Limit
-    let addressSessions: RateBucket.Limit
-    let allMessages: RateBucket.Limit
-    /// What all connections have taken.
-    var messages: RateBucket
     /// Looked at once a minute: addresses that have gone.
     private var nextMinute: UInt64
     /// What all connections read into.
@@ -137,8 +138,6 @@ package final class EdgeLoop {
     var resumable: [EdgePeer] = []
     /// Connections that sent too much.
     var throttled: [EdgePeer] = []
-    /// What waits for all peers, in bytes; beside rings.
-    var bytesHeld = 0
 
     var streams: [StreamID: EdgeStream] = [:]
     /// What their rings hold.
@@ -166,43 +165,32 @@ package final class EdgeLoop {
     unowned var delegate: any EdgeDelegate
 
     /// - Parameters:
-    ///   - doors: where connections come in; closed at the end.
-    ///   - inbox: how other threads reach it.
+    ///   - number: which of the loops it is, from 0.
+    ///   - shared: what all loops have in common.
     ///   - poller: what `Poller.makeDescriptor` gave; closed at the end.
-    ///   - settings: limits and times.
     ///   - sequences: the newest notice of each stream that was sent before.
-    ///   - metrics: counts what happens.
-    ///   - counting: counts connections of all entrances.
     ///   - delegate: decides what is answered; outlives the loop.
     package init(
-        doors: [EdgeDoor],
-        inbox: EdgeInbox,
+        number: Int,
+        shared: EdgeShared,
         poller: Int32,
-        settings: EdgeSettings,
         sequences: [StreamID: UInt64],
-        metrics: MetricRegistry,
-        counting: any ConnectionCounting,
         delegate: any EdgeDelegate
     ) {
+        var settings = shared.settings
+        // Rings are each loop's own: it has its part of what all may hold.
+        settings.ringsBytesMax /= shared.inboxes.count
         self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
         self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
-        self.addressMessages = .rate(settings.messagesPerAddressPerSecondMax)
-        self.addressSessions = .count(settings.sessionsPerAddressMax, within: settings.lease)
-        self.allMessages = .rate(settings.messagesPerSecondMax)
-        self.messages = RateBucket(self.allMessages, at: self.now)
-        self.addresses = EdgeAddresses(
-            messages: self.addressMessages,
-            sessions: self.addressSessions,
-            memory: settings.lease
-        )
         self.nextMinute = self.now
-        self.doors = doors
-        self.inbox = inbox
+        self.number = number
+        self.shared = shared
+        self.inbox = shared.inboxes[number]
+        self.nextLoops = shared.doors.map { _ in 0 }
         self.poller = Poller(adopting: poller)
         self.settings = settings
         self.sent = sequences
-        self.metrics = metrics
-        self.counting = counting
+        self.metrics = shared.metrics
         self.delegate = delegate
         self.buffer = [UInt8](
             repeating: 0,
@@ -212,12 +200,12 @@ package final class EdgeLoop {
         self.heads = HeadSchedule(interval: settings.headInterval, streamsMax: .max)
         self.nextTick = self.now
         self.nextSecond = self.now + Self.second
-        self.repliesGone = metrics.cell(.repliesDropped, .peerGone)
-        self.pushed = metrics.cell(.pushedConnections)
-        self.ringBytes = metrics.cell(.ringBytes)
+        self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)
+        self.pushed = shared.metrics.cell(.pushedConnections)
+        self.ringBytes = shared.metrics.cell(.ringBytes)
     }
 
-    /// Serves until somebody calls ``EdgeInbox/stop()``.
+    /// Serves until somebody calls ``EdgeShared/stop()``.
     package func run() {
         _ = self.poller.add(self.inbox.wakeUp, key: Self.inboxKey, reading: true, writing: false)
         self.setAccepting(true)
@@ -295,8 +283,12 @@ package final class EdgeLoop {
 
     private func takeInbox() {
         let content = self.inbox.take()
-        if !content.notices.isEmpty { self.append(content.notices) }
-        for waiter in content.waiters { waiter.resume() }
+        for batch in content.batches {
+            self.append(batch.notices)
+            batch.settle(isTaken: true)
+        }
+        for arrival in content.arrivals { self.open(arrival) }
+        if content.holdsTooMuch { self.boundBytes() }
         if content.isPoked {
             self.delegate.poked(in: self)
             self.flushScratch()
@@ -318,12 +310,12 @@ package final class EdgeLoop {
             self.lookAtDeadlines()
             self.delegate.keepHouse(in: self)
             self.flushScratch()
-            self.metrics.set(.bytesWaiting, to: self.bytesHeld)
+            self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
             self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
             self.ringBytesTold = self.rings.bytes
-            if self.now >= self.nextMinute {
+            if self.number == 0, self.now >= self.nextMinute {
                 self.nextMinute = self.now + 60 * Self.second
-                self.addresses.forgetOld(at: self.now)
+                self.shared.forgetOldAddresses(at: self.now)
             }
         }
     }
@@ -349,9 +341,9 @@ package final class EdgeLoop {
     }
 
     private func setAccepting(_ accepts: Bool) {
-        guard accepts != self.isAccepting else { return }
+        guard self.number == 0, accepts != self.isAccepting else { return }
         self.isAccepting = accepts
-        for (number, door) in self.doors.enumerated() {
+        for (number, door) in self.shared.doors.enumerated() {
             let key = Self.doorKey + UInt64(number)
             // Level-triggered: what waits at a door that nobody looks at stays there.
             _ =
@@ -361,32 +353,45 @@ package final class EdgeLoop {
     }
 
     private func accept(_ number: Int) {
-        let door = self.doors[number]
+        let door = self.shared.doors[number]
         for _ in 0..<Self.acceptsPerTurn where self.isAccepting {
             let (descriptor, address) = System.accept(door.descriptor)
             guard descriptor >= 0 else {
                 if System.hasNoDescriptor(descriptor) {
                     self.setAccepting(false)
-                    self.counting.acceptFailed()
+                    self.shared.counting.acceptFailed()
                 }
                 return
             }
             var shared: EdgeAddress?
             if self.settings.limitsOwnMachine || !address.isLoopback {
-                let connectionsMax = self.settings.connectionsPerAddressMax
-                shared = self.addresses.admit(address, connectionsMax: connectionsMax, at: self.now)
+                shared = self.shared.admit(address)
                 guard shared != nil else {
                     System.close(descriptor)
                     self.count(.address, peer: address, on: door.label)
                     continue
                 }
             }
-            self.open(descriptor, address, shared, door: number)
-            if !self.counting.accepted(on: door.label) { self.setAccepting(false) }
+            // Counted before anybody can end it.
+            if !self.shared.counting.accepted(on: door.label) { self.setAccepting(false) }
+            self.handOut(
+                EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, door: number)
+            )
         }
     }
 
-    private func open(_ descriptor: Int32, _ address: PeerAddress, _ shared: EdgeAddress?, door: Int) {
+    /// Gives a connection to the loop whose turn it is.
+    private func handOut(_ arrival: EdgeInbox.Arrival) {
+        let loop = self.nextLoops[arrival.door]
+        self.nextLoops[arrival.door] = (loop + 1) % self.shared.inboxes.count
+        if loop == self.number {
+            self.open(arrival)
+        } else if !self.shared.inboxes[loop].put(arrival) {
+            self.shared.drop(arrival)
+        }
+    }
+
+    private func open(_ arrival: EdgeInbox.Arrival) {
         let index: Int
         if let free = self.freeSlots.popLast() {
             index = Int(free)
@@ -395,14 +400,12 @@ package final class EdgeLoop {
             self.slots.append(Slot())
         }
         self.slots[index].phase = .handshake
-        self.slots[index].door = UInt8(door)
-        self.slots[index].descriptor = descriptor
-        self.slots[index].address = address
-        self.slots[index].shared = shared
-        self.slots[index].messages = RateBucket(self.connectionMessages, at: self.now)
-        self.slots[index].sessions = RateBucket(self.connectionSessions, at: self.now)
+        self.slots[index].door = UInt8(arrival.door)
+        self.slots[index].descriptor = arrival.descriptor
+        self.slots[index].address = arrival.address
+        self.slots[index].shared = arrival.shared
         self.slots[index].since = self.now
-        if self.poller.add(descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
+        if self.poller.add(arrival.descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
             return self.close(index)
         }
         let greeting = self.slots[index].connection.greeting
@@ -413,7 +416,7 @@ package final class EdgeLoop {
     func close(_ index: Int, _ reason: EdgeClosing) {
         let (address, door) = (self.slots[index].address, Int(self.slots[index].door))
         self.close(index)
-        self.count(reason, peer: address, on: self.doors[door].label)
+        self.count(reason, peer: address, on: self.shared.doors[door].label)
     }
 
     private func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
@@ -433,16 +436,16 @@ package final class EdgeLoop {
         self.endTicks(index)
         System.close(self.slots[index].descriptor)
         let address = self.slots[index].address
-        if let shared = self.slots[index].shared { self.addresses.leave(address, shared, at: self.now) }
-        self.bytesHeld -= self.slots[index].bytesHeld
+        if self.slots[index].shared != nil { self.shared.leave(address, at: self.now) }
+        self.hold(-self.slots[index].bytesHeld)
         let (door, generation) = (self.slots[index].door, self.slots[index].generation)
         self.slots[index] = Slot()
         self.slots[index].generation = (generation &+ 1) & Self.generationMask
         self.freeSlots.append(UInt32(index))
-        self.counting.ended(on: self.doors[Int(door)].label)
+        self.shared.counting.ended(on: self.shared.doors[Int(door)].label)
     }
 
-    func label(of index: Int) -> MetricLabel { self.doors[Int(self.slots[index].door)].label }
+    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.slots[index].door)].label }
 
     /// Has the poller look for what is wanted now.
     func watch(_ index: Int) {
@@ -478,12 +481,21 @@ package final class EdgeLoop {
         }
     }
 
-    /// Closes whoever holds most while all together hold too much.
-    func boundBytes() {
-        while self.bytesHeld > self.settings.bytesWaitingMax,
-            let largest = self.slots.indices.max(by: { self.slots[$0].bytesHeld < self.slots[$1].bytesHeld }),
-            self.slots[largest].bytesHeld > 0
-        {
+    /// So many bytes more are kept for connections, or less.
+    func hold(_ change: Int) {
+        guard change != 0 else { return }
+        self.shared.hold(change, in: self.number)
+        if change > 0 { self.boundBytes() }
+    }
+
+    /// Closes whoever holds most while all together hold too much; where the connections of another loop hold more than those
+    /// of this one, that loop does.
+    private func boundBytes() {
+        while let loop = self.shared.whoHoldsTooMuch() {
+            guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }
+            guard let largest = self.slots.indices.max(by: { self.slots[$0].bytesHeld < self.slots[$1].bytesHeld }),
+                self.slots[largest].bytesHeld > 0
+            else { return }
             self.close(largest, .memory)
         }
     }
@@ -512,7 +524,7 @@ package final class EdgeLoop {
             {}
             self.close(index)
         }
-        for door in self.doors { System.close(door.descriptor) }
-        self.inbox.ended()
+        if self.number == 0 { for door in self.shared.doors { door.close() } }
+        self.shared.end(self.number)
     }
 }

@@ -1,57 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// How much of something may be had at once, and how fast it comes again.
+internal import Synchronization
+
+/// How much of something was taken, and so how much is left, of what may be had at once and comes again with time.
 ///
-/// Clock-free: the caller says what time it is, by a clock that is never set.
+/// Clock-free: the caller says what time it is, by a clock that is never set. All that it keeps is when it will be full again.
 package struct RateBucket: Hashable, Sendable {
     /// How much may be had, and how fast it comes again.
     package struct Limit: Hashable, Sendable {
-        /// How many at once.
-        package let atOnce: Float
-        /// How many more in a second.
-        package let perSecond: Float
+        /// How long it takes until one more comes, in nanoseconds; 0: no limit.
+        fileprivate let each: UInt64
+        /// What is left is at least one as long as a bucket is full again within this, in nanoseconds.
+        fileprivate let slack: UInt64
 
-        package init(atOnce: Float, perSecond: Float) {
-            self.atOnce = atOnce
-            self.perSecond = perSecond
+        private init(atOnce: Int, each: UInt64) {
+            self.each = atOnce > 0 ? max(1, each) : 0
+            self.slack = atOnce > 0 ? UInt64(atOnce - 1) * self.each : 0
         }
 
         /// So many a second, and twice as many at once; 0: no limit.
         package static func rate(_ perSecond: Int) -> Limit {
-            Limit(atOnce: 2 * Float(perSecond), perSecond: Float(perSecond))
+            let count = max(0, perSecond)
+            return Limit(atOnce: 2 * count, each: (1_000_000_000 + UInt64(count) / 2) / UInt64(max(1, count)))
         }
 
         /// So many within a time; 0: no limit.
         package static func count(_ count: Int, within time: Duration) -> Limit {
-            Limit(atOnce: Float(count), perSecond: Float(count) / Float(max(1, time.components.seconds)))
+            let seconds = UInt64(max(1, time.components.seconds))
+            return Limit(atOnce: max(0, count), each: seconds * 1_000_000_000 / UInt64(max(1, count)))
         }
 
-        package var isNone: Bool { self.atOnce <= 0 }
+        package var isNone: Bool { self.each == 0 }
     }
 
-    /// What is left.
-    private var left: Float
-    /// When it was filled up last, in nanoseconds.
-    private var filled: UInt64
+    /// When it is full again, in nanoseconds.
+    fileprivate var fullAt: UInt64
 
     /// A full bucket.
-    package init(_ limit: Limit, at now: UInt64) {
-        self.left = limit.atOnce
-        self.filled = now
+    package init() {
+        self.init(fullAt: 0)
+    }
+
+    fileprivate init(fullAt: UInt64) {
+        self.fullAt = fullAt
     }
 
     /// Whether there is one more.
-    package mutating func hasOne(of limit: Limit, at now: UInt64) -> Bool {
-        guard !limit.isNone else { return true }
-        if self.left < 1, now > self.filled {
-            self.left = min(limit.atOnce, self.left + Float(now - self.filled) / 1e9 * limit.perSecond)
-            self.filled = now
-        }
-        return self.left >= 1
+    @inline(__always)
+    package func hasOne(of limit: Limit, at now: UInt64) -> Bool {
+        limit.isNone || self.fullAt <= now + limit.slack
     }
 
     /// Takes one, which may be one too many: that is paid back.
     @inline(__always)
-    package mutating func takeOne() { self.left -= 1 }
+    package mutating func takeOne(of limit: Limit, at now: UInt64) {
+        if !limit.isNone { self.fullAt = max(self.fullAt, now) + limit.each }
+    }
+}
+
+/// A ``RateBucket`` that several threads take from.
+package final class SharedRateBucket: Sendable {
+    package let limit: RateBucket.Limit
+    private let fullAt = Atomic<UInt64>(RateBucket().fullAt)
+
+    /// A full bucket.
+    package init(_ limit: RateBucket.Limit) {
+        self.limit = limit
+    }
+
+    /// Whether there is one more.
+    @inline(__always)
+    package func hasOne(at now: UInt64) -> Bool {
+        self.limit.isNone || RateBucket(fullAt: self.fullAt.load(ordering: .relaxed)).hasOne(of: self.limit, at: now)
+    }
+
+    /// Takes one, which may be one too many: that is paid back.
+    @inline(__always)
+    package func takeOne(at now: UInt64) {
+        guard !self.limit.isNone else { return }
+        var before = self.fullAt.load(ordering: .relaxed)
+        while true {
+            var bucket = RateBucket(fullAt: before)
+            bucket.takeOne(of: self.limit, at: now)
+            let (isDone, found) = self.fullAt.weakCompareExchange(
+                expected: before,
+                desired: bucket.fullAt,
+                ordering: .relaxed
+            )
+            if isDone { return }
+            before = found
+        }
+    }
 }

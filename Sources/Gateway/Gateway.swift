@@ -167,8 +167,15 @@ package struct Gateway: Sendable {
         let peers = PeerLog(metrics: metrics, logger: logger)
         let requestThread = try PollingThread(name: "cuecast-request")
         let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
-        let inbox = try EdgeInbox(clock: { clock.now() })
-        let live = LiveListeners()
+        let live = LiveListeners(metrics: metrics)
+        let edge = try EdgeShared(
+            threads: configuration.edgeThreadCount,
+            doors: doors.map(\.door),
+            settings: Self.edgeSettings(configuration, instance: instance, epoch: board.epoch),
+            metrics: metrics,
+            counting: limit,
+            clock: { clock.now() }
+        )
         let logHealth = LogHealth(
             log: log,
             silenceMax: configuration.logSilenceMax,
@@ -179,24 +186,24 @@ package struct Gateway: Sendable {
         var settings = ListenerRequestHandler.Settings(instance: instance)
         settings.headInterval = configuration.headInterval
         settings.lease = configuration.lease
-        settings.listenersMax = configuration.listenersMax
-        settings.requestsPerSessionPerSecondMax = Double(configuration.requestsPerSessionPerSecondMax)
         settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
         settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
         let listenerService = try ListenerService(
-            doors: doors.map(\.door),
-            inbox: inbox,
-            settings: Self.edgeSettings(configuration, instance: instance, epoch: board.epoch),
-            handler: ListenerRequestHandler(settings: settings, board: board, metrics: metrics),
+            edge: edge,
+            settings: settings,
+            leases: SharedLeases(
+                length: configuration.lease,
+                listenersMax: configuration.listenersMax,
+                requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
+                live: live
+            ),
             counting: limit,
             tools: ListenerDesk.Tools(
-                mailbox: ListenerMailbox(inbox: inbox),
                 log: logHealth,
                 holder: holder,
                 clock: clock,
-                live: live,
                 metrics: metrics,
                 peers: peers,
                 logger: logger
@@ -236,7 +243,7 @@ package struct Gateway: Sendable {
             holder: holder,
             changes: changes,
             observers: [requestService, ledgerFeed],
-            sinks: [inbox],
+            sinks: [edge],
             metrics: metrics,
             logger: logger
         )

@@ -22,7 +22,7 @@ struct EdgeLoopTests {
         try peer.send(WirePeer.request("two") + WirePeer.request("three"))
         #expect(try peer.answer() == "two")
         #expect(try peer.answer() == "three")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `a subscriber hears its streams and no others, from the proof of its subscription on`() async throws {
@@ -45,7 +45,7 @@ struct EdgeLoopTests {
         try await stand.publish(9, of: "radio2")
         #expect(try peers[0].sequence() == 9)
         #expect(try peers[1].sequence() == 51)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `a laggard is skipped ahead and hears on, and nobody else loses anything`() async throws {
@@ -78,7 +78,7 @@ struct EdgeLoopTests {
         #expect(try listener.sequence() == sequence)
         while last < sequence { try readLaggard() }
         #expect(gaps == 1)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `as many requests of one connection wait as may, more are read when some are answered`() async throws {
@@ -92,9 +92,9 @@ struct EdgeLoopTests {
         let other = try stand.peer(.dealer)
         #expect(try other.ask("now") == "now")
         #expect(stand.waitingCount == 4)
-        stand.inbox.poke()
+        stand.poke()
         for number in 0..<10 { #expect(try peer.answer() == "later\(number)") }
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `whoever sends more than it may is read from later, and loses nothing`() async throws {
@@ -108,7 +108,7 @@ struct EdgeLoopTests {
         let other = try stand.peer(.dealer)
         #expect(try other.ask("other") == "other")
         for number in 99..<200 { #expect(try peer.answer() == "\(number)") }
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `what one address may send is shared by its connections, and what all may send by all`() async throws {
@@ -129,7 +129,7 @@ struct EdgeLoopTests {
                 for peer in peers { try peer.send(numbers.flatMap { WirePeer.request("\($0)") }) }
                 for peer in peers { for number in numbers { #expect(try peer.answer() == "\(number)") } }
             } while stand.metrics.value(.limitsHit, .limit(limit)) == 0
-            await stand.inbox.stop()
+            await stand.shared.stop()
         }
     }
 
@@ -146,7 +146,7 @@ struct EdgeLoopTests {
         #expect(try peer.ask("session") == "begun")
         #expect(try peer.ask("session") == "too many")
         #expect(try other.ask("session") == (isOfConnection ? "begun" : "too many"))
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `whoever does not take its answers is not read from, and closed in the end`() async throws {
@@ -156,7 +156,7 @@ struct EdgeLoopTests {
         try await until { stand.closings == [.stalled] }
         #expect(stand.metrics.value(.connectionsClosed, .stalled) == 1)
         #expect(try stand.peer(.dealer).ask("now") == "now")
-        await stand.inbox.stop()
+        await stand.shared.stop()
         withExtendedLifetime(peer) {}
     }
 
@@ -177,13 +177,13 @@ struct EdgeLoopTests {
         try await until { stand.isHeld }
         // Between the two the second is answered, with more than the kernel takes: it is paused. The loop looks at answers
         // where the reading so far took longer than this.
-        stand.inbox.poke()
+        stand.poke()
         try await Task.sleep(for: .milliseconds(5))
         stand.letGo()
         #expect(try first.answer() == "hold")
         for _ in 0..<count { #expect(try second.answer()?.utf8.count == LoopStand.largeBytes) }
         #expect(try second.answer() == "last")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `as much waits as may, and whoever holds most is closed when it is one byte more`() async throws {
@@ -206,7 +206,7 @@ struct EdgeLoopTests {
         #expect(stand.metrics.value(.limitsHit, .limit(.bytesWaitingMax)) == 1)
         try small.send([UInt8(ascii: "f")])
         #expect(try small.answer() == "half")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `answers that nobody takes count towards what may wait`() async throws {
@@ -216,7 +216,7 @@ struct EdgeLoopTests {
         try peer.send((0..<50).flatMap { _ in WirePeer.request("large") })
         try await until { stand.closings == [.memory] }
         #expect(try stand.peer(.dealer).ask("now") == "now")
-        await stand.inbox.stop()
+        await stand.shared.stop()
         withExtendedLifetime(peer) {}
     }
 
@@ -226,7 +226,7 @@ struct EdgeLoopTests {
         try await until { stand.closings == [.handshake] }
         #expect(try silent.next() == .greeted)
         #expect(try silent.next() == nil)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `a connection that asks for nothing is closed after its time, one that has asked is not`() async throws {
@@ -237,7 +237,7 @@ struct EdgeLoopTests {
         #expect(try unused.answer() == nil)
         try await stand.publish(1, of: "radio1")
         #expect(try subscriber.sequence() == 1)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `as many connections of one address are taken as may be, one more is closed at once`() async throws {
@@ -251,7 +251,7 @@ struct EdgeLoopTests {
         try await until { stand.closings == [.address] }
         #expect(stand.metrics.value(.limitsHit, .limit(.connectionsPerAddressMax)) == 1)
         for peer in peers { #expect(try peer.ask("one") == "one") }
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `who asks for more than there is room for waits at the door`() async throws {
@@ -261,11 +261,11 @@ struct EdgeLoopTests {
         try third.send(third.session.greeting + third.session.ready())
         for peer in peers { #expect(try peer.ask("one") == "one") }
         #expect(stand.openCount == 2)
-        stand.inbox.setAccepting(true)
+        stand.shared.setAccepting(true)
         #expect(try third.next() == .greeted)
         #expect(try third.next() == .ready)
         #expect(try third.ask("three") == "three")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `answers to a connection that is gone are counted, and go to nobody who has its place`() async throws {
@@ -277,10 +277,10 @@ struct EdgeLoopTests {
         try await until { stand.openCount == 0 }
         let next = try stand.peer(.dealer)
         #expect(try next.ask("mine") == "mine")
-        stand.inbox.poke()
+        stand.poke()
         try await until { stand.metrics.value(.repliesDropped, .peerGone) == 1 }
         #expect(try next.ask("mine too") == "mine too")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `what was answered before the end arrives`() async throws {
@@ -289,9 +289,9 @@ struct EdgeLoopTests {
         let subscriber = try stand.subscriber(of: "radio1")
         for number in 0..<20 { try peer.send(WirePeer.request("later\(number)")) }
         try await until { stand.waitingCount == 20 }
-        stand.inbox.poke()
+        stand.poke()
         try await stand.publish(1, of: "radio1")
-        await stand.inbox.stop()
+        await stand.shared.stop()
         for number in 0..<20 { #expect(try peer.answer() == "later\(number)") }
         #expect(try peer.answer() == nil)
         #expect(try subscriber.sequence() == 1)
@@ -300,8 +300,8 @@ struct EdgeLoopTests {
 
     @Test func `notices and stops after the end return`() async throws {
         let stand = try LoopStand()
-        await stand.inbox.stop()
+        await stand.shared.stop()
         try await stand.publish(1, of: "radio1")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 }

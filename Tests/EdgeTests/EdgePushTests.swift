@@ -35,7 +35,7 @@ struct EdgePushTests {
         try await stand.publish(1, of: "radio10")
         for sequence in 6...60 { #expect(try self.next(peer) == "\(sequence)") }
         #expect(try peer.ask("place") == "taken radio1")
-        await stand.inbox.stop()
+        await stand.shared.stop()
         #expect(try self.next(peer) == nil)
     }
 
@@ -48,7 +48,7 @@ struct EdgePushTests {
         try await stand.publish(1, of: "radio1")
         guard case .frame(let body, more: false)? = try peer.next() else { throw StandError.noTick }
         #expect(body.starts(with: Array("radio1".utf8) + [0]))
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `what each kind of peer may have`() async throws {
@@ -56,7 +56,7 @@ struct EdgePushTests {
         #expect(try stand.peer(.req).ask("place") == "impossible")
         #expect(try stand.peer(.dealer).ask("place") == "free")
         #expect(try stand.peer(.router).ask("place") == "free")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `joining again goes on from the new head, whatever waits`() async throws {
@@ -75,7 +75,7 @@ struct EdgePushTests {
         #expect(try self.next(peer) == "7")
         #expect(try self.next(peer) == "8")
         #expect(stand.metrics.value(.pushedConnections) == 1)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `who leaves hears no more, and may join another stream`() async throws {
@@ -93,7 +93,7 @@ struct EdgePushTests {
         try await stand.publish(1, of: "radio2")
         #expect(try self.next(peer) == "1")
         #expect(try peer.ask("place") == "taken radio2")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `connections with streams of their own hear those only, beside subscribers`() async throws {
@@ -117,7 +117,7 @@ struct EdgePushTests {
         peers["radio1"] = nil
         try await until { stand.metrics.value(.pushedConnections) == 1 }
         #expect(stand.metrics.value(.subscribedStreams) == 2)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `positions are repeated to it as to subscribers`() async throws {
@@ -132,7 +132,7 @@ struct EdgePushTests {
             else { continue }
             break
         }
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `who floods is read from later and hears on`() async throws {
@@ -154,7 +154,7 @@ struct EdgePushTests {
         }
         // At 20 a second all the answers would take eight seconds more.
         #expect(answers < 200)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `a laggard gets whole messages, a gap that its positions tell, and what follows its next join`()
@@ -183,7 +183,7 @@ struct EdgePushTests {
         try await stand.publish(sequence + 1...sequence + 7, of: stream)
         #expect(try self.next(peer) == "\(sequence + 6)")
         #expect(try self.next(peer) == "\(sequence + 7)")
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 }
 
@@ -203,7 +203,7 @@ struct EdgeFaultTests {
         // Enough for many pauses.
         for _ in 0..<300 { #expect(try peer.answer() == text) }
         #expect(stand.closings.isEmpty)
-        await stand.inbox.stop()
+        await stand.shared.stop()
     }
 
     @Test func `a peer that takes what waits too slowly is closed`() async throws {
@@ -213,7 +213,7 @@ struct EdgeFaultTests {
         try await until { stand.closings == [.slow] }
         #expect(stand.metrics.value(.connectionsClosed, .slow) == 1)
         #expect(try stand.peer(.dealer).ask("now") == "now")
-        await stand.inbox.stop()
+        await stand.shared.stop()
         withExtendedLifetime(peer) {}
     }
 
@@ -282,7 +282,7 @@ struct EdgeFaultTests {
         #expect(stand.metrics.value(.limitsHit, .limit(.ringBytesMax)) == 0)
         try await until { stand.metrics.value(.ringBytes) > 0 }
         #expect(stand.metrics.value(.ringBytes) <= 200_000)
-        await stand.inbox.stop()
+        await stand.shared.stop()
         withExtendedLifetime(laggard) {}
     }
 }

@@ -12,9 +12,10 @@ import ZMTP
 
 @testable import Edge
 
-/// A loop on a thread of its own that answers a request with its own bytes, and one that has `large` in it with a million bytes.
+/// Loops, each on a thread of its own, that answer a request with its own bytes, one that has `large` in it with a million bytes, and
+/// one that begins with `which` with the loop's number.
 ///
-/// Requests that begin with `later` are answered once it was told to; one that begins with `hold` holds it until it is let go.
+/// Requests that begin with `later` are answered once they were told to; one that begins with `hold` holds its loop until it is let go.
 final class LoopStand: Sendable {
     /// Who counts connections for the loop.
     private final class Counting: ConnectionCounting {
@@ -40,13 +41,15 @@ final class LoopStand: Sendable {
     }
 
     private final class Echo: EdgeDelegate {
+        private let number: Int
         private var waiting: [(peer: EdgePeer, reply: ReplyBytes)] = []
         private var wasPoked = false
         private let happenings: Happenings
         /// Who has notices pushed.
         static let session = SessionID(high: 1, low: 2)
 
-        init(_ happenings: Happenings) {
+        init(_ number: Int, _ happenings: Happenings) {
+            self.number = number
             self.happenings = happenings
         }
 
@@ -84,6 +87,9 @@ final class LoopStand: Sendable {
                 let text = mayBeginSession ? "begun" : "too many"
                 return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
             }
+            if request.starts(with: Array("which".utf8)) {
+                return EdgeAnswer(reply: ReplyBytes(head: Array("loop \(self.number)".utf8)))
+            }
             let isLarge = String(decoding: request, as: UTF8.self).contains("large")
             let reply =
                 isLarge
@@ -91,7 +97,7 @@ final class LoopStand: Sendable {
                 : ReplyBytes(head: request)
             guard !self.wasPoked, request.starts(with: Array("later".utf8)) else { return EdgeAnswer(reply: reply) }
             self.waiting.append((peer, reply))
-            self.happenings.waiting.withLock { $0 = self.waiting.count }
+            self.happenings.waiting.withLock { $0 += 1 }
             return EdgeAnswer(reply: nil)
         }
 
@@ -100,6 +106,7 @@ final class LoopStand: Sendable {
         func poked(in loop: EdgeLoop) {
             self.wasPoked = true
             for (peer, reply) in self.waiting { loop.answer(reply, to: peer) }
+            self.happenings.waiting.withLock { $0 -= self.waiting.count }
             self.waiting = []
         }
 
@@ -121,12 +128,12 @@ final class LoopStand: Sendable {
     }
 
     let endpoint: String
-    let inbox: EdgeInbox
+    let shared: EdgeShared
     let metrics = MetricRegistry()
     private let counting: Counting
     private let happenings = Happenings()
 
-    init(connectionsMax: Int = .max, _ change: (inout EdgeSettings) -> Void = { _ in }) throws {
+    init(threads: Int = 1, connectionsMax: Int = .max, _ change: (inout EdgeSettings) -> Void = { _ in }) throws {
         var settings = EdgeSettings(instance: 42, epoch: 7)
         settings.messagesPerConnectionPerSecondMax = 0
         // However long a test takes on a busy machine.
@@ -140,26 +147,28 @@ final class LoopStand: Sendable {
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
             label: .requests
         )
-        let poller = try Poller.makeDescriptor()
         self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
-        self.inbox = try EdgeInbox(clock: { Timestamp(microseconds: 1_000_000) })
         self.counting = Counting(connectionsMax: connectionsMax)
-        let (inbox, metrics, counting, happenings) = (self.inbox, self.metrics, self.counting, self.happenings)
-        Thread.detachNewThread { [settings] in
-            let echo = Echo(happenings)
-            EdgeLoop(
-                doors: [door],
-                inbox: inbox,
-                poller: poller,
-                settings: settings,
-                sequences: [:],
-                metrics: metrics,
-                counting: counting,
-                delegate: echo
-            )
-            .run()
+        self.shared = try EdgeShared(
+            threads: threads,
+            doors: [door],
+            settings: settings,
+            metrics: self.metrics,
+            counting: self.counting,
+            clock: { Timestamp(microseconds: 1_000_000) }
+        )
+        for number in 0..<threads {
+            let poller = try Poller.makeDescriptor()
+            let (shared, happenings) = (self.shared, self.happenings)
+            Thread.detachNewThread {
+                let echo = Echo(number, happenings)
+                EdgeLoop(number: number, shared: shared, poller: poller, sequences: [:], delegate: echo).run()
+            }
         }
     }
+
+    /// Has every loop answer what waits.
+    func poke() { for inbox in self.shared.inboxes { inbox.poke() } }
 
     /// Whether a request holds the loop.
     var isHeld: Bool { self.happenings.isHeld.withLock { $0 } }
@@ -170,7 +179,7 @@ final class LoopStand: Sendable {
     /// How many connections are open.
     var openCount: Int { self.counting.openCount }
 
-    /// How many requests are answered when the loop is poked; those that come after that do not wait.
+    /// How many requests are answered when the loops are poked; those that come after that do not wait.
     var waitingCount: Int { self.happenings.waiting.withLock { $0 } }
 
     /// Why connections were closed.
@@ -209,7 +218,7 @@ final class LoopStand: Sendable {
         let (stream, id) = (
             try StreamID(stream), try BreakID(String(repeating: "b", count: WireLimits.breakIDBytesMax))
         )
-        await self.inbox.publish(
+        await self.shared.publish(
             sequences.map { sequence in
                 StreamNotice(
                     stream: stream,

@@ -1,1 +1,124 @@
-../ZMTPTests/WirePeer.swift
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Glibc
+import Testing
+import ZMTP
+
+/// A session on a real connection, for tests: it blocks until what it waits for comes, or the connection is closed.
+final class WirePeer {
+    private let descriptor: Int32
+    private(set) var session: Session
+    private var bytes: [UInt8] = []
+
+    /// How long a test waits for what must happen, in seconds: longer than the limit of its suite.
+    ///
+    /// Nothing else ends a thread that is blocked.
+    private static let patienceSeconds = 3_700
+
+    private init(_ descriptor: Int32, _ session: Session) throws {
+        self.descriptor = descriptor
+        self.session = session
+        var limit = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
+        // Safety: the kernel reads the value during the call only.
+        let result = unsafe setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &limit,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        try #require(result == 0)
+    }
+
+    deinit {
+        _ = Glibc.close(self.descriptor)
+    }
+
+    /// Connects to where a libzmq socket is bound.
+    convenience init(connectedTo endpoint: String, _ session: Session) throws {
+        let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(port)
+        // Safety: the kernel reads the address during the call only.
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0, "connecting failed")
+        try self.init(descriptor, session)
+    }
+
+    /// Listens on a free port, has `connect` called with the endpoint, and takes the connection that comes.
+    static func accepting(_ session: Session, _ connect: (String) throws -> Void) throws -> WirePeer {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { _ = Glibc.close(listener) }
+        var address = Self.loopback(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        // Safety: the kernel reads and writes the address during the calls only.
+        let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(listener, $0, size) == 0 && listen(listener, 1) == 0
+                    && getsockname(listener, $0, &size) == 0
+            }
+        }
+        try #require(result, "listening failed")
+        try connect("tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
+        let descriptor = accept(listener, nil, nil)
+        try #require(descriptor >= 0, "nobody connected")
+        return try WirePeer(descriptor, session)
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return address
+    }
+
+    /// Sends all of it.
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            // Safety: the kernel reads the bytes during the call only.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            try #require(count > 0, "the connection is closed")
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// The next thing that the peer says, waited for; `nil` when it closed the connection.
+    func next() throws -> Heard? {
+        while true {
+            var offset = 0
+            let bytes = self.bytes
+            let event = self.session.next(in: bytes.span, at: &offset)
+            self.bytes.removeFirst(offset)
+            if let heard = Heard(event, in: bytes) { return heard }
+            var buffer = [UInt8](repeating: 0, count: 100_000)
+            // Safety: the kernel writes at most `count` bytes, during the call only.
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe recv(self.descriptor, $0.baseAddress, $0.count, 0)
+            }
+            // A process that was stopped and goes on: receiving with a limit ends then.
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                try #require(count == 0 || errno == ECONNRESET, "nothing came in time")
+                return nil
+            }
+            self.bytes += buffer.prefix(count)
+        }
+    }
+
+    /// Greets, and waits until messages may go.
+    func shakeHands() throws {
+        try self.send(self.session.greeting)
+        #expect(try self.next() == .greeted)
+        try self.send(self.session.ready())
+        #expect(try self.next() == .ready)
+    }
+}

@@ -17,7 +17,7 @@ struct LeaseTests {
 
     @Test func `a session counts from its first request until its lease is over`() {
         var leases = self.leases()
-        #expect(leases.renew(Sample.session(), stream: Sample.stream, at: Sample.at(0)) == true)
+        #expect(leases.renew(Sample.session(), stream: Sample.stream, at: Sample.at(0)).isGiven)
         #expect(leases.count == 1)
         #expect(leases.count(of: Sample.stream) == 1)
         leases.expire(at: Sample.at(299.999_999))
@@ -33,7 +33,7 @@ struct LeaseTests {
         _ = leases.renew(Sample.session(1), stream: Sample.stream, at: Sample.at(0))
         _ = leases.renew(Sample.session(2), stream: Sample.stream, at: Sample.at(0))
         #expect(leases.allows(Sample.session(1), at: Sample.at(100)) == true)
-        #expect(leases.renew(Sample.session(2), stream: Sample.stream, at: Sample.at(200)) == true)
+        #expect(leases.renew(Sample.session(2), stream: Sample.stream, at: Sample.at(200)).isGiven)
         leases.expire(at: Sample.at(399.999_999))
         #expect(leases.count == 2)
         leases.expire(at: Sample.at(400))
@@ -86,15 +86,15 @@ struct LeaseTests {
     @Test func `there are at most so many sessions, and who is over makes room`() {
         var leases = self.leases(3)
         for number in 1...3 as ClosedRange<UInt64> {
-            #expect(leases.renew(Sample.session(number), stream: Sample.stream, at: Sample.at(Double(number))) == true)
+            #expect(leases.renew(Sample.session(number), stream: Sample.stream, at: Sample.at(Double(number))).isGiven)
         }
-        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(4)) == false)
-        #expect(leases.renew(Sample.session(1), stream: Sample.stream, at: Sample.at(4)) == true, "it listens already")
-        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(301.999_999)) == false)
-        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(302)) == true)
+        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(4)) == .full)
+        #expect(leases.renew(Sample.session(1), stream: Sample.stream, at: Sample.at(4)).isGiven, "it listens already")
+        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(301.999_999)) == .full)
+        #expect(leases.renew(Sample.session(4), stream: Sample.stream, at: Sample.at(302)).isGiven)
         #expect(leases.count == 3)
         leases.end(Sample.session(1))
-        #expect(leases.renew(Sample.session(5), stream: Sample.stream, at: Sample.at(302)) == true)
+        #expect(leases.renew(Sample.session(5), stream: Sample.stream, at: Sample.at(302)).isGiven)
         #expect(leases.count == 3)
     }
 
@@ -141,7 +141,7 @@ struct LeaseTests {
         var leases = self.leases(100)
         for number in 0..<20_000 as Range<UInt64> {
             let now = Sample.at(Double(number) / 1_000)
-            #expect(leases.renew(Sample.session(number), stream: Sample.stream, at: now) == true)
+            #expect(leases.renew(Sample.session(number), stream: Sample.stream, at: now).isGiven)
             if number >= 50 { leases.end(Sample.session(number - 50)) }
         }
         #expect(leases.count == 50)

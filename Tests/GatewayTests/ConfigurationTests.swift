@@ -122,7 +122,7 @@ struct ConfigurationTests {
             ("breaks.announceAhead", "0s", "1h", "-1s", "3601s"),
             ("breaks.batchRequestsPerSecond", "1", "1000000", "0", "1000001"),
             ("drainTimeout", "0ms", "5m", "8", "301s"),
-            ("ioThreads", "0", "64", "-1", "65"),
+            ("ioThreads", "0", "64", "-1", "65"), ("edge.threads", "0", "64", "-1", "65"),
         ]
     )
     func `numbers and durations are taken at their bounds and refused past them`(

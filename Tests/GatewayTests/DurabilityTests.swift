@@ -16,7 +16,8 @@ struct DurabilityTests {
 
     init() {
         self.station.configuration.requestsPerSessionPerSecondMax = 0
-        // Every repeat goes to the log: these tests are about groups.
+        // Every repeat goes to the log, and all groups are of one thread: these tests are about groups.
+        self.station.configuration.edgeThreads = 1
         self.station.configuration.rememberedOutcomesMax = 0
     }
 

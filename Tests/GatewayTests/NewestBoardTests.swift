@@ -34,7 +34,7 @@ struct NewestBoardTests {
         }
 
         private static var isListenersThread: Bool {
-            (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "cuecast-edge\n"
+            (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "cuecast-edge-1\n"
         }
     }
 
@@ -42,7 +42,11 @@ struct NewestBoardTests {
         let memory = InMemoryEventLog()
         let log = ControlledLog(memory)
         let clock = StoppingClock()
-        try await withGateway(configuration: .forTests, log: log, ledger: InMemoryLedger(), clock: clock) { running in
+        var configuration = GatewayConfiguration.forTests
+        // The thread that stops is the one that the listener is served by.
+        configuration.edgeThreads = 1
+        try await withGateway(configuration: configuration, log: log, ledger: InMemoryLedger(), clock: clock) {
+            running in
             let listener = try await running.listener()
             _ = try await listener.join()
             let broadcaster = try await running.broadcaster()

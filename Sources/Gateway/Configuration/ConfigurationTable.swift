@@ -293,6 +293,12 @@ package enum ConfigurationTable {
             get: { $0.logFormat.rawValue }
         ),
         number("ioThreads", "threads that move the bytes of broadcasters; 0: one", \.ioThreads, 0...64),
+        number(
+            "edge.threads",
+            "threads that serve listeners; 0: as many as there are cores less one, and at least one",
+            \.edgeThreads,
+            0...GatewayConfiguration.edgeThreadsMax
+        ),
         text("logLevel", "the least severe messages that are logged", \.logLevel) { value in
             let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
             return levels.contains(value) ? nil : "it must be one of \(levels.joined(separator: ", ")), and is \(value)"

@@ -4,6 +4,12 @@
 import CuecastWire
 package import GatewayCore
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Everything that an operator may set, checked.
 package struct GatewayConfiguration: Hashable, Sendable {
     /// Where notices are published.
@@ -66,6 +72,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var logBytesMax = 20 * 1_073_741_824
     /// Threads of libzmq that move the bytes of broadcasters; 0: one.
     package var ioThreads = 0
+    /// Threads that serve listeners; 0: as many as there are cores less one, and at least one.
+    package var edgeThreads = 0
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
     package var logLevel = "info"
     /// How messages are written.
@@ -108,6 +116,15 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var connectionsMax: Int?
 
     package init() {}
+
+    /// How many threads serve listeners.
+    var edgeThreadCount: Int {
+        self.edgeThreads > 0
+            ? self.edgeThreads : min(Self.edgeThreadsMax, max(1, ProcessInfo.processInfo.activeProcessorCount - 1))
+    }
+
+    /// The most threads that serve listeners.
+    static let edgeThreadsMax = 64
 }
 
 /// Why a configuration is refused.

@@ -12,24 +12,27 @@ import Logging
 final class ListenerDesk: EdgeDelegate {
     /// What a desk works with; everything of it may be used on any thread.
     struct Tools: Sendable {
-        let mailbox: ListenerMailbox
         let log: LogHealth
         let holder: BoardHolder
         let clock: any GatewayClock
-        let live: LiveListeners
         let metrics: MetricRegistry
         let peers: PeerLog
         let logger: Logger
     }
 
     private let tools: Tools
+    private let mailbox: ListenerMailbox
+    /// Whether it ends the leases that are over, for all desks.
+    private let endsLeases: Bool
     private var handler: ListenerRequestHandler
     private var lane = AcknowledgementLane()
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
-    init(handler: ListenerRequestHandler, tools: Tools) {
+    init(handler: ListenerRequestHandler, mailbox: ListenerMailbox, endsLeases: Bool, tools: Tools) {
         self.handler = handler
+        self.mailbox = mailbox
+        self.endsLeases = endsLeases
         self.tools = tools
     }
 
@@ -41,16 +44,13 @@ final class ListenerDesk: EdgeDelegate {
         // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
         // listener that has it already ask for the break.
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
-        self.handler.isDraining = self.tools.mailbox.isDraining
-        let begun = self.handler.leases.begunCount
+        self.handler.isDraining = self.mailbox.isDraining
         let answer = self.handler.handle(
             request,
             from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
             at: self.readClock().now
         )
-        let hasBegun = self.handler.leases.begunCount != begun
-        // Told before the answer goes: whoever has it may count on being counted.
-        self.tellCounts()
+        let hasBegun = self.handler.hasBegunSession
         if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: request) }
         switch answer {
         case .now(let reply):
@@ -66,11 +66,6 @@ final class ListenerDesk: EdgeDelegate {
         let reading = self.tools.clock.reading()
         self.handler.steppedMicroseconds = reading.steppedMicroseconds
         return reading
-    }
-
-    private func tellCounts() {
-        let changes = self.handler.takeListenerChanges()
-        if !changes.isEmpty { self.tools.metrics.set(.listeners, to: self.tools.live.add(changes)) }
     }
 
     // MARK: - Acknowledgements
@@ -96,12 +91,12 @@ final class ListenerDesk: EdgeDelegate {
             let (number, group) = self.handler.takeGroup()
             self.lane.opened()
             self.tools.metrics.count(.acknowledgementGroups)
-            let mailbox = self.tools.mailbox
+            let mailbox = self.mailbox
             self.tools.log.append(group.encoded(), to: .acknowledgements(0)) { result in
                 mailbox.post(.appended(number, isDurable: (try? result.get()) != nil))
             }
         }
-        self.tools.mailbox.note(waitingCount: self.handler.waiterCount)
+        self.mailbox.note(waitingCount: self.handler.waiterCount)
     }
 
     private func answered(_ number: UInt64, isDurable: Bool, in loop: EdgeLoop) {
@@ -120,16 +115,11 @@ final class ListenerDesk: EdgeDelegate {
     // MARK: - What others have to say
 
     func poked(in loop: EdgeLoop) {
-        self.handler.isDraining = self.tools.mailbox.isDraining
-        for letter in self.tools.mailbox.takeAll() {
+        self.handler.isDraining = self.mailbox.isDraining
+        for letter in self.mailbox.takeAll() {
             switch letter {
             case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
             case .logFailed: self.lane.noteFailure()
-            case .reload(let listenersMax, let requestsMax):
-                self.handler.setLimits(
-                    listenersMax: listenersMax,
-                    requestsPerSessionPerSecondMax: requestsMax
-                )
             }
         }
         self.closeGroups(in: loop)
@@ -140,13 +130,11 @@ final class ListenerDesk: EdgeDelegate {
         guard self.handler.isDraining, self.handler.isIdle else { return }
         // Deliveries that the log did not take are lost with it.
         guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }
-        self.tools.mailbox.drained.happen()
+        self.mailbox.drained.happen()
     }
 
     func keepHouse(in loop: EdgeLoop) {
-        self.handler.expireLeases(at: self.readClock().now)
-        self.tellCounts()
-        self.tools.metrics.set(.acknowledgementsWaiting, to: self.handler.waiterCount)
+        if self.endsLeases { self.handler.expireLeases(at: self.readClock().now) }
         self.lane.retry()
         self.closeGroups(in: loop)
         self.tellIfDrained()

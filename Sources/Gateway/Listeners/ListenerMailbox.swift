@@ -12,8 +12,6 @@ final class ListenerMailbox: Sendable {
         case appended(UInt64, isDurable: Bool)
         /// Another lane of the log failed.
         case logFailed
-        /// Limits have changed.
-        case reload(listenersMax: Int, requestsPerSessionPerSecondMax: Double)
     }
 
     private let letters: Mutex<[Letter]> = Mutex([])
@@ -24,10 +22,15 @@ final class ListenerMailbox: Sendable {
     let drained = Occurrence()
     /// How many wait for the log.
     private let waiting = Atomic<Int>(0)
+    /// The same of all desks.
+    private let allWaiting: MetricRegistry.Cell
 
-    /// - Parameter inbox: of the loop that the desk serves.
-    init(inbox: EdgeInbox) {
+    /// - Parameters:
+    ///   - inbox: of the loop that the desk serves.
+    ///   - metrics: shows how many wait.
+    init(inbox: EdgeInbox, metrics: MetricRegistry) {
         self.inbox = inbox
+        self.allWaiting = metrics.cell(.acknowledgementsWaiting)
     }
 
     func post(_ letter: Letter) {
@@ -54,5 +57,8 @@ final class ListenerMailbox: Sendable {
     var waitingCount: Int { self.waiting.load(ordering: .relaxed) }
 
     /// The desk says how many wait for the log.
-    func note(waitingCount: Int) { self.waiting.store(waitingCount, ordering: .relaxed) }
+    func note(waitingCount: Int) {
+        let before = self.waiting.exchange(waitingCount, ordering: .relaxed)
+        if before != waitingCount { self.allWaiting.add(waitingCount - before) }
+    }
 }

@@ -9,93 +9,129 @@ import NetworkIO
 import ServiceLifecycle
 import ZeroMQ
 
-/// The listeners' side of a gateway: their connections and what is answered on them, on a thread of its own.
+/// The listeners' side of a gateway: their connections and what is answered on them, on threads of its own.
 final class ListenerService: Service {
-    private let inbox: EdgeInbox
-    private let mailbox: ListenerMailbox
-    private let doors: [EdgeDoor]
-    private let poller: Int32
-    private let settings: EdgeSettings
-    private let handler: ListenerRequestHandler
+    private let edge: EdgeShared
+    /// One for each loop of the edge.
+    private let mailboxes: [ListenerMailbox]
+    private let pollers: [Int32]
+    /// What each loop's decisions begin with.
+    private let handlers: [ListenerRequestHandler]
+    private let leases: SharedLeases
     private let tools: ListenerDesk.Tools
     private let counting: ConnectionLimit
 
     /// - Parameters:
-    ///   - doors: where listeners come in; closed when the service ends.
-    ///   - inbox: of the loop, for others.
-    ///   - settings: limits and times of connections.
-    ///   - handler: decides.
+    ///   - edge: what the loops have in common; there is a thread for each of its inboxes.
+    ///   - settings: limits and times of requests.
+    ///   - leases: who listens.
     ///   - counting: counts connections of all sockets.
     ///   - tools: what decisions need.
     /// - Throws: where there are too many descriptors.
     init(
-        doors: [EdgeDoor],
-        inbox: EdgeInbox,
-        settings: EdgeSettings,
-        handler: ListenerRequestHandler,
+        edge: EdgeShared,
+        settings: ListenerRequestHandler.Settings,
+        leases: SharedLeases,
         counting: ConnectionLimit,
         tools: ListenerDesk.Tools
     ) throws {
-        self.doors = doors
-        self.inbox = inbox
-        self.mailbox = tools.mailbox
-        self.poller = try Poller.makeDescriptor()
-        self.settings = settings
-        self.handler = handler
+        self.edge = edge
+        self.mailboxes = edge.inboxes.map { ListenerMailbox(inbox: $0, metrics: tools.metrics) }
+        self.pollers = try edge.inboxes.map { _ in try Poller.makeDescriptor() }
+        let waiting = SharedWaitingCount()
+        var settings = settings
+        // All of them together remember as much as is configured.
+        settings.rememberedOutcomesMax /= edge.inboxes.count
+        self.handlers = edge.inboxes.map { [settings] _ in
+            ListenerRequestHandler(
+                settings: settings,
+                board: tools.holder.board,
+                metrics: tools.metrics,
+                leases: leases,
+                waiting: waiting
+            )
+        }
+        self.leases = leases
         self.counting = counting
         self.tools = tools
     }
 
     func run() async throws {
-        let thread = try OSThread.start(name: "cuecast-edge") {
-            let desk = ListenerDesk(handler: self.handler, tools: self.tools)
-            let loop = EdgeLoop(
-                doors: self.doors,
-                inbox: self.inbox,
-                poller: self.poller,
-                settings: self.settings,
-                sequences: self.handler.board.sequences,
-                metrics: self.tools.metrics,
-                counting: self.counting,
-                delegate: desk
-            )
-            loop.run()
+        var threads: [OSThread.Handle] = []
+        do {
+            for number in self.edge.inboxes.indices {
+                threads.append(
+                    try OSThread.start(name: "cuecast-edge-\(number + 1)") { self.serve(number) }
+                )
+            }
+        } catch {
+            for number in threads.count..<self.edge.inboxes.count { self.edge.end(number) }
+            await self.end(threads)
+            throw error
         }
-        for door in self.doors { self.counting.opened(door.label) { [inbox] in inbox.setAccepting($0) } }
+        for door in self.edge.doors { self.counting.opened(door.label) { [edge] in edge.setAccepting($0) } }
         try? await gracefulShutdown()
-        for door in self.doors { self.counting.stopped(socket: door.label) }
-        await self.inbox.stop()
-        thread.join()
+        for door in self.edge.doors { self.counting.stopped(socket: door.label) }
+        await self.end(threads)
     }
 
-    /// How often the loop has gone round.
-    var roundCount: Int { self.inbox.roundCount }
+    /// One loop, on its thread, to its end.
+    private func serve(_ number: Int) {
+        let handler = self.handlers[number]
+        let desk = ListenerDesk(
+            handler: handler,
+            mailbox: self.mailboxes[number],
+            endsLeases: number == 0,
+            tools: self.tools
+        )
+        let loop = EdgeLoop(
+            number: number,
+            shared: self.edge,
+            poller: self.pollers[number],
+            sequences: handler.board.sequences,
+            delegate: desk
+        )
+        loop.run()
+    }
+
+    private func end(_ threads: [OSThread.Handle]) async {
+        await self.edge.stop()
+        for thread in threads { thread.join() }
+    }
+
+    /// How often each loop has gone round.
+    var roundCounts: [Int] { self.edge.roundCounts }
 
     /// How many acknowledgements wait for the log.
-    var waitingCount: Int { self.mailbox.waitingCount }
+    var waitingCount: Int { self.mailboxes.reduce(0) { $0 + $1.waitingCount } }
 
     /// Takes over limits that may change while the gateway runs.
     func reload(_ configuration: GatewayConfiguration) {
-        self.mailbox.post(
-            .reload(
-                listenersMax: configuration.listenersMax,
-                requestsPerSessionPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
-            )
+        self.leases.setLimits(
+            listenersMax: configuration.listenersMax,
+            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
         )
     }
 
     /// Another lane of the log failed.
-    func noteLogFailure() { self.mailbox.post(.logFailed) }
+    func noteLogFailure() {
+        for mailbox in self.mailboxes { mailbox.post(.logFailed) }
+    }
 
     /// Refuses every request from now on.
-    func refuseNewRequests() { self.mailbox.beginDraining() }
+    func refuseNewRequests() {
+        for mailbox in self.mailboxes { mailbox.beginDraining() }
+    }
 
     /// Refuses what is new, answers what was accepted, and returns when that is done, or after a while.
     ///
     /// - Parameter limit: how long to wait.
     /// - Returns: whether nobody waits any more.
     func drain(atMost limit: Duration) async -> Bool {
-        self.mailbox.beginDraining()
-        return await self.mailbox.drained.wait(atMost: limit)
+        self.refuseNewRequests()
+        return await withTaskGroup(of: Bool.self) { tasks in
+            for mailbox in self.mailboxes { tasks.addTask { await mailbox.drained.wait(atMost: limit) } }
+            return await tasks.reduce(true) { $0 && $1 }
+        }
     }
 }

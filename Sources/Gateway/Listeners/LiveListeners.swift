@@ -2,9 +2,10 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import GatewayCore
 import Synchronization
 
-/// How many listen to each stream now, from the threads that serve listeners to those that plan breaks.
+/// How many listen to each stream now, and in all, from the threads that serve listeners to those that plan breaks.
 final class LiveListeners: Sendable {
     private struct State {
         var counts: [StreamID: Int] = [:]
@@ -12,6 +13,11 @@ final class LiveListeners: Sendable {
     }
 
     private let state: Mutex<State> = Mutex(State())
+    private let metrics: MetricRegistry
+
+    init(metrics: MetricRegistry) {
+        self.metrics = metrics
+    }
 
     /// How many listen to a stream.
     func count(of stream: StreamID) -> Int { self.state.withLock { $0.counts[stream] ?? 0 } }
@@ -19,17 +25,34 @@ final class LiveListeners: Sendable {
     /// The streams that have listeners, with their numbers.
     var counts: [StreamID: Int] { self.state.withLock(\.counts) }
 
+    /// How many listen in all.
+    var total: Int { self.state.withLock(\.total) }
+
+    /// Counts one more in all, where there is room; which stream it listens to is added after that.
+    ///
+    /// - Returns: whether there was.
+    func reserve(atMost most: Int) -> Bool {
+        self.state.withLock { state in
+            guard state.total < most else { return false }
+            state.total += 1
+            return true
+        }
+    }
+
     /// Adds what streams have won or lost.
     ///
-    /// - Returns: how many listen in all.
-    func add(_ changes: [StreamID: Int]) -> Int {
+    /// - Parameters:
+    ///   - changes: of each stream.
+    ///   - reserved: how many of them were counted in all before.
+    func add(_ changes: [StreamID: Int], reserved: Int = 0) {
         self.state.withLock { state in
+            state.total -= reserved
             for (stream, change) in changes {
                 let count = (state.counts[stream] ?? 0) + change
                 state.counts[stream] = count == 0 ? nil : count
                 state.total += change
             }
-            return state.total
+            self.metrics.set(.listeners, to: state.total)
         }
     }
 }

@@ -63,8 +63,8 @@ actor BroadcastService: Service, BoardObserver {
     private let eventSink: AsyncStream<Event>.Continuation
     /// Nobody waits any more, after a shutdown has begun.
     private let drained = Occurrence()
-    /// How often the listeners' loop had gone round at the last sign of life.
-    private var listenerRounds = -1
+    /// How often each of the listeners' loops had gone round at the last sign of life.
+    private var listenerRounds: [Int] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -442,13 +442,14 @@ extension BroadcastService {
     /// Tells the service manager that this thread goes round, twice in each interval that it watches.
     ///
     /// Only from here: a thread that hangs in a handler gives none, and one that is busy has its timers after each pass. Nor is
-    /// there one while the listeners' loop does not go round.
+    /// there one while one of the listeners' loops does not go round.
     private func giveSignOfLife() {
         guard let interval = self.manager.watchdog else { return }
-        let rounds = self.listeners.roundCount
+        let rounds = self.listeners.roundCounts
         defer { self.listenerRounds = rounds }
+        let allGoRound = zip(rounds, self.listenerRounds).allSatisfy { $0 != $1 }
         // One that was not given or not taken is repeated soon, so that it still comes in time.
-        let isGiven = rounds != self.listenerRounds && self.manager.giveSignOfLife()
+        let isGiven = allGoRound && self.manager.giveSignOfLife()
         let wait = isGiven ? interval / 2 : interval / 16
         self.thread.schedule(at: .now + max(wait, .milliseconds(1)), for: self) { $0.giveSignOfLife() }
     }

@@ -4,10 +4,52 @@
 package import CuecastWire
 import HeapModule
 
+/// What became of a session that wants to listen.
+package enum LeaseRenewal: Hashable, Sendable {
+    /// It had a lease, which goes on.
+    case renewed
+    /// It has a lease from now on.
+    case begun
+    /// It has none, and may not begin.
+    case notAllowed
+    /// It has none, and there are as many sessions as there may be.
+    case full
+
+    /// Whether the session has a lease.
+    package var isGiven: Bool { self == .renewed || self == .begun }
+}
+
+/// Who is listening, as decisions about requests need it: ``Leases`` for one thread, or a table of them for several.
+package protocol LeaseTable: Sendable {
+    /// The most sessions.
+    var listenersMax: Int { get }
+
+    /// How many sessions listen.
+    var count: Int { get }
+
+    /// How many sessions listen to a stream.
+    func count(of stream: StreamID) -> Int
+
+    /// Makes or renews a lease; as ``Leases``.
+    mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp, mayBegin: Bool) -> LeaseRenewal
+
+    /// Notes that a session gets a batch; as ``Leases``.
+    mutating func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool
+
+    /// Renews the lease of a session that has one, and takes one request from its allowance; as ``Leases``.
+    mutating func allows(_ session: SessionID, at now: Timestamp) -> Bool
+
+    /// Ends a lease.
+    mutating func end(_ session: SessionID)
+
+    /// Ends the leases that nobody renewed.
+    mutating func expire(at now: Timestamp)
+}
+
 /// Who is listening: sessions that asked for something within the lease.
 ///
 /// Bounded in number. Renewing costs one look-up: a heap of expected ends is looked at again only when one is reached.
-package struct Leases: Sendable {
+package struct Leases: LeaseTable {
     private struct Lease {
         var stream: StreamID
         var expires: Timestamp
@@ -62,9 +104,6 @@ package struct Leases: Sendable {
         self.lengthMicroseconds = length.inMicroseconds
     }
 
-    /// How many sessions have begun, ever.
-    package private(set) var begunCount = 0
-
     /// How many ends are remembered; bounded by the number of sessions, whatever comes and goes.
     package var endCount: Int { self.ends.count }
 
@@ -91,13 +130,33 @@ package struct Leases: Sendable {
     ///   - stream: what it listens to; a session that changes it counts for the new one.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
-    /// - Returns: whether there was room.
+    /// - Returns: what became of it.
     package mutating func renew(
         _ session: SessionID,
         stream: StreamID,
         at now: Timestamp,
         mayBegin: Bool = true
-    ) -> Bool {
+    ) -> LeaseRenewal {
+        let most = self.listenersMax
+        return self.renew(session, stream: stream, at: now, mayBegin: mayBegin) { $0 < most }
+    }
+
+    /// Makes or renews a lease where others count sessions too.
+    ///
+    /// - Parameters:
+    ///   - session: who listens.
+    ///   - stream: what it listens to; a session that changes it counts for the new one.
+    ///   - now: the gateway's clock.
+    ///   - mayBegin: whether a session may begin that has no lease.
+    ///   - hasRoom: whether one more may begin, beside so many that are here; then it does.
+    /// - Returns: what became of it.
+    package mutating func renew(
+        _ session: SessionID,
+        stream: StreamID,
+        at now: Timestamp,
+        mayBegin: Bool,
+        hasRoom: (_ count: Int) -> Bool
+    ) -> LeaseRenewal {
         if let place = self.leases.index(forKey: session) {
             let before = self.leases.values[place].stream
             if before != stream {
@@ -106,12 +165,11 @@ package struct Leases: Sendable {
                 self.leases.values[place].stream = stream
             }
             self.leases.values[place].expires = now.advanced(microseconds: self.lengthMicroseconds)
-            return true
+            return .renewed
         }
-        guard mayBegin else { return false }
+        guard mayBegin else { return .notAllowed }
         self.expire(at: now)
-        guard self.leases.count < self.listenersMax else { return false }
-        self.begunCount += 1
+        guard hasRoom(self.leases.count) else { return .full }
         self.leases[session] = Lease(
             stream: stream,
             expires: now + self.length,
@@ -124,7 +182,7 @@ package struct Leases: Sendable {
             self.ends = Heap(self.leases.map { End(session: $0.key, at: $0.value.expires) })
         }
         self.add(1, to: stream)
-        return true
+        return .begun
     }
 
     /// Notes that a session gets a batch.

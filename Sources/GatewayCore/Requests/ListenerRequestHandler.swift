@@ -70,7 +70,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var isLogFull = false
     /// How far commands have made the gateway's clock jump: leases and allowances do not see that.
     package var steppedMicroseconds: Int64 = 0
-    package private(set) var leases: Leases
+    package private(set) var leases: any LeaseTable
+    /// Whether a session has begun by the request at hand.
+    package private(set) var hasBegunSession = false
     /// What is on its way to the log, and who waits for it.
     private var groups: PendingGroups
     /// What was logged lately.
@@ -100,7 +102,19 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
     }
 
-    package init(settings: Settings, board: Board, metrics: MetricRegistry) {
+    /// - Parameters:
+    ///   - settings: limits and times.
+    ///   - board: as it is.
+    ///   - metrics: counts what is decided.
+    ///   - leases: who listens, where other handlers decide about the same listeners; `nil`: whoever asks here.
+    ///   - waiting: counts what waits for the log, where others count together with this.
+    package init(
+        settings: Settings,
+        board: Board,
+        metrics: MetricRegistry,
+        leases: (any LeaseTable)? = nil,
+        waiting: any WaitingCount = WaitingForLog()
+    ) {
         self.settings = settings
         self.board = board
         self.metrics = metrics
@@ -109,20 +123,18 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             outcomesMax: settings.rememberedOutcomesMax,
             fixedSecret: settings.fixedHashSecret
         )
-        self.groups = PendingGroups(number: self.recent.gathering, recordBytesMax: settings.recordBytesMax)
-        self.leases = Leases(
-            length: settings.lease,
-            listenersMax: settings.listenersMax,
-            requestsPerSecondMax: settings.requestsPerSessionPerSecondMax
+        self.groups = PendingGroups(
+            number: self.recent.gathering,
+            recordBytesMax: settings.recordBytesMax,
+            count: waiting
         )
-    }
-
-    /// Changes the limits of sessions; those that are there stay.
-    package mutating func setLimits(listenersMax: Int, requestsPerSessionPerSecondMax: Double) {
-        self.settings.listenersMax = listenersMax
-        self.settings.requestsPerSessionPerSecondMax = requestsPerSessionPerSecondMax
-        self.leases.listenersMax = listenersMax
-        self.leases.requestsPerSecondMax = requestsPerSessionPerSecondMax
+        self.leases =
+            leases
+            ?? Leases(
+                length: settings.lease,
+                listenersMax: settings.listenersMax,
+                requestsPerSecondMax: settings.requestsPerSessionPerSecondMax
+            )
     }
 
     // MARK: - Groups
@@ -214,9 +226,6 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     @inline(__always)
     private func steady(_ now: Timestamp) -> Timestamp { now.advanced(microseconds: -self.steppedMicroseconds) }
 
-    /// Takes how many sessions each stream has won or lost since the last time.
-    package mutating func takeListenerChanges() -> [StreamID: Int] { self.leases.takeCountChanges() }
-
     /// Ends the leases that nobody renewed.
     package mutating func expireLeases(at now: Timestamp) {
         self.leases.expire(at: self.steady(now))
@@ -224,6 +233,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 
     package mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred> {
         self.mayBeginSession = peer.mayBeginSession
+        self.hasBegunSession = false
         if !self.isDraining, let answer = self.handleInPlace(request, at: now) { return answer }
         self.pushChange = nil
         let decoded: ListenerRequest
@@ -664,15 +674,17 @@ extension ListenerRequestHandler {
     }
 
     private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
-        guard self.leases.renew(session, stream: stream, at: self.steady(now), mayBegin: self.mayBeginSession) else {
-            guard self.mayBeginSession else {
-                self.metrics.count(.limitsHit, .limit(.sessionsPerConnectionMax))
-                throw .tooManySessions
-            }
+        switch self.leases.renew(session, stream: stream, at: self.steady(now), mayBegin: self.mayBeginSession) {
+        case .renewed: break
+        case .begun: self.hasBegunSession = true
+        case .notAllowed:
+            self.metrics.count(.limitsHit, .limit(.sessionsPerConnectionMax))
+            throw .tooManySessions
+        case .full:
             self.metrics.count(.limitsHit, .limit(.listenersMax))
             throw Refusal(
                 .limitReached,
-                "The limit listenersMax is \(self.settings.listenersMax) and is reached.",
+                "The limit listenersMax is \(self.leases.listenersMax) and is reached.",
                 retryAfter: .seconds(10)
             )
         }

@@ -35,8 +35,17 @@ package struct PendingGroup: Sendable {
     }
 }
 
+/// How much waits for the log, as the limits on it need it: ``WaitingForLog`` for one thread, or a count of all for several.
+package protocol WaitingCount: Sendable {
+    /// How much waits.
+    var waiting: WaitingForLog { get }
+
+    /// So much more waits, or less.
+    mutating func add(_ change: WaitingForLog)
+}
+
 /// How much waits for the log.
-package struct WaitingForLog: Hashable, Sendable {
+package struct WaitingForLog: Hashable, WaitingCount {
     /// Acknowledgements that no group which was handed to the log holds.
     package var requests = 0
     /// How many bytes they are.
@@ -46,7 +55,21 @@ package struct WaitingForLog: Hashable, Sendable {
     /// Repeats of acknowledgements that are not durable.
     package var repeats = 0
 
-    package init() {}
+    package init(requests: Int = 0, requestBytes: Int = 0, deliveries: Int = 0, repeats: Int = 0) {
+        self.requests = requests
+        self.requestBytes = requestBytes
+        self.deliveries = deliveries
+        self.repeats = repeats
+    }
+
+    package var waiting: WaitingForLog { self }
+
+    package mutating func add(_ change: WaitingForLog) {
+        self.requests += change.requests
+        self.requestBytes += change.requestBytes
+        self.deliveries += change.deliveries
+        self.repeats += change.repeats
+    }
 }
 
 /// The groups of one handler: one gathers, those that are full wait to be taken, those that were taken are with the log.
@@ -59,14 +82,20 @@ struct PendingGroups: Sendable {
     private var inFlight: [PendingGroup] = []
     /// Deliveries that the log did not take and for which the group that gathers has no room.
     private var returned: [AcknowledgementGroup.Delivery] = []
-    private(set) var waiting = WaitingForLog()
+    /// What waits here, and with whoever counts together with this.
+    private var count: any WaitingCount
     /// The largest record that a group becomes, in bytes.
     private let recordBytesMax: Int
 
-    init(number: UInt64, recordBytesMax: Int) {
+    init(number: UInt64, recordBytesMax: Int, count: any WaitingCount) {
         self.gathering = PendingGroup(number: number)
         self.recordBytesMax = recordBytesMax
+        self.count = count
     }
+
+    /// What limits are compared with.
+    @inline(__always)
+    var waiting: WaitingForLog { self.count.waiting }
 
     /// Whether a whole record waits to be taken.
     var hasFull: Bool { !self.full.isEmpty || !self.returned.isEmpty }
@@ -97,15 +126,14 @@ struct PendingGroups: Sendable {
     @inline(__always)
     mutating func accept(_ request: [UInt8], received: Timestamp, breakNumber: BreakNumber, ordinals: [UInt32]) {
         self.gathering.content.accept(request, received: received, breakNumber: breakNumber, ordinals: ordinals)
-        self.waiting.requests += 1
-        self.waiting.requestBytes += request.count
+        self.count.add(WaitingForLog(requests: 1, requestBytes: request.count))
     }
 
     /// Adds a delivery to the group that gathers.
     @inline(__always)
     mutating func append(_ delivery: AcknowledgementGroup.Delivery) {
         self.gathering.content.deliveries.append(delivery)
-        self.waiting.deliveries += 1
+        self.count.add(WaitingForLog(deliveries: 1))
     }
 
     /// The group that gathers takes no more.
@@ -121,7 +149,7 @@ struct PendingGroups: Sendable {
     /// Has a repeat wait for a group that is not durable.
     mutating func countRepeat(of number: UInt64) {
         self.withGroup(number) { $0.repeatCount += 1 }
-        self.waiting.repeats += 1
+        self.count.add(WaitingForLog(repeats: 1))
     }
 
     /// Somebody is answered when the log has answered about a group.
@@ -166,9 +194,13 @@ struct PendingGroups: Sendable {
             self.returned.removeFirst(min(room, self.returned.count))
         }
         let content = group.takeContent()
-        self.waiting.requests -= content.requestCount
-        self.waiting.requestBytes -= content.requestBytes
-        self.waiting.deliveries -= content.deliveries.count
+        self.count.add(
+            WaitingForLog(
+                requests: -content.requestCount,
+                requestBytes: -content.requestBytes,
+                deliveries: -content.deliveries.count
+            )
+        )
         self.inFlight.append(group)
         return (group.number, content)
     }
@@ -181,7 +213,7 @@ struct PendingGroups: Sendable {
             preconditionFailure("the log answers once about what it was given")
         }
         let group = self.inFlight.remove(at: place)
-        self.waiting.repeats -= group.repeatCount
+        self.count.add(WaitingForLog(repeats: -group.repeatCount))
         self.waiterCount -= group.waiters.count
         if !isDurable { self.putBack(group.content.deliveries) }
         return group.waiters
@@ -189,7 +221,7 @@ struct PendingGroups: Sendable {
 
     /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.
     private mutating func putBack(_ deliveries: [AcknowledgementGroup.Delivery]) {
-        self.waiting.deliveries += deliveries.count
+        self.count.add(WaitingForLog(deliveries: deliveries.count))
         let bytes = self.gathering.content.recordBytesMax + deliveries.count * GatheredGroup.deliveryBytesMax
         if bytes <= self.recordBytesMax {
             self.gathering.content.deliveries.insert(contentsOf: deliveries, at: 0)

@@ -6,7 +6,17 @@ package import Gateway
 package import GatewayCore
 import ServiceLifecycle
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 extension GatewayConfiguration {
+    /// How many threads serve listeners in tests that do not say; `CUECAST_TEST_EDGE_THREADS` sets it.
+    private static let testEdgeThreads =
+        ProcessInfo.processInfo.environment["CUECAST_TEST_EDGE_THREADS"].flatMap { Int($0) } ?? 1
+
     /// What tests begin with: ports that the system chooses, no HTTP, timers that follow a clock set by hand.
     ///
     /// Nobody is cut off, given up or reported because a busy machine took its time: a test that is about one of these times
@@ -24,6 +34,7 @@ extension GatewayConfiguration {
         configuration.stalledTimeout = waitMax
         configuration.drainTimeout = waitMax
         configuration.logSilenceMax = waitMax
+        configuration.edgeThreads = Self.testEdgeThreads
         return configuration
     }
 }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import GatewayCore
+package import NetworkIO
+internal import Synchronization
+
+/// What the loops of a gateway have in common, and how other threads reach all of them.
+///
+/// Limits that go beyond one connection are kept here, so that they mean the same however many loops there are.
+package final class EdgeShared: NoticeSink {
+    /// What one loop holds for its connections, in bytes.
+    private final class HeldBytes: Sendable {
+        let count = Atomic<Int>(0)
+    }
+
+    package let settings: EdgeSettings
+    /// Where connections come in; closed by the first loop when it ends.
+    package let doors: [EdgeDoor]
+    /// One for each loop; the first one's loop accepts connections.
+    package let inboxes: [EdgeInbox]
+    let metrics: MetricRegistry
+    let counting: any ConnectionCounting
+    /// What all connections have taken.
+    let messages: SharedRateBucket
+    private let held: [HeldBytes]
+    private let addresses: Mutex<EdgeAddresses>
+    /// How many loops have subscribers of a stream.
+    private let streams: Mutex<[StreamID: Int]> = Mutex([:])
+    private let clock: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - threads: how many loops there will be; at least one.
+    ///   - doors: where connections come in.
+    ///   - settings: limits and times.
+    ///   - metrics: counts what happens.
+    ///   - counting: counts connections of all entrances.
+    ///   - clock: the gateway's, which notices say when they were sent.
+    /// - Throws: where there are too many descriptors.
+    package init(
+        threads: Int,
+        doors: [EdgeDoor],
+        settings: EdgeSettings,
+        metrics: MetricRegistry,
+        counting: any ConnectionCounting,
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws(SystemCallError) {
+        self.doors = doors
+        self.settings = settings
+        self.metrics = metrics
+        self.counting = counting
+        self.clock = clock
+        var inboxes: [EdgeInbox] = []
+        for _ in 0..<max(1, threads) { inboxes.append(try EdgeInbox()) }
+        self.inboxes = inboxes
+        self.held = inboxes.map { _ in HeldBytes() }
+        self.messages = SharedRateBucket(.rate(settings.messagesPerSecondMax))
+        self.addresses = Mutex(
+            EdgeAddresses(
+                messages: .rate(settings.messagesPerAddressPerSecondMax),
+                sessions: .count(settings.sessionsPerAddressMax, within: settings.lease),
+                memory: settings.lease
+            )
+        )
+    }
+
+    // MARK: - From other threads
+
+    /// Hands notices over, encoded and framed once for all loops; returns when they are on their way to the connections that
+    /// hear them.
+    package func publish(_ notices: [StreamNotice]) async {
+        guard !notices.isEmpty else { return }
+        let encoded = notices.map { each in
+            var notice = each.notice
+            let made = notice.sent
+            notice.sent = self.clock()
+            return EdgeNotice(
+                stream: each.stream,
+                sequence: notice.position.sequence,
+                frame: EdgeLoop.framed(NoticeFrame.notice(notice, stream: each.stream).encoded()),
+                made: made
+            )
+        }
+        await withCheckedContinuation { continuation in
+            let batch = NoticeBatch(encoded, loops: self.inboxes.count) { wasTaken in
+                if wasTaken { self.count(encoded) }
+                continuation.resume()
+            }
+            for inbox in self.inboxes { inbox.put(batch) }
+        }
+    }
+
+    /// Counts notices that every loop has taken.
+    private func count(_ notices: [EdgeNotice]) {
+        let now = self.clock()
+        self.metrics.count(.noticesSent, by: notices.count)
+        for notice in notices { self.metrics.observe(.noticeSeconds, now - notice.made) }
+    }
+
+    /// Stops accepting connections, or begins again.
+    package func setAccepting(_ accepts: Bool) { self.inboxes[0].setAccepting(accepts) }
+
+    /// Ends the loops after what was answered is sent, and returns when they have ended.
+    package func stop() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for inbox in self.inboxes { tasks.addTask { await inbox.stop() } }
+        }
+    }
+
+    /// A loop has ended, or its thread could not be started: nobody serves what was handed to it.
+    package func end(_ loop: Int) {
+        for arrival in self.inboxes[loop].end() { self.drop(arrival) }
+    }
+
+    /// Closes a connection that nobody serves.
+    func drop(_ arrival: EdgeInbox.Arrival) {
+        System.close(arrival.descriptor)
+        if arrival.shared != nil { self.leave(arrival.address, at: System.monotonicNanoseconds()) }
+        self.counting.ended(on: self.doors[arrival.door].label)
+    }
+
+    /// How often each loop has gone round; one that hangs does not count on.
+    package var roundCounts: [Int] { self.inboxes.map(\.roundCount) }
+
+    // MARK: - Addresses
+
+    /// A connection comes from an address.
+    ///
+    /// - Returns: what the address has taken; `nil`: it has as many connections as it may.
+    func admit(_ address: PeerAddress) -> EdgeAddress? {
+        self.addresses.withLock { $0.admit(address, connectionsMax: self.settings.connectionsPerAddressMax) }
+    }
+
+    /// A connection from an address that was admitted has ended.
+    func leave(_ address: PeerAddress, at now: UInt64) { self.addresses.withLock { $0.leave(address, at: now) } }
+
+    /// Forgets addresses that have gone for long.
+    func forgetOldAddresses(at now: UInt64) { self.addresses.withLock { $0.forgetOld(at: now) } }
+
+    // MARK: - Bytes that wait
+
+    /// A loop holds so many bytes more for its connections, or less.
+    func hold(_ change: Int, in loop: Int) { self.held[loop].count.wrappingAdd(change, ordering: .relaxed) }
+
+    /// What all loops hold for their connections, in bytes.
+    var bytesHeld: Int { self.held.reduce(0) { $0 + $1.count.load(ordering: .relaxed) } }
+
+    /// Which loop is to close connections, where all hold more than they may: the one that holds most.
+    func whoHoldsTooMuch() -> Int? {
+        guard self.bytesHeld > self.settings.bytesWaitingMax else { return nil }
+        let held = self.held.map { $0.count.load(ordering: .relaxed) }
+        return held.indices.max { held[$0] < held[$1] }
+    }
+
+    // MARK: - Streams
+
+    /// A loop has its first subscriber of a stream.
+    func subscribed(to stream: StreamID) {
+        self.streams.withLock { streams in
+            streams[stream, default: 0] += 1
+            self.metrics.set(.subscribedStreams, to: streams.count)
+        }
+    }
+
+    /// A loop has no subscriber of a stream any more.
+    func unsubscribed(from stream: StreamID) {
+        self.streams.withLock { streams in
+            let count = (streams[stream] ?? 0) - 1
+            streams[stream] = count > 0 ? count : nil
+            self.metrics.set(.subscribedStreams, to: streams.count)
+        }
+    }
+}

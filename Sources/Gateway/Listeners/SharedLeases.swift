@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Synchronization
+
+/// The leases of all listeners, for all threads that serve them: a session that asks on two connections has one lease and one
+/// allowance, and is counted once.
+///
+/// The rules are those of ``Leases``. Sessions are spread over parts with a lock each, so that threads seldom wait for
+/// each other; how many there are is counted where the numbers of the streams are.
+final class SharedLeases: LeaseTable {
+    private final class Part: Sendable {
+        let leases: Mutex<Leases>
+
+        init(_ leases: Leases) {
+            self.leases = Mutex(leases)
+        }
+    }
+
+    /// How many parts there are; a power of two.
+    private static let partCount = 64
+
+    private let parts: [Part]
+    private let live: LiveListeners
+    private let most: Atomic<Int>
+
+    /// - Parameters:
+    ///   - length: how long a session counts as listening after its last request.
+    ///   - listenersMax: the most sessions.
+    ///   - requestsPerSecondMax: the most requests of one session in a second, on average; 0: no limit.
+    ///   - live: is told who listens to what.
+    init(length: Duration, listenersMax: Int, requestsPerSecondMax: Double, live: LiveListeners) {
+        // The limit goes for all parts together.
+        let empty = Leases(length: length, listenersMax: .max, requestsPerSecondMax: requestsPerSecondMax)
+        self.parts = (0..<Self.partCount).map { _ in Part(empty) }
+        self.most = Atomic(listenersMax)
+        self.live = live
+    }
+
+    var listenersMax: Int { self.most.load(ordering: .relaxed) }
+
+    var count: Int { self.live.total }
+
+    func count(of stream: StreamID) -> Int { self.live.count(of: stream) }
+
+    /// Changes the limits; sessions that are there stay.
+    func setLimits(listenersMax: Int, requestsPerSecondMax: Double) {
+        self.most.store(listenersMax, ordering: .relaxed)
+        for part in self.parts { part.leases.withLock { $0.requestsPerSecondMax = requestsPerSecondMax } }
+    }
+
+    func renew(_ session: SessionID, stream: StreamID, at now: Timestamp, mayBegin: Bool) -> LeaseRenewal {
+        let first = self.tryToRenew(session, stream: stream, at: now, mayBegin: mayBegin)
+        guard first == .full else { return first }
+        // Those whose time is over make room, wherever they are.
+        self.expire(at: now)
+        return self.tryToRenew(session, stream: stream, at: now, mayBegin: mayBegin)
+    }
+
+    private func tryToRenew(
+        _ session: SessionID,
+        stream: StreamID,
+        at now: Timestamp,
+        mayBegin: Bool
+    ) -> LeaseRenewal {
+        let most = self.listenersMax
+        return self.withPart(of: session) { leases in
+            let renewal = leases.renew(session, stream: stream, at: now, mayBegin: mayBegin) { _ in
+                self.live.reserve(atMost: most)
+            }
+            self.tell(&leases, reserved: renewal == .begun)
+            return renewal
+        }
+    }
+
+    func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool {
+        self.withPart(of: session) { $0.noteBatch(of: number, from: first, to: session) }
+    }
+
+    func allows(_ session: SessionID, at now: Timestamp) -> Bool {
+        self.withPart(of: session) { $0.allows(session, at: now) }
+    }
+
+    func end(_ session: SessionID) {
+        self.withPart(of: session) { leases in
+            leases.end(session)
+            self.tell(&leases)
+        }
+    }
+
+    func expire(at now: Timestamp) {
+        for part in self.parts {
+            part.leases.withLock { leases in
+                leases.expire(at: now)
+                self.tell(&leases)
+            }
+        }
+    }
+
+    /// Tells what has changed, before the part is free again: whoever is answered may count on being counted.
+    private func tell(_ leases: inout Leases, reserved: Bool = false) {
+        let changes = leases.takeCountChanges()
+        if !changes.isEmpty { self.live.add(changes, reserved: reserved ? 1 : 0) }
+    }
+
+    /// Sessions are random: whoever makes many for one part waits for himself.
+    private func withPart<Result: Sendable>(of session: SessionID, _ body: (inout Leases) -> Result) -> Result {
+        let place = Int(truncatingIfNeeded: session.high ^ session.low) & (Self.partCount - 1)
+        return self.parts[place].leases.withLock { body(&$0) }
+    }
+}
+
+/// What waits for the log, of all threads that serve listeners.
+final class SharedWaitingCount: WaitingCount {
+    private let requests = Atomic<Int>(0)
+    private let requestBytes = Atomic<Int>(0)
+    private let deliveries = Atomic<Int>(0)
+    private let repeats = Atomic<Int>(0)
+
+    var waiting: WaitingForLog {
+        WaitingForLog(
+            requests: self.requests.load(ordering: .relaxed),
+            requestBytes: self.requestBytes.load(ordering: .relaxed),
+            deliveries: self.deliveries.load(ordering: .relaxed),
+            repeats: self.repeats.load(ordering: .relaxed)
+        )
+    }
+
+    func add(_ change: WaitingForLog) {
+        if change.requests != 0 { self.requests.wrappingAdd(change.requests, ordering: .relaxed) }
+        if change.requestBytes != 0 { self.requestBytes.wrappingAdd(change.requestBytes, ordering: .relaxed) }
+        if change.deliveries != 0 { self.deliveries.wrappingAdd(change.deliveries, ordering: .relaxed) }
+        if change.repeats != 0 { self.repeats.wrappingAdd(change.repeats, ordering: .relaxed) }
+    }
+}
