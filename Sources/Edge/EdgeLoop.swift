@@ -113,7 +113,9 @@ package final class EdgeLoop {
     private let number: Int
     private let inbox: EdgeInbox
     private var isAccepting = false
-    /// Which loop gets the next connection of each door. Clients that open a connection at two doors would otherwise have all
+    /// Which loop gets the next connection of each door.
+    ///
+    /// Clients that open a connection at two doors would otherwise have all
     /// those of one kind on half of the loops.
     private var nextLoops: [Int]
     private var hasStopped = false

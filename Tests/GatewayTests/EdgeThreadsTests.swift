@@ -181,6 +181,7 @@ struct EdgeThreadsTests {
                 running.metrics.value(.acknowledgementsWaiting) == listeners.count
             }
             await running.beginShutdown()
+            try await until("it is not ready any more") { running.gateway.readiness.missing == [.sockets] }
             for listener in listeners {
                 #expect(try await listener.ask(.getTime).refusal?.status == .draining)
             }

@@ -140,6 +140,8 @@ struct LimitTests {
     @Test func `as many deliveries wait as may, one more batch is refused`() async throws {
         var station = self.station
         station.configuration.deliveriesWaitingMax = 3
+        // The group that the log has is the only one.
+        station.configuration.edgeThreads = 1
         try await station.runByHand { running in
             let listener = try await running.listener()
             try await running.broadcaster().publish("b", duration: .seconds(30))

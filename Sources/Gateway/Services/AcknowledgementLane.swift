@@ -29,6 +29,7 @@ struct AcknowledgementLane {
     /// - Parameters:
     ///   - gathered: how much has gathered.
     ///   - hasWaiters: whether somebody waits for it.
+    /// - Returns: whether it goes now.
     func closes(gathered: Int, hasWaiters: Bool) -> Bool {
         if self.isFailing, !hasWaiters { return self.mayRetry && self.pacer.inFlight == 0 }
         return self.pacer.closes(gathered: gathered)
