@@ -112,7 +112,8 @@ extension Serve {
         BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
         let ready = ReadyLine(gateway, manager: manager)
         var services: [any Service]
-        if let address = configuration.http, let http = GatewayHTTPConfiguration(address: address) {
+        if let address = configuration.http, var http = GatewayHTTPConfiguration(address: address) {
+            http.bound(connectionsMax: gateway.httpConnectionsMax)
             // Until the gateway has drained it says that it is not ready, and that it lives.
             services = gateway.services(
                 with: [

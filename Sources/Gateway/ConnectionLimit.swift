@@ -9,12 +9,13 @@ import ZeroMQ
 
 /// Counts the connections of all sockets, and takes no more when the descriptors come to an end.
 ///
-/// At the last descriptor libzmq tries to accept over and over and uses a core for it, and files cannot be opened any more. So
-/// some are kept back (``DescriptorReserve``).
+/// At the last descriptor libzmq tries to accept over and over and uses a core for it, files cannot be opened any more, and
+/// libdispatch ends the process. So some are kept back (``DescriptorReserve``); the connections of HTTP, which has a limit of
+/// its own, are among these and not counted here.
 final class ConnectionLimit: ConnectionCounting {
-    /// How many connections are asked for at once at most and wait to be accepted, on each socket: all of them fit into
-    /// what is kept back.
-    static func backlog(limit: Int) -> Int { min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8)) }
+    /// How many broadcasters' connections wait at most to be accepted: as many again may be accepted before they are counted, and
+    /// all of them fit into what is kept back.
+    static func backlog(limit: Int) -> Int { min(4_096, DescriptorReserve.uncounted(of: limit) / 2) }
 
     private struct State {
         /// Of each socket.
@@ -25,6 +26,8 @@ final class ConnectionLimit: ConnectionCounting {
         /// What shuts (`true`) or opens each socket, and says whether it is so now.
         var gates: [MetricLabel: @Sendable (Bool) -> Bool] = [:]
         var isFull = false
+        /// How many connections were open when it became full: fewer than may be, where the system had no descriptor.
+        var fullAt = 0
     }
 
     /// The most connections of all sockets together.
@@ -106,11 +109,8 @@ final class ConnectionLimit: ConnectionCounting {
             self.metrics.set(.connections, socket, to: state.open[socket] ?? 0)
             if state.connections >= self.connectionsMax, !state.isFull {
                 self.fill(&state)
-            } else if state.isFull, state.connections < self.reopensAt {
-                state.isFull = false
-                for gate in state.gates.values { _ = gate(false) }
-                self.readiness.clear(.connections)
-                self.logger.notice("there is room for connections again", metadata: ["open": "\(state.connections)"])
+            } else if state.isFull, state.connections < Self.reopening(after: state.fullAt) {
+                self.reopen(&state)
             }
             return !state.isFull
         }
@@ -123,11 +123,30 @@ final class ConnectionLimit: ConnectionCounting {
         }
     }
 
-    /// A little below the limit, so that one that comes and goes does not open and shut the gates all the time.
-    private var reopensAt: Int { self.connectionsMax - self.connectionsMax / 64 }
+    /// Takes connections again that the system had no descriptor for: what took them may be gone, and that is counted nowhere.
+    ///
+    /// To be called now and then.
+    func tryAgain() {
+        self.state.withLock { state in
+            if state.isFull, state.fullAt < self.connectionsMax, state.connections < self.connectionsMax {
+                self.reopen(&state)
+            }
+        }
+    }
+
+    /// A little below what was open then, so that one that comes and goes does not open and shut the gates all the time.
+    private static func reopening(after fullAt: Int) -> Int { fullAt - fullAt / 64 }
+
+    private func reopen(_ state: inout State) {
+        state.isFull = false
+        for gate in state.gates.values { _ = gate(false) }
+        self.readiness.clear(.connections)
+        self.logger.notice("there is room for connections again", metadata: ["open": "\(state.connections)"])
+    }
 
     private func fill(_ state: inout State) {
         state.isFull = true
+        state.fullAt = state.connections
         let isShut = state.gates.values.map { $0(true) }.allSatisfy { $0 }
         self.metrics.count(.limitsHit, .limit(.connectionsMax))
         let sentence =

@@ -34,6 +34,8 @@ package struct Gateway: Sendable {
     }
 
     package let endpoints: Endpoints
+    /// How many of the process's descriptors are kept for connections over HTTP.
+    package let httpConnectionsMax: Int
     package let readiness: ReadinessBoard
     package let metrics: MetricRegistry
     package let board: BoardHolder
@@ -133,6 +135,7 @@ package struct Gateway: Sendable {
             socketsMax: 64
         )
         let descriptors = ProcessDescriptors.raiseLimit()
+        self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
         let limit = ConnectionLimit(
             connectionsMax: configuration.connectionsMax
                 ?? descriptors - ProcessDescriptors.openCount() - DescriptorReserve.reserve(of: descriptors),

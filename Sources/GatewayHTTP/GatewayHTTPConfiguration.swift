@@ -34,6 +34,12 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
         self.port = port
     }
 
+    /// Takes no more connections than there are descriptors for, and has so many of them wait for readers that most are left.
+    package mutating func bound(connectionsMax: Int) {
+        self.connectionsMax = min(self.connectionsMax, connectionsMax)
+        self.readersWaitingMax = min(self.readersWaitingMax, self.connectionsMax / 4)
+    }
+
     /// Reads `HOST:PORT` or `[IPv6]:PORT`; `nil` for anything else.
     ///
     /// The port may be 0 or `*`: the system chooses.

@@ -4,6 +4,8 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
+import Logging
+import Synchronization
 import Testing
 import ZeroMQ
 
@@ -55,10 +57,98 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test(arguments: [(64, 64), (512, 64), (2_048, 128), (20_000, 1_250), (1_048_576, 16_384)])
-    func `some descriptors are kept back`(limit: Int, reserve: Int) {
+    @Test(arguments: [
+        // The limit on open files; what is kept back; of it for HTTP.
+        (64, 112, 16), (128, 112, 16), (136, 113, 17), (512, 160, 64), (1_024, 224, 128), (2_047, 351, 255),
+        (2_048, 352, 256), (5_647, 352, 256), (5_648, 353, 256), (20_000, 1_250, 256), (262_144, 16_384, 256),
+        (1_048_576, 16_384, 256),
+    ])
+    func `descriptors are kept back for files, for HTTP and for connections that are not counted yet`(
+        limit: Int,
+        reserve: Int,
+        http: Int
+    ) {
         #expect(DescriptorReserve.reserve(of: limit) == reserve)
-        // What waits at the broadcasters' door fits in, with room for files.
-        #expect(2 * ConnectionLimit.backlog(limit: limit) <= reserve)
+        #expect(DescriptorReserve.httpConnectionsMax(of: limit) == http)
+        // What waits at the broadcasters' door fits in twice, with room for HTTP and for files.
+        let backlog = ConnectionLimit.backlog(limit: limit)
+        #expect(backlog >= 16 && 2 * backlog + http + 64 <= reserve)
+    }
+
+    // MARK: The count
+
+    /// What a limit of so many connections does with its door.
+    private final class Counted: Sendable {
+        let limit: ConnectionLimit
+        let metrics = MetricRegistry()
+        let readiness: ReadinessBoard
+        /// How often the door was shut and opened.
+        let turns = Mutex((shut: 0, opened: 0))
+
+        init(connectionsMax: Int) {
+            let readiness = ReadinessBoard(metrics: self.metrics)
+            self.readiness = readiness
+            self.limit = ConnectionLimit(
+                connectionsMax: connectionsMax,
+                metrics: self.metrics,
+                readiness: readiness,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            self.limit.opened(.requests) { accepts in
+                self.turns.withLock { if accepts { $0.opened += 1 } else { $0.shut += 1 } }
+            }
+        }
+
+        var isFull: Bool { self.turns.withLock { $0.shut > $0.opened } }
+    }
+
+    @Test(arguments: [1, 64, 1_000])
+    func `the last connection of the limit shuts the doors, and not the one before`(connectionsMax: Int) {
+        let counted = Counted(connectionsMax: connectionsMax)
+        for _ in 1..<connectionsMax {
+            let hasRoom = counted.limit.accepted(on: .requests)
+            #expect(hasRoom && !counted.isFull)
+        }
+        #expect(!counted.limit.accepted(on: .requests))
+        #expect(counted.isFull)
+        // Of another socket, which could not be held up in time.
+        #expect(!counted.limit.accepted(on: .broadcast))
+        #expect(counted.metrics.value(.limitsHit, .limit(.connectionsMax)) == 1)
+        counted.limit.ended(on: .broadcast)
+        #expect(counted.isFull)
+        // A sixty-fourth must go.
+        for _ in 0..<connectionsMax / 64 {
+            counted.limit.ended(on: .requests)
+            #expect(counted.isFull)
+        }
+        counted.limit.ended(on: .requests)
+        #expect(!counted.isFull)
+        #expect(counted.readiness.alarms.isEmpty)
+    }
+
+    @Test func `where the system has no descriptor, some must go before more are taken`() {
+        let counted = Counted(connectionsMax: 1_000)
+        for _ in 0..<640 { counted.limit.accepted(on: .requests) }
+        for _ in 0..<5 { counted.limit.acceptFailed() }
+        #expect(counted.metrics.value(.limitsHit, .limit(.connectionsMax)) == 1, "it is told once")
+        for _ in 0..<10 {
+            counted.limit.ended(on: .requests)
+            #expect(counted.isFull, "fewer than may be are open, and one more could not be")
+        }
+        counted.limit.ended(on: .requests)
+        #expect(!counted.isFull)
+    }
+
+    @Test func `where the system had no descriptor and no connection ends, it is tried again`() {
+        let counted = Counted(connectionsMax: 2)
+        counted.limit.acceptFailed()
+        #expect(counted.isFull)
+        counted.limit.tryAgain()
+        #expect(!counted.isFull)
+        #expect(counted.readiness.alarms.isEmpty)
+        // At the limit there is nothing to try.
+        for _ in 0..<2 { counted.limit.accepted(on: .requests) }
+        counted.limit.tryAgain()
+        #expect(counted.isFull)
     }
 }

@@ -26,7 +26,7 @@ struct MemoryReturn: Hashable {
     }
 }
 
-/// Keeps the process as small as its connections allow.
+/// Keeps the process as small as its connections allow, and has it take connections again that the system had no descriptor for.
 struct MemoryService: Service {
     private static let lookEvery: Duration = .seconds(5)
 
@@ -38,6 +38,7 @@ struct MemoryService: Service {
         await cancelWhenGracefulShutdown {
             var policy = MemoryReturn()
             while (try? await Task.sleep(for: Self.lookEvery)) != nil {
+                self.connections.tryAgain()
                 let (open, ended) = self.connections.counts
                 let now = ContinuousClock.now
                 guard policy.isDue(ended: ended, open: open, at: now), ProcessMemory.giveBack() else { continue }

@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// How many descriptors of a process are kept back from connections: for files, for HTTP, and for broadcasters' connections
-/// that are accepted before they are counted.
+/// How many descriptors of a process are kept back from the connections that are counted: for files, for HTTP, and for
+/// broadcasters' connections that are accepted before they are counted.
 ///
-/// A sixteenth of the limit on open files, and not less than 64 nor more than 16,384.
+/// They never come to an end: libdispatch ends a process that cannot open a file (it reads `/proc` once a second).
 package enum DescriptorReserve {
-    private static let part = 16
-    private static let atLeast = 64
-    private static let atMost = 16_384
+    /// For files, event loops and the control socket.
+    static let files = 64
+    /// For broadcasters' connections that are not counted yet; more where there are many descriptors.
+    static let uncountedMin = 32
 
-    /// How many are kept back of so many.
-    package static func reserve(of limit: Int) -> Int { min(max(Self.atLeast, limit / Self.part), Self.atMost) }
+    /// How many connections HTTP may have where there are so many descriptors: an eighth of them, 16 at least, 256 at most.
+    package static func httpConnectionsMax(of limit: Int) -> Int { min(max(16, limit / 8), 256) }
+
+    /// How many are kept back of so many: a sixteenth, or what all of the above take where that is more; 16,384 at most.
+    package static func reserve(of limit: Int) -> Int {
+        min(max(Self.files + Self.uncountedMin + Self.httpConnectionsMax(of: limit), limit / 16), 16_384)
+    }
+
+    /// How many of those that are kept back are there for broadcasters' connections that are not counted yet.
+    package static func uncounted(of limit: Int) -> Int {
+        Self.reserve(of: limit) - Self.files - Self.httpConnectionsMax(of: limit)
+    }
 
     /// The least limit on open files that leaves room for so many connections.
     package static func limit(for connections: Int) -> Int {
-        let withPart = Self.part * (connections - 1) / (Self.part - 1) + 1
-        return min(max(connections + Self.atLeast, withPart), connections + Self.atMost)
+        // One more descriptor never leaves less room, so that halving finds it.
+        var (tooFew, enough) = (connections, connections + 16_384)
+        while enough - tooFew > 1 {
+            let middle = tooFew + (enough - tooFew) / 2
+            if middle - Self.reserve(of: middle) >= connections { enough = middle } else { tooFew = middle }
+        }
+        return enough
     }
 }
