@@ -135,5 +135,6 @@ step "property tests with new seeds" scripts/fuzz.sh --rounds 1
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
+step "attacks, short" scripts/hostile.sh --short
 step "measurements work" scripts/bench.sh --smoke
 if [ -n "$beside" ]; then end_beside; fi

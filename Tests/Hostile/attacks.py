@@ -302,15 +302,17 @@ class EndlessMultipart(Attack):
 
 class InventedStreams(Attack):
     name, entrance = "invented-streams", "notices"
-    does = "Four connections that each subscribe to 10,000 streams that do not exist, and stay."
+    does = "Four connections that each subscribe to 10,000 streams that do not exist; new ones for those that are closed."
     full, short = 10_000, 1_000
 
     def run(self):
-        for connection in range(4):
-            self.subscriber(b"".join(zmtp.subscription(b"invented-%d-%d\0" % (connection, number))
-                                     for number in range(self.amount)))
+        def connect(connection):
             self.facts["subscriptions"] += self.amount
-        self.hold()
+            return self.subscriber(b"".join(zmtp.subscription(b"invented-%d-%d\0" % (connection, number))
+                                            for number in range(self.amount)))
+
+        # Enough that a counter of those that are closed tells of it.
+        self.keep_open(24 if self.context["short"] else 4, connect, 10)
 
 
 class SubscriptionToggles(Attack):
@@ -485,11 +487,14 @@ class SlowReaders(Attack):
     explains = ("cuecast_broadcast_requests", "cuecast_break_entries", "cuecast_notices_sent", "cuecast_heads_sent",
                 "cuecast_log_lines_suppressed")
 
-    def run(self):
+    def connect(self, number):
+        """One that hears the stream of the notices."""
         topics = b"".join(zmtp.subscription(each.encode() + b"\0") for each in (self.stream, *self.context["streams"]))
-        topics += zmtp.subscription(b"")
+        return self.subscriber(topics + zmtp.subscription(b""), reading=False, receive_bytes=2_304)
+
+    def run(self):
         self.publish(self.stream, "b-1", duration_ms=30_000)
-        peers = [self.subscriber(topics, reading=False, receive_bytes=2_304) for _ in range(40 if self.context["short"] else 200)]
+        peers = [self.connect(number) for number in range(40 if self.context["short"] else 200)]
         peers = [peer for peer in peers if peer]
         asked = answered = 0
 
@@ -523,6 +528,18 @@ class SlowReaders(Attack):
             if not source.open:
                 raise RuntimeError("the gateway closed the connection of a broadcaster")
         self.hold()
+
+
+class PushedSlowReaders(SlowReaders):
+    name, entrance = "pushed-slow-readers", "requests"
+    does = ("200 DEALERs with the smallest receive buffer that join with push, 2,500 times each: half a stream of their own, which gets "
+            "20,000 notices meanwhile, half the listeners' stream; half never read, half read 64 bytes a second.")
+    explains = (*SlowReaders.explains, "cuecast_joins", "cuecast_listener_requests", "cuecast_notified_listeners")
+
+    def connect(self, number):
+        stream = self.stream if number // 2 % 2 else self.context["streams"][0]
+        join = zmtp.request(encoded(1, self.session(), join=listener_pb2.Join(stream=stream, push=True)))
+        return self.dealer(join * 2_500, reading=False, receive_bytes=2_304)
 
 
 class ForgedDeliveries(Attack):
@@ -615,6 +632,59 @@ class JoinsOneAddress(JoinsOneConnection):
     name = "joins-one-address"
     does = "100,000 joins to the listeners' stream, each of another session, on 500 connections from one address, 32 at a time on each."
     connections = 500
+
+
+class PushedJoins(Attack):
+    name, entrance = "pushed-joins", "requests"
+    does = ("10,000 joins with push on one DEALER, each of another session and another stream that does not exist, 32 at a time; then the "
+            "same for one session, and for one stream; and REQs that ask for push.")
+    full, short = 10_000, 1_000
+    seconds = 20
+
+    def bodies(self):
+        one = self.session()
+        for number in range(self.amount):
+            stream, session = f"invented-{number}", self.session()
+            kind = number * 3 // self.amount
+            yield encoded(1, one if kind == 1 else session,
+                          join=listener_pb2.Join(stream=self.context["streams"][0] if kind == 2 else stream, push=True))
+
+    def run(self):
+        self.ask_all(self.bodies(), 1, 32)
+        for _ in range(10):
+            if not self.goes_on():
+                break
+            reply = listener_pb2.Reply.FromString(self.ask(encoded(
+                1, self.session(), join=listener_pb2.Join(stream=self.context["streams"][0], push=True))))
+            self.facts["REQs that were pushed to"] += reply.joined.pushed
+        if self.facts["REQs that were pushed to"]:
+            raise RuntimeError("a REQ was told that it gets notices, which it cannot read")
+        self.hold()
+
+
+class PushedToggles(Attack):
+    name, entrance = "pushed-toggles", "requests"
+    does = ("Eight DEALERs that join the listeners' stream with push, without it, and leave, 400,000 times, as fast as they are taken; half "
+            "never read.")
+    full, short = 400_000, 20_000
+    seconds = 15
+
+    def run(self):
+        def block():
+            session = self.session()
+            join, leave = listener_pb2.Join, listener_pb2.Leave(stream=self.context["streams"][0])
+            kinds = [{"join": join(stream=self.context["streams"][0], push=True)}, {"leave": leave},
+                     {"join": join(stream=self.context["streams"][0])}, {"leave": leave}]
+            return b"".join(zmtp.request(encoded(number, session, **kind)) for number, kind in enumerate(kinds)) * 25
+
+        def refill(peer):
+            if self.facts["toggles"] >= self.amount:
+                return None
+            self.facts["toggles"] += 100
+            return peer.fact
+
+        self.keep_open(8, lambda number: self.dealer(
+            refill=refill, fact=block(), reading=number % 2 == 0, receive_bytes=None if number % 2 == 0 else 2_304), 20)
 
 
 class HTTPSlowLoris(Attack):
@@ -761,8 +831,9 @@ class LargeUnfinished(Attack):
 
 
 ATTACKS = [Nothing, Garbage, HalfOpen, EndlessMultipart, InventedStreams, SubscriptionToggles, ManyTopics, WrongShapes,
-           MutatedRequests, NeverRead, SlowReaders, ForgedDeliveries, AcknowledgementFlood, JoinsOneConnection, JoinsOneAddress,
-           HTTPSlowLoris, HTTPIdle, Descriptors, ClaimedIdentity, Churn, PingFlood, LargeUnfinished]
+           MutatedRequests, NeverRead, SlowReaders, PushedSlowReaders, ForgedDeliveries, AcknowledgementFlood, JoinsOneConnection,
+           JoinsOneAddress, PushedJoins, PushedToggles, HTTPSlowLoris, HTTPIdle, Descriptors, ClaimedIdentity, Churn, PingFlood,
+           LargeUnfinished]
 
 _stopping = _holding = False
 

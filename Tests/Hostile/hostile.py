@@ -16,7 +16,7 @@ attacks share gateways.
 The table goes to standard output, progress to standard error. Exit codes: 0 every verdict holds; 1 one does not; 64 usage;
 69 it could not be run. CUECAST_SEED=… repeats a run's choices.
 """
-import argparse, contextlib, json, os, random, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
+import argparse, contextlib, functools, json, os, random, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -27,6 +27,7 @@ import measuring, verdicts
 from attacks import ATTACKS
 from verdicts import KINDS, Level, Observed
 
+DOCUMENT = os.path.join(ROOT, "docs/reliability.md")
 MEMORY_STOP_KIB = 3 << 20
 SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.
@@ -127,21 +128,30 @@ def sum_of(found, name):
     return sum(value for series, value in found.items() if series.split("{")[0] == name)
 
 
+@functools.cache
+def two_connections(load):
+    """What has listeners of the load tool use two connections; nothing where an older tool knows no other way."""
+    told = subprocess.run([load, "run", "--help"], capture_output=True, text=True).stdout
+    return ["--no-push"] if "--no-push" in told else []
+
+
 class Honest:
-    """Two broadcasters, each with half of the listeners, as two processes of the load tool."""
+    """Two broadcasters, each with half of the listeners, as two processes of the load tool: one has listeners with one
+    connection, the other has listeners with two.
+    """
 
     def __init__(self, load, addresses, folder, form, phase, breaks=None, listeners=None):
         self.streams = [f"{phase}-{letter}" for letter in "ab"]
         self.reports, self.processes = [], []
         listeners, breaks, factor = listeners or form.listeners, breaks or form.breaks, form.factor
-        for stream in self.streams:
+        for stream, connections in zip(self.streams, ([], two_connections(load))):
             report = open(os.path.join(folder, f"{stream}.json"), "w+")
             self.reports.append(report)
             self.processes.append(subprocess.Popen(
                 [load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
                  "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
                  "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
-                 "--patience", "30m" if form.short else "20s",
+                 "--patience", "30m" if form.short else "20s", *connections,
                  *(word for name in ("notices", "requests", "broadcast", "http") if addresses.get(name)
                    for word in (f"--{name}", addresses[name]))],
                 stdout=report, stderr=subprocess.DEVNULL))
@@ -461,17 +471,17 @@ class Results:
                           file, indent=1)
 
         if self.options.markdown:
+            with open(DOCUMENT) as file:
+                before = verdicts.failed_before(file.read())
+            facts = f"{time.strftime('%Y-%m-%d')}, {measuring.machine()}"
             with open(self.options.markdown, "w") as file:
-                file.write(verdicts.markdown(self.rows) + "\n")
+                file.write(verdicts.markdown(self.rows, verdicts.quiet_sentence(self.quiet_p99), facts, before) + "\n")
 
     def tell(self):
         """Prints the table; gives the exit code."""
         print(verdicts.table(self.rows))
-        for kind in KINDS if not self.form.short else ():
-            values = sorted(each[kind] for each in self.quiet_p99 if kind in each)
-            if len(values) > 1:
-                print(f"p99 of {kind} in {len(values)} quiet runs: {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, "
-                      f"median {verdicts.usual(self.quiet_p99)[kind] / 1000:.1f} ms")
+        if not self.form.short:
+            print(verdicts.quiet_sentence(self.quiet_p99))
         failed = [each["attack"] for each in self.attacks
                   if not all(verdict["holds"] for verdict in each["verdicts"].values())]
         print(f"{len(self.attacks) - len(failed)} passed, {len(failed)} failed"
@@ -532,7 +542,7 @@ def parsed_options():
     parser.add_argument("--short", action="store_true",
                         help="smaller amounts, a few seconds each, and no verdict that depends on speed")
     parser.add_argument("--json", metavar="FILE", help="write everything that was observed there")
-    parser.add_argument("--markdown", metavar="FILE", help="write the table there, for a document")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table there, as docs/reliability.md has it")
     parser.add_argument("--list", action="store_true", help="say what the attacks do, and end")
     parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/cuecast"), help="the gateway (%(default)s)")
     parser.add_argument("--load", metavar="PATH", help="cuecast-load; without it the one beside the gateway")

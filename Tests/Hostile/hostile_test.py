@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import attacks, verdicts, zmtp
+import attacks, hostile, verdicts, zmtp
 from swarm import Swarm
 from verdicts import Level, Observed
 
@@ -41,7 +41,8 @@ class FrameTests(unittest.TestCase):
         self.assertEqual(zmtp.subscription(b"t", as_command=True), b"\x04\x0b\x09SUBSCRIBEt")
 
     def test_replies_are_read_however_they_are_cut(self):
-        sent = zmtp.greeting() + zmtp.ready(b"ROUTER") + zmtp.request(b"one") + zmtp.request(bytes(300)) + zmtp.ping()
+        sent = (zmtp.greeting() + zmtp.ready(b"ROUTER") + zmtp.request(b"one") + zmtp.frame(b"notice") + zmtp.request(bytes(300))
+                + zmtp.ping() + zmtp.frame(b"notice"))
         for size in (1, 7, 64, len(sent)):
             reader, found = zmtp.Reader(), []
             for start in range(0, len(sent), size):
@@ -210,9 +211,25 @@ class TableTests(unittest.TestCase):
         for observed in (good(), dead):
             cells = verdicts.row(observed, verdicts.judge(observed))
             self.assertEqual(len(cells), len(verdicts.HEADINGS))
-            self.assertIn(f"| {cells[0]} | {cells[1]} |", verdicts.markdown([cells]))
+            self.assertIn(f"| {cells[0]} | {cells[1]} |", verdicts.markdown([cells], "", "now", {}))
             self.assertEqual(len(verdicts.table([cells]).splitlines()), 2)
         self.assertEqual(verdicts.row(dead, verdicts.judge(dead))[-1], "ran, alive, lossless")
+
+    def test_what_failed_before_stands_beside_what_fails(self):
+        cells = verdicts.row(good(), verdicts.judge(good()))
+        table = "\n".join(["| " + " | ".join(each) + " |" for each in (verdicts.HEADINGS, [*cells[:-1], "told, p99"])])
+        before = verdicts.failed_before(f"| garbage | other |\n{verdicts.BEFORE}\n\n{table}\n| x | y |\n")
+        self.assertEqual(before, {"garbage": "told, p99"})
+        written = verdicts.markdown([cells, ["new", *cells[1:]]], "p99 x.", "now", before).splitlines()
+        self.assertEqual((written[0], written[1]), ("now. p99 x.", ""))
+        self.assertTrue(written[4].startswith("| garbage | yes | ") and written[4].endswith("| – | told, p99 |"))
+        self.assertTrue(written[5].endswith("| – | not run |"))
+        self.assertEqual(len({line.count("|") for line in written[2:]}), 1)
+
+    def test_the_quiet_runs_are_told_of(self):
+        self.assertEqual(verdicts.quiet_sentence([{"notice": 1_000}]), "")
+        self.assertEqual(verdicts.quiet_sentence([{"notice": 1_000, "batch": 1}, {"notice": 3_000}]),
+                         "p99 of notices 1.0 to 3.0 ms, median 2.0 ms, in 2 quiet runs.")
 
     def test_those_that_grew_most_are_named(self):
         self.assertEqual(verdicts.most_told({"cuecast_a_total": 1, 'cuecast_b_total{x="y"}': 3, "cuecast_c_total": 2}),
@@ -220,8 +237,14 @@ class TableTests(unittest.TestCase):
 
 
 class DocumentTests(unittest.TestCase):
+    def test_the_document_has_the_table_of_the_sockets_of_before(self):
+        with open(hostile.DOCUMENT) as file:
+            before = verdicts.failed_before(file.read())
+        self.assertEqual(before["descriptors"], "alive, lossless")
+        self.assertLessEqual(set(before), {each.name for each in attacks.ATTACKS})
+
     def test_the_document_says_what_the_attacks_do(self):
-        with open(os.path.join(HERE, "../../docs/reliability.md")) as file:
+        with open(hostile.DOCUMENT) as file:
             lines = file.read().splitlines()
         for each in attacks.ATTACKS:
             self.assertIn(f"| `{each.name}` | {each.entrance} | {each.does} |", lines)

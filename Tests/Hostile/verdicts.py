@@ -196,7 +196,36 @@ def table(rows):
                      for each in [HEADINGS, *rows])
 
 
-def markdown(rows):
-    """For a document."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS)]
-    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in each) + " |" for each in rows])
+#: The heading in docs/reliability.md under which the table of the sockets of before stands.
+BEFORE = "### libzmq's sockets"
+
+
+def failed_before(document):
+    """Attack → what failed with the sockets of before, from their table in the document."""
+    found = {}
+    for line in document.partition(BEFORE)[2].splitlines():
+        cells = [each.strip() for each in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) == len(HEADINGS) and cells[0] not in (HEADINGS[0], "---"):
+            found[cells[0]] = cells[-1]
+    return found
+
+
+def markdown(rows, quiet, facts, before):
+    """For docs/reliability.md: a sentence about the run, and the table, with what failed with the sockets of before in it.
+
+    `quiet` is the sentence about the quiet runs, `facts` says when and on which machine.
+    """
+    lines = [f"{facts}. {quiet}".strip(), "",
+             "| " + " | ".join((*HEADINGS, "failed with libzmq's sockets")) + " |", "|" + " --- |" * (len(HEADINGS) + 1)]
+    return "\n".join(lines + ["| " + " | ".join((*map(str, each), before.get(each[0], "not run"))) + " |" for each in rows])
+
+
+def quiet_sentence(quiet_runs):
+    """How slow the slowest hundredth was in all quiet runs; empty where there are too few."""
+    parts = []
+    for kind, name in zip(KINDS, ("notices", "batches", "confirmations")):
+        values = sorted(run[kind] for run in quiet_runs if kind in run)
+        if len(values) > 1:
+            parts.append(f"of {name} {values[0] / 1000:.1f} to {values[-1] / 1000:.1f} ms, median "
+                         f"{usual(quiet_runs)[kind] / 1000:.1f} ms")
+    return f"p99 {', '.join(parts)}, in {len(quiet_runs)} quiet runs." if parts else ""

@@ -4,6 +4,8 @@
 
 SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
 MORE, LONG, COMMAND = 1, 2, 4
+#: No flag of the wire: what a frame is that has others of its message before it.
+FOLLOWS = 0x100
 
 
 def greeting(major=3, minor=0, mechanism=b"NULL"):
@@ -62,11 +64,15 @@ def ping(ttl_tenths=0, context=b""):
 
 
 class Reader:
-    """Reads the other side's bytes, cut anywhere, into frames: (flags, body). Its greeting is passed over."""
+    """Reads the other side's bytes, cut anywhere, into frames: (flags, body). Its greeting is passed over.
+
+    `FOLLOWS` is set for what is not the first frame of its message.
+    """
 
     def __init__(self):
         self.buffer = bytearray()
         self.greeted = False
+        self.in_message = 0
 
     def feed(self, data):
         """The frames that are whole now."""
@@ -88,12 +94,14 @@ class Reader:
                 start, size = offset + 2, buffer[offset + 1]
             if len(buffer) - start < size:
                 break
-            frames.append((flags, bytes(buffer[start:start + size])))
+            frames.append((flags | self.in_message, bytes(buffer[start:start + size])))
+            if not flags & COMMAND:
+                self.in_message = FOLLOWS if flags & MORE else 0
             offset = start + size
         del buffer[:offset]
         return frames
 
 
 def bodies(frames):
-    """The last frame of each message: what a reply says. Commands are left out."""
-    return [body for flags, body in frames if not flags & (MORE | COMMAND)]
+    """The last frame behind a delimiter: what a reply says. Commands, and notices, which are one frame, are left out."""
+    return [body for flags, body in frames if flags & FOLLOWS and not flags & (MORE | COMMAND)]
