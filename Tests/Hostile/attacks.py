@@ -154,6 +154,15 @@ class Attack:
 
     def ask(self, body, name="requests", kind=b"REQ"):
         """One request on a connection of its own that waits; the reply's body."""
+        while True:
+            try:
+                return self.ask_once(body, name, kind)
+            except ConnectionError:
+                # On a busy machine this side, which is nice, may need longer than a handshake may take. To ask again is harmless.
+                if not self.goes_on():
+                    raise
+
+    def ask_once(self, body, name, kind):
         with socket.create_connection(host_port(self.address(name)), timeout=self.context["patience"],
                                       source_address=(SOURCE, 0)) as peer:
             peer.sendall(zmtp.greeting())
