@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
-	test-tsan test-asan test-web hostile crash backups schedules fuzz soak bench bench-clock bench-peers clean
+	test-tsan test-asan test-web hostile crash backups schedules fuzz fuzz-targets soak bench bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
@@ -103,6 +103,10 @@ fuzz: ## runs the property tests with new seeds for 10 minutes
 	@scripts/setup.sh
 	@scripts/fuzz.sh
 
+fuzz-targets: ## looks for bytes that break what reads strangers' bytes, with libFuzzer: FUZZ_SECONDS for each target, 60 unless told
+	@scripts/setup.sh build
+	@scripts/fuzz-targets.sh --seconds "$${FUZZ_SECONDS:-60}"
+
 soak: ## repeats tests, fuzz and crash tests for an hour, until one fails
 	@scripts/setup.sh
 	@scripts/soak.sh
@@ -123,4 +127,5 @@ bench-peers: ## measures other servers at the same work; installs them; gates no
 
 clean: ## removes everything that was built
 	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq" \
-	    "$$scratch-manuals" "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" "$$scratch-instructions"
+	    "$$scratch-manuals" "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" \
+	    "$$scratch-instructions" "$$scratch-fuzz"

@@ -175,6 +175,15 @@ let package = Package(
                 histogram,
             ]
         ),
+        // What libFuzzer runs (scripts/fuzz-targets.sh), and tests with inputs that were kept.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["Edge", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TestSupport"],
+            path: "Tests/FuzzTargets",
+            exclude: ["Corpora"],
+            swiftSettings: strict
+        ),
+        tests("FuzzTargetsTests", ["FuzzTargets", "TestSupport"]),
         tests("CuecastWireTests", ["CuecastWire", "TestSupport", protobuf]),
         tests("AdFormatsTests", ["AdFormats", "TestSupport"]),
         tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]),
@@ -222,7 +231,8 @@ let package = Package(
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
     "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
-    "Edge", "EdgeTests", "FaultyDisk", "Gateway", "GatewayHTTP", "GatewayHTTPTests", "GatewayTestKit", "GatewayTests",
+    "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
+    "GatewayTestKit", "GatewayTests",
     "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
     "StoreBenchmark", "ZMTPTests",

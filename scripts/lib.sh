@@ -158,7 +158,7 @@ our_swift_files() {
 
 # Makes a package of links to this one's folders whose manifest has only the targets that CUECAST_SUBSET names, and what
 # these need. Its manifest is written only where it differs: one that looks new makes everything look new.
-# Argument: the folder, which may exist.
+# Arguments: the folder, which may exist; files that stand at the manifest's end.
 make_subset() {
     local folder
     mkdir -p "$1"
@@ -166,7 +166,7 @@ make_subset() {
     # What looks for snippets does not follow links.
     rm -rf "$1/Snippets"
     cp --recursive --preserve=timestamps Snippets "$1/Snippets"
-    cat Package.swift scripts/subset.swift >"$1/Package.swift.new"
+    cat Package.swift scripts/subset.swift "${@:2}" >"$1/Package.swift.new"
     if cmp -s "$1/Package.swift.new" "$1/Package.swift"; then
         rm "$1/Package.swift.new"
     else

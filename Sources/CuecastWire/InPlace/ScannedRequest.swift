@@ -74,7 +74,7 @@ package struct ScannedRequest: Sendable {
         self.kind = .getBatch
         self.delay = .zero
         var fields = FieldReader<GetBatchField>(range)
-        while let field = fields.next(in: frame) {
+        while let field = fields.nextInOrder(in: frame) {
             switch field {
             case .bytes(.stream, let range): self.stream = range
             case .bytes(.breakID, let range): self.breakID = range

@@ -135,6 +135,39 @@ struct ScannedRequestTests {
         #expect(!found, "what is kept as it came holds nothing but what was read")
     }
 
+    @Test func `a request for a batch that says something twice is left to the generated code`() throws {
+        let usual = Raw.request(kind: 11) {
+            $0.string(1, "radio1")
+            $0.string(2, "b1")
+            $0.varint(3, 5)
+        }
+        var scanned = ScannedRequest()
+        let isUsual = scanned.scan(usual.span)
+        #expect(isUsual && scanned.delay == .milliseconds(5))
+        // The last one counts, and the first one is looked at too: this one is no text.
+        let twice = Raw.request(kind: 11) {
+            $0.bytes(1, [0xC3, 0x28])
+            $0.string(1, "radio1")
+            $0.string(2, "b1")
+        }
+        let again = Raw.request(kind: 11) {
+            $0.string(1, "radio1")
+            $0.string(2, "b1")
+            $0.varint(3, 5)
+            $0.varint(3, 6)
+        }
+        for frame in [twice, again] {
+            let found = scanned.scan(frame.span)
+            #expect(!found)
+        }
+        #expect(throws: WireError.malformed(what: "a request")) { try ListenerRequest(decoding: twice) }
+        guard case .getBatch(let get) = try ListenerRequest(decoding: again).kind else {
+            Issue.record("this is a request for a batch")
+            return
+        }
+        #expect(get.delay.now == .milliseconds(6))
+    }
+
     @Test func `fields in another order are left to the generated code`() throws {
         let usual = Raw.acknowledge(outcomes: [Raw.outcome("ad")])
         let frames = [

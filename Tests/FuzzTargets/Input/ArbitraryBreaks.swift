@@ -1,0 +1,1 @@
+../../CuecastWireTests/ArbitraryBreaks.swift
