@@ -142,7 +142,7 @@ struct Bench {
         var board = self.workload.board
         for index in 0..<count {
             let request = try BroadcastRequest(decoding: updates[index % Self.group])
-            let plan = planner.plan(request, by: "", on: board, at: Workload.now, listeners: 9_000)
+            let plan = planner.plan(request, by: .anybody, on: board, at: Workload.now, listeners: 9_000)
             guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
             let served = board
             let results = board.apply(BreakGroup(entries: [entry]), offset: board.offset + 1)
@@ -160,7 +160,7 @@ struct Bench {
         var queue = TimerQueue(board)
         for index in 0..<count {
             let request = try BroadcastRequest(decoding: requests[index % Self.group])
-            let plan = planner.plan(request, by: "", on: board, at: Workload.now, listeners: 100)
+            let plan = planner.plan(request, by: .anybody, on: board, at: Workload.now, listeners: 100)
             guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
             var next = board
             let group = try BreakGroup(decoding: BreakGroup(entries: [entry]).encoded())

@@ -28,6 +28,7 @@ struct BreakPrinter {
         let announcement: String?
         let holdUntil: String?
         let published: String
+        let broadcaster: String?
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -44,6 +45,7 @@ struct BreakPrinter {
             self.announcement = status.announcement.map(BreakPrinter.text)
             self.holdUntil = status.holdUntil.map(BreakPrinter.text)
             self.published = BreakPrinter.text(status.published)
+            self.broadcaster = status.broadcaster
         }
     }
 
@@ -57,6 +59,7 @@ struct BreakPrinter {
             facts.append("\(status.advertisementCount) ads")
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
+            if let broadcaster = status.broadcaster { facts.append("by \(broadcaster)") }
             CommandOutput.say(facts.joined(separator: ", "))
         }
     }

@@ -61,15 +61,49 @@ enum OutputFormat: String, ExpressibleByArgument, CaseIterable {
     case json
 }
 
-extension GatewayOptions {
+/// Which gateway a broadcaster's command asks, and with which keys.
+struct BroadcasterOptions: ParsableArguments {
+    @OptionGroup var gateway: GatewayOptions
+
+    @Option(help: "The file of this broadcaster's secret key ('cuecast keygen'). [CUECAST_KEY_FILE]")
+    var keyFile: String?
+
+    @Option(
+        help: "The file of the gateway's public key, where it asks broadcasters for keys. [CUECAST_GATEWAY_KEY_FILE]"
+    )
+    var gatewayKeyFile: String?
+
+    /// The keys; `nil`: none are named.
+    private func keys() throws -> BroadcastKeys? {
+        let environment = ProcessInfo.processInfo.environment
+        func file(_ option: String?, _ variable: String) -> String? {
+            let path = option ?? environment[variable] ?? ""
+            return path.isEmpty ? nil : path
+        }
+        let own = file(self.keyFile, "CUECAST_KEY_FILE")
+        let gateway = file(self.gatewayKeyFile, "CUECAST_GATEWAY_KEY_FILE")
+        switch (own, gateway) {
+        case (nil, nil): return nil
+        case (let own?, let gateway?):
+            do throws(BroadcastKeysError) {
+                return try BroadcastKeys(gatewayPublicKeyFile: gateway, secretKeyFile: own)
+            } catch {
+                complain("\(error)")
+                throw CommandExit.badData
+            }
+        case (nil, _): throw ValidationError("--gateway-key-file goes with --key-file (or CUECAST_KEY_FILE).")
+        case (_, nil): throw ValidationError("--key-file goes with --gateway-key-file (or CUECAST_GATEWAY_KEY_FILE).")
+        }
+    }
+
     /// Asks the gateway as a broadcaster, and turns its answer into the exit codes that scripts rely on.
     func asBroadcaster<Value: Sendable>(
         _ body: @Sendable (BroadcastClient) async throws(BroadcastError) -> Value
     ) async throws -> Value {
         let client = BroadcastClient(
-            configuration: BroadcastConfiguration(endpoint: try self.broadcastEndpoint),
-            transport: BroadcastZeroMQTransport(),
-            logger: Self.quietLogger
+            configuration: BroadcastConfiguration(endpoint: try self.gateway.broadcastEndpoint),
+            transport: BroadcastZeroMQTransport(keys: try self.keys()),
+            logger: GatewayOptions.quietLogger
         )
         defer { client.close() }
         do throws(BroadcastError) {
@@ -107,7 +141,7 @@ struct Punch: AsyncParsableCommand {
     @OptionGroup var name: BreakName
     @OptionGroup var start: MomentOptions
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let moment = try self.start.moment()
@@ -130,7 +164,7 @@ struct Update: AsyncParsableCommand {
     @Option(help: "The new duration, for instance 45s.") var duration: DurationArgument?
     @OptionGroup var ads: AdsOptions
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let change = BreakChange(
@@ -159,7 +193,7 @@ struct End: AsyncParsableCommand {
     var endMode: EndModeArgument?
     @Option(help: "The time in the programme at which it ends (RFC 3339); without it now.") var at: TimeArgument?
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let mode = self.endMode?.mode
@@ -179,7 +213,7 @@ struct Cancel: AsyncParsableCommand {
 
     @OptionGroup var name: BreakName
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
@@ -198,7 +232,7 @@ struct Breaks: AsyncParsableCommand {
     @Option(help: "Only this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let breaks = try await self.gateway.asBroadcaster { [stream, breakID] (client) throws(BroadcastError) in

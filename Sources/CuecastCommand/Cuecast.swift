@@ -17,6 +17,7 @@ struct Cuecast: AsyncParsableCommand {
             Read the books:      cuecast report --stream radio1
             Is it ready:         cuecast health
             Look at its clock:   cuecast clock --data-dir ./data
+            Make keys:           cuecast keygen --out studio-a
 
             Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
             75 the gateway's event log failed, 77 not allowed.
@@ -24,7 +25,8 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Health.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, CheckConfig.self,
+            Report.self, Health.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, Keygen.self,
+            CheckConfig.self,
             Capacity.self, Version.self,
         ]
     )

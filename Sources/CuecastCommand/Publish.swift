@@ -88,7 +88,7 @@ struct Publish: AsyncParsableCommand {
     var endMode: EndModeArgument?
 
     @Option(help: "table or json.") var format: OutputFormat = .table
-    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var gateway: BroadcasterOptions
 
     func validate() throws {
         let moment = try self.start.moment()

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Gateway
+import GatewayCore
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -24,17 +25,23 @@ struct ReloadService: Service {
             // Told also where there is nothing to read: whoever asked for a reload waits for its end.
             self.manager.reloadBegan("reading the configuration again")
             defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
-            guard let file = self.options.config else {
+            guard self.options.config != nil || running.tellsBroadcastersApart else {
                 self.logger.notice("SIGHUP: there is no configuration file to read again")
                 continue
             }
             do {
                 let change = ConfigurationChange(from: running, to: try await self.options.load())
+                let access = try BroadcasterAccess.read(for: change.configuration)
                 running = change.configuration
                 self.output.reload(running)
-                await self.gateway.reload(running)
-                self.tell(change, file: file)
+                await self.gateway.reload(running, access)
+                self.gateway.readiness.clear(.reload)
+                self.tell(change, access)
             } catch let faults as ConfigurationFaults {
+                self.gateway.readiness.raise(
+                    .reload,
+                    "The configuration could not be read again, and everything stays as it was: \(faults.faults.first.map { "\($0)" } ?? "")"
+                )
                 for fault in faults.faults {
                     self.logger.error(
                         "SIGHUP: the configuration is wrong, and everything stays as it was",
@@ -47,13 +54,23 @@ struct ReloadService: Service {
         }
     }
 
-    private func tell(_ change: ConfigurationChange, file: String) {
+    private func tell(_ change: ConfigurationChange, _ access: BroadcasterAccess?) {
+        if access?.keys != self.gateway.broadcasterKeys {
+            self.logger.warning(
+                "SIGHUP: this key needs a restart",
+                metadata: ["key": "broadcasters.secretKeyFile: another key stands in it"]
+            )
+        }
         for key in change.waiting {
             self.logger.warning("SIGHUP: this key needs a restart", metadata: ["key": "\(key)"])
         }
         self.logger.notice(
             "SIGHUP: the configuration was read again",
-            metadata: ["file": "\(file)", "changed": "\(change.applied.map(\.description).joined(separator: ", "))"]
+            metadata: [
+                "file": "\(self.options.config ?? "none")",
+                "changed": "\(change.applied.map(\.description).joined(separator: ", "))",
+                "broadcasters": "\(access.map { $0.directory.names.joined(separator: ", ") } ?? "not told apart")",
+            ]
         )
     }
 }

@@ -60,6 +60,7 @@ struct Serve: AsyncParsableCommand {
         var configuration: GatewayConfiguration
         do {
             configuration = try await self.options.load()
+            _ = try BroadcasterAccess.read(for: configuration)
         } catch let faults as ConfigurationFaults {
             for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
             manager.failed(

@@ -32,7 +32,9 @@ struct ServeConfiguration: ParsableArguments {
     /// Reads all sources; complains about what is wrong.
     func read() async throws -> GatewayConfiguration {
         do {
-            return try await self.load()
+            let configuration = try await self.load()
+            _ = try BroadcasterAccess.read(for: configuration)
+            return configuration
         } catch let faults as ConfigurationFaults {
             for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
             throw CommandExit.badData

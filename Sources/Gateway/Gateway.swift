@@ -7,7 +7,7 @@ package import GatewayCore
 package import Logging
 import ProcessLimits
 package import ServiceLifecycle
-import ZeroMQ
+package import ZeroMQ
 
 /// A gateway: its sockets bound, its board loaded, its services ready to run.
 ///
@@ -43,6 +43,8 @@ package struct Gateway: Sendable {
     package let control: ControlCommands
     /// Which run of the gateway this is.
     package let instance: UInt64
+    /// What broadcasters know this gateway by; `nil`: nothing.
+    package let broadcasterKeys: CurveKeyPair?
     private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
@@ -68,7 +70,8 @@ package struct Gateway: Sendable {
     ///   - manager: the service manager that started the process.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
-    /// - Throws: what stands in the way of starting, for instance an address that is in use.
+    /// - Throws: what stands in the way of starting, for instance an address that is in use, or `ConfigurationFaults` where the
+    ///   files of broadcasters that the configuration names are not as they must be.
     package init(
         configuration: GatewayConfiguration,
         log: any EventLog,
@@ -129,6 +132,7 @@ package struct Gateway: Sendable {
             metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.head(of: lane)))
         }
 
+        let access = try BroadcasterAccess.read(for: configuration)
         let context = try Context(
             // Broadcasters are few: one thread moves all their bytes.
             ioThreads: max(1, configuration.ioThreads),
@@ -145,12 +149,21 @@ package struct Gateway: Sendable {
         )
         limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
         let backlog = ConnectionLimit.backlog(limit: descriptors)
+        let peers = PeerLog(metrics: metrics, logger: logger)
+        // Before the socket that asks: libzmq lets everybody in where nobody can be asked.
+        let authentication = try AuthenticationSocket.bound(in: context)
         let broadcast = try GatewaySocket.makeBroadcast(
             in: context,
             backlog: backlog,
-            handshakeTimeout: configuration.handshakeTimeout
+            handshakeTimeout: configuration.handshakeTimeout,
+            keys: access?.keys
         )
-        let broadcastMonitor = try limit.watch(broadcast, .broadcast)
+        let failed: @Sendable () -> Void = { AuthenticationSocket.handshakeFailed(metrics, peers) }
+        let broadcastMonitor = try limit.watch(
+            broadcast,
+            .broadcast,
+            handshakeFailed: access == nil ? nil : failed
+        )
         let doors = try EdgeDoor.open([
             (configuration.notices, label: .notices), (configuration.requests, label: .requests),
         ])
@@ -167,7 +180,6 @@ package struct Gateway: Sendable {
             broadcast: broadcastEndpoint
         )
 
-        let peers = PeerLog(metrics: metrics, logger: logger)
         let requestThread = try PollingThread(name: "cuecast-request")
         let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
         let live = LiveListeners(metrics: metrics)
@@ -215,6 +227,8 @@ package struct Gateway: Sendable {
         let requestService = BroadcastService(
             thread: requestThread,
             socket: broadcast,
+            authentication: authentication,
+            directory: access?.directory,
             listeners: listenerService,
             live: live,
             log: logHealth,
@@ -288,11 +302,16 @@ package struct Gateway: Sendable {
         self.control = control
         self.instance = instance
         self.requestService = requestService
+        self.broadcasterKeys = access?.keys
     }
 
     /// Takes over what may change while the gateway runs; everything else of a configuration is passed over.
-    package func reload(_ configuration: GatewayConfiguration) async {
-        await self.requestService.reload(configuration)
+    ///
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - access: who may publish from the next request on; the gateway's own key stays as it is.
+    package func reload(_ configuration: GatewayConfiguration, _ access: BroadcasterAccess?) async {
+        await self.requestService.reload(configuration, access?.directory)
     }
 }
 

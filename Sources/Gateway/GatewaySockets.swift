@@ -18,12 +18,14 @@ enum GatewaySocket {
     ///   - context: where it lives.
     ///   - backlog: how many connections wait to be accepted at most.
     ///   - handshakeTimeout: how long a connection may take for its greeting and handshake.
+    ///   - keys: the gateway's own; `nil`: nothing is encrypted, and nobody asked who they are.
     /// - Returns: the socket.
     /// - Throws: when there are too many sockets or descriptors.
     static func makeBroadcast(
         in context: Context,
         backlog: Int,
-        handshakeTimeout: Duration
+        handshakeTimeout: Duration,
+        keys: CurveKeyPair?
     ) throws -> sending Socket {
         let socket = try Socket(.router, in: context)
         try socket.set(.linger, to: .seconds(1))
@@ -38,6 +40,10 @@ enum GatewaySocket {
         try socket.set(.sendHighWaterMark, to: 1_000)
         try socket.set(.receiveHighWaterMark, to: 16)
         try socket.set(.routerMandatory, to: true)
+        if let keys {
+            try socket.set(.zapDomain, to: AuthenticationSocket.domain)
+            try socket.secureAsServer(keys)
+        }
         return socket
     }
 }
@@ -97,9 +103,22 @@ extension Socket {
 
 extension ConnectionLimit {
     /// Counts the connections of a socket from now on, and holds up new ones when all are too many.
-    func watch(_ socket: borrowing Socket, _ label: MetricLabel) throws -> SocketMonitor {
-        try socket.startMonitor(
-            [.listening, .accepted, .acceptFailed, .disconnected],
+    ///
+    /// - Parameters:
+    ///   - socket: the socket, not bound yet.
+    ///   - label: its name in metrics.
+    ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
+    ///     `nil`: nobody asks for keys.
+    /// - Returns: the monitor.
+    func watch(
+        _ socket: borrowing Socket,
+        _ label: MetricLabel,
+        handshakeFailed: (@Sendable () -> Void)?
+    ) throws -> SocketMonitor {
+        var kinds: SocketEvent.Kinds = [.listening, .accepted, .acceptFailed, .disconnected]
+        if handshakeFailed != nil { kinds.formUnion([.handshakeFailedNoDetail, .handshakeFailedProtocol]) }
+        return try socket.startMonitor(
+            kinds,
             threadName: "cuecast-monitor"
         ) { event in
             switch event.change {
@@ -107,6 +126,7 @@ extension ConnectionLimit {
             case .accepted: self.accepted(on: label)
             case .acceptFailed: self.acceptFailed()
             case .disconnected: self.ended(on: label)
+            case .handshakeFailedNoDetail, .handshakeFailedProtocol: handshakeFailed?()
             case .monitorStopped: self.stopped(socket: label)
             default: break
             }

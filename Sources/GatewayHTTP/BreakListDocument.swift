@@ -24,6 +24,8 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
         package var announce: String?
         package var holdUntil: String?
         package var published: String
+        /// Who published it; absent where broadcasters are not told apart.
+        package var broadcaster: String?
     }
 
     /// The gateway's clock.
@@ -103,5 +105,6 @@ extension BreakListDocument.Break {
         self.announce = info.announce?.description
         self.holdUntil = info.holdUntil?.description
         self.published = info.published.description
+        self.broadcaster = info.broadcaster.isEmpty ? nil : info.broadcaster
     }
 }

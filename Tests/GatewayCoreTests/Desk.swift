@@ -44,9 +44,11 @@ struct Desk {
 
     init(_ board: Board = Board(epoch: Sample.epoch)) { self.board = board }
 
-    mutating func ask(_ kind: BroadcastRequest.Kind, at now: Timestamp, by broadcaster: String = "") -> Reply {
+    mutating func ask(_ kind: BroadcastRequest.Kind, at now: Timestamp, by principal: BroadcastPrincipal = .anybody)
+        -> Reply
+    {
         let request = BroadcastRequest(id: 1, kind: kind)
-        switch self.planner.plan(request, by: broadcaster, on: self.board, at: now, listeners: self.listeners) {
+        switch self.planner.plan(request, by: principal, on: self.board, at: now, listeners: self.listeners) {
         case .answer(let body): return .answered(body)
         case .append(let entry): return .recorded(self.append([entry])[0])
         }
@@ -109,5 +111,12 @@ extension EntryResult {
         case .refused(let refusal): refusal.status.name
         case .housekept: "housekept"
         }
+    }
+}
+
+extension BroadcastPrincipal {
+    /// A broadcaster with the right to every stream.
+    static func all(named name: String) -> BroadcastPrincipal {
+        BroadcastPrincipal(name: name, streams: [StreamPattern("*")].compactMap(\.self))
     }
 }

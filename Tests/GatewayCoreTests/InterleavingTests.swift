@@ -89,7 +89,7 @@ struct InterleavingTests {
         guard
             case .append(let update) = other.planner.plan(
                 request,
-                by: "",
+                by: .anybody,
                 on: desk.board,
                 at: Sample.at(11),
                 listeners: 0
@@ -108,7 +108,7 @@ struct InterleavingTests {
         func plan(_ kind: BroadcastRequest.Kind) -> BreakEntry? {
             let plan = desk.planner.plan(
                 BroadcastRequest(id: 1, kind: kind),
-                by: "",
+                by: .anybody,
                 on: desk.board,
                 at: Sample.at(1),
                 listeners: 0

@@ -103,7 +103,7 @@ struct OverlapTests {
         // Every gateway plans on the board that it has: none of these knows of the others.
         for id in ["first", "first", "second"] {
             let request = BroadcastRequest(id: 1, kind: self.publish(id, 100, 30))
-            let plan = desk.planner.plan(request, by: id, on: desk.board, at: Sample.at(0), listeners: 0)
+            let plan = desk.planner.plan(request, by: .all(named: id), on: desk.board, at: Sample.at(0), listeners: 0)
             guard case .append(let entry) = plan else {
                 Issue.record("\(plan)")
                 return

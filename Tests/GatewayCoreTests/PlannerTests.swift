@@ -181,7 +181,7 @@ struct PlannerTests {
         desk.planner.policy.safetyDuration = .seconds(1)
         #expect(desk["b1"]?.end == Sample.at(100), "in whole milliseconds, as the log has them")
         #expect(desk.log.flatMap(\.entries).map(\.broadcaster) == [""])
-        _ = desk.ask(.publish(Sample.publish("b2", start: nil)), at: Sample.at(1), by: "key-1")
+        _ = desk.ask(.publish(Sample.publish("b2", start: nil)), at: Sample.at(1), by: .all(named: "key-1"))
         #expect(desk["b2"]?.record.broadcaster == "key-1")
     }
 

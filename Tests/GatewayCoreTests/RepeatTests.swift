@@ -360,7 +360,7 @@ struct RepeatTests {
             self.nested(OtherField.second, Array("token".utf8)) + self.nested(OtherField.tenth, publish) + strange
         let request = try BroadcastRequest(decoding: frame)
         let plan = BroadcastPlanner(policy: BreakPolicy())
-            .plan(request, by: "", on: Board(epoch: 1), at: Sample.t0, listeners: 0)
+            .plan(request, by: .anybody, on: Board(epoch: 1), at: Sample.t0, listeners: 0)
         guard case .append(let entry) = plan else {
             Issue.record("not planned: \(plan)")
             return

@@ -287,7 +287,7 @@ struct RoutesTests {
                 )
             )
             let plan = BroadcastPlanner(policy: BreakPolicy())
-                .plan(request, by: "", on: parts.board, at: Parts.now, listeners: 0)
+                .plan(request, by: .anybody, on: parts.board, at: Parts.now, listeners: 0)
             guard case .append(let entry) = plan else { return #expect(Bool(false), "\(plan)") }
             _ = parts.board.apply(BreakGroup(entries: [entry]), offset: offset)
         }

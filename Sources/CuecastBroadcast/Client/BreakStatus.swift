@@ -75,6 +75,8 @@ public struct BreakStatus: Hashable, Sendable {
     public var holdUntil: Date?
     /// When it was published.
     public var published: Date
+    /// Who published it, by the name that the gateway has for its key; nil where broadcasters are not told apart.
+    public var broadcaster: String?
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date
 }

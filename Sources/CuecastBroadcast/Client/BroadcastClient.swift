@@ -176,7 +176,8 @@ public final class BroadcastClient: Sendable {
             guard case .list(let infos, let after) = reply.body else { throw .otherBody }
             all += infos.map { BreakStatus($0, at: reply.gatewayTime) }
             if after.isEmpty { return all }
-            guard !infos.isEmpty else { throw .unreadableReply(reason: "a page is empty and not the last.") }
+            // A page may hold nothing of what is asked for; but it must lead on.
+            guard after != list.after else { throw .unreadableReply(reason: "a page leads to itself.") }
             guard all.count < Self.listedBreaksMax else {
                 throw .tooLarge(limit: "listedBreaksMax", maximum: Self.listedBreaksMax, found: all.count + 1)
             }
@@ -236,6 +237,8 @@ extension BroadcastClient {
                     error: .unreachable(reason: why),
                     mayRepeat: !wasSent || kind.isRepeatable
                 )
+            case .refused(let reason):
+                throw .refused(BroadcastRefusal(status: .notAllowed, sentence: "The gateway refuses: \(reason)."))
             case .unreadable(let sentence): throw .unreadableReply(reason: sentence)
             case .cancelled: throw .cancelled
             case .closed: throw .closed

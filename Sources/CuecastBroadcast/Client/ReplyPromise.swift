@@ -10,6 +10,8 @@ enum AttemptOutcome: Sendable {
     case unreadable(String)
     /// The connection was lost or not made; the request went out before, or not.
     case disconnected(reason: String, wasSent: Bool)
+    /// The gateway does not let this client in.
+    case refused(reason: String)
     case timedOut(wasSent: Bool)
     case cancelled
     case closed

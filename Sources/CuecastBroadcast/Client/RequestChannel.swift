@@ -114,6 +114,7 @@ final class RequestChannel: Sendable {
                 state.isConnected = true
                 return Self.advance(&state)
             case .reply(let frame): return Self.replied(frame, &state)
+            case .refused(let reason): return Self.drop(&state) { _ in .refused(reason: reason) }
             case .closed(let reason):
                 return Self.drop(&state) { .disconnected(reason: reason, wasSent: $0) }
             }

@@ -214,6 +214,7 @@ extension BreakStatus {
             announcement: info.announce.map { Date($0) },
             holdUntil: info.holdUntil.map { Date($0) },
             published: Date(info.published),
+            broadcaster: info.broadcaster.isEmpty ? nil : info.broadcaster,
             gatewayTime: Date(now)
         )
     }

@@ -46,6 +46,8 @@ public enum BroadcastConnectionEvent: Hashable, Sendable {
     case connected
     /// One reply frame, of at most 1,114,112 bytes.
     case reply([UInt8])
+    /// The gateway does not let this client in, and would not the next time, for a reason in a few words. `closed` follows.
+    case refused(reason: String)
     /// The connection is gone or could not be made, for a reason in a few words. Nothing follows.
     case closed(reason: String)
 }

@@ -110,7 +110,7 @@ package struct CoreGateway: Sendable {
         } catch {
             throw .invalid(error)
         }
-        switch self.planner.plan(request, by: "", on: self.board, at: now, listeners: 1) {
+        switch self.planner.plan(request, by: .anybody, on: self.board, at: now, listeners: 1) {
         case .answer(.refused(let refusal)): throw .byRule(refusal)
         case .answer: return []
         case .append(var entry):

@@ -52,6 +52,8 @@ package struct BreakInfo: Hashable, Sendable {
     package var holdUntil: Timestamp?
     package var published: Timestamp
     package var firstAdvertisementTitle: String
+    /// Who published it; empty where broadcasters are not told apart.
+    package var broadcaster: String
 
     package init(
         key: BreakKey,
@@ -66,7 +68,8 @@ package struct BreakInfo: Hashable, Sendable {
         end: Timestamp?,
         holdUntil: Timestamp?,
         published: Timestamp,
-        firstAdvertisementTitle: String
+        firstAdvertisementTitle: String,
+        broadcaster: String = ""
     ) {
         self.key = key
         self.state = state
@@ -81,6 +84,7 @@ package struct BreakInfo: Hashable, Sendable {
         self.holdUntil = holdUntil
         self.published = published
         self.firstAdvertisementTitle = firstAdvertisementTitle
+        self.broadcaster = broadcaster
     }
 }
 
@@ -180,7 +184,8 @@ extension BreakInfo {
             end: wire.hasEndUs ? Timestamp(microseconds: wire.endUs) : nil,
             holdUntil: wire.hasHoldUntilUs ? Timestamp(microseconds: wire.holdUntilUs) : nil,
             published: Timestamp(microseconds: wire.publishedUs),
-            firstAdvertisementTitle: wire.firstAdvertisementTitle
+            firstAdvertisementTitle: wire.firstAdvertisementTitle,
+            broadcaster: wire.broadcaster
         )
     }
 
@@ -200,6 +205,7 @@ extension BreakInfo {
             if let holdUntil = self.holdUntil { $0.holdUntilUs = holdUntil.microseconds }
             $0.publishedUs = self.published.microseconds
             $0.firstAdvertisementTitle = self.firstAdvertisementTitle
+            $0.broadcaster = self.broadcaster
         }
     }
 }

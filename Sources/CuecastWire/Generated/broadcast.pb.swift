@@ -551,6 +551,9 @@ nonisolated struct Cuecast_V1_BreakInfo: Sendable {
 
   var firstAdvertisementTitle: String = String()
 
+  /// Who published it; empty where broadcasters are not told apart.
+  var broadcaster: String = String()
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -1242,7 +1245,7 @@ nonisolated extension Cuecast_V1_BreakList: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakInfo"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1264,6 +1267,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
       case 12: try { try decoder.decodeSingularInt64Field(value: &self._holdUntilUs) }()
       case 13: try { try decoder.decodeSingularInt64Field(value: &self.publishedUs) }()
       case 14: try { try decoder.decodeSingularStringField(value: &self.firstAdvertisementTitle) }()
+      case 15: try { try decoder.decodeSingularStringField(value: &self.broadcaster) }()
       default: break
       }
     }
@@ -1316,6 +1320,9 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
     if !self.firstAdvertisementTitle.isEmpty {
       try visitor.visitSingularStringField(value: self.firstAdvertisementTitle, fieldNumber: 14)
     }
+    if !self.broadcaster.isEmpty {
+      try visitor.visitSingularStringField(value: self.broadcaster, fieldNumber: 15)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1334,6 +1341,7 @@ nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf
     if lhs._holdUntilUs != rhs._holdUntilUs {return false}
     if lhs.publishedUs != rhs.publishedUs {return false}
     if lhs.firstAdvertisementTitle != rhs.firstAdvertisementTitle {return false}
+    if lhs.broadcaster != rhs.broadcaster {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -21,6 +21,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     private static let repliesPerPassMax = 64
 
     private let endpoint: String
+    private let keys: BroadcastKeys?
     private let context: Context
     private let thread: PollingThread
     private let receive: @Sendable (BroadcastConnectionEvent) -> Void
@@ -41,11 +42,13 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
 
     private init(
         endpoint: String,
+        keys: BroadcastKeys?,
         resources: ZeroMQRuntime.Resources,
         requests: AsyncStream<[UInt8]>.Continuation,
         receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
     ) {
         self.endpoint = endpoint
+        self.keys = keys
         self.context = resources.context
         self.thread = resources.thread
         self.requests = requests
@@ -56,6 +59,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
 
     static func start(
         endpoint: String,
+        keys: BroadcastKeys?,
         runtime: ZeroMQRuntime,
         receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
     ) -> any BroadcastConnection {
@@ -71,6 +75,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         )
         let connection = BroadcastZeroMQConnection(
             endpoint: endpoint,
+            keys: keys,
             resources: resources,
             requests: requests,
             receive: receive
@@ -119,10 +124,14 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
         try socket.set(.tcpKeepaliveInterval, to: .seconds(15))
         try socket.set(.tcpKeepaliveCount, to: 4)
+        if let keys = self.keys { try socket.secureAsClient(keys.own, serverKey: keys.gateway) }
         try socket.startMonitor(.connection, on: self.thread, for: self) { $0.changed($1) }
         self.thread.attach(socket, for: self) { $0.drain() }
         self.deadline = self.thread.schedule(at: .now + Self.connectTimeout, for: self) {
-            $0.fail("no connection to \($0.endpoint) within \(Self.connectTimeout)")
+            $0.fail(
+                "no connection to \($0.endpoint) within \(Self.connectTimeout)"
+                    + ($0.keys == nil ? "" : "; if somebody listens there, \($0.gatewayKeyHint)")
+            )
         }
         try socket.connect(self.endpoint)
         self.socket = consume socket
@@ -154,10 +163,19 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
             self.isConnected = true
             self.deadline?.cancel()
             self.receive(.connected)
+        case .disconnected where self.keys != nil && !self.isConnected: self.fail(self.unknownGateway)
         case .disconnected: self.fail("the connection to \(self.endpoint) was lost")
         case .closed, .connectRetried: self.fail("nobody answers at \(self.endpoint)")
         case .handshakeFailedAuthentication(let status):
-            self.fail("\(self.endpoint) refuses this client (status \(status))")
+            self.refuse("\(self.endpoint) does not let in the key \(self.keys?.publicKey ?? "") (status \(status))")
+        case .handshakeFailedProtocol(.mechanismMismatch):
+            self.refuse(
+                self.keys == nil
+                    ? "\(self.endpoint) asks for a key (CURVE), and this client has none"
+                    : "\(self.endpoint) does not encrypt, and this client has keys and says nothing in the open"
+            )
+        case .handshakeFailedProtocol where self.keys != nil, .handshakeFailedNoDetail where self.keys != nil:
+            self.fail(self.unknownGateway)
         case .handshakeFailedProtocol, .handshakeFailedNoDetail:
             self.fail("\(self.endpoint) does not speak ZeroMQ as this client does")
         default: break
@@ -175,6 +193,22 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
                 return self.fail(error.description)
             }
         }
+    }
+
+    /// A gateway that has another key than this client thinks says nothing and hangs up.
+    private var unknownGateway: String {
+        "\(self.endpoint) hung up while keys were exchanged; \(self.gatewayKeyHint)"
+    }
+
+    private var gatewayKeyHint: String {
+        "its public key may be another than \(self.keys?.gatewayPublicKey ?? "")"
+    }
+
+    /// Ends the connection because it would end each time.
+    private func refuse(_ reason: String) {
+        guard self.reason == nil else { return }
+        self.receive(.refused(reason: reason))
+        self.fail(reason)
     }
 
     /// Ends the connection for a reason; the first one stands.

@@ -10,12 +10,17 @@ public import CuecastBroadcast
 /// ```
 public struct BroadcastZeroMQTransport: BroadcastTransport {
     private let runtime: ZeroMQRuntime
+    private let keys: BroadcastKeys?
 
     /// A transport on a runtime.
     ///
-    /// - Parameter runtime: the context and thread to use; all transports of a process may share one.
-    public init(runtime: ZeroMQRuntime = .shared) {
+    /// - Parameters:
+    ///   - keys: by which this broadcaster and its gateway know each other; nil: nothing is encrypted, which a gateway takes only
+    ///     where it does not tell broadcasters apart. With keys nothing is ever sent to anybody but the gateway that has the other one.
+    ///   - runtime: the context and thread to use; all transports of a process may share one.
+    public init(keys: BroadcastKeys? = nil, runtime: ZeroMQRuntime = .shared) {
         self.runtime = runtime
+        self.keys = keys
     }
 
     /// Begins to make one connection, and returns at once.
@@ -28,6 +33,11 @@ public struct BroadcastZeroMQTransport: BroadcastTransport {
         to endpoint: String,
         receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void
     ) -> any BroadcastConnection {
-        BroadcastZeroMQConnection.start(endpoint: endpoint, runtime: self.runtime, receive: receive)
+        BroadcastZeroMQConnection.start(
+            endpoint: endpoint,
+            keys: self.keys,
+            runtime: self.runtime,
+            receive: receive
+        )
     }
 }

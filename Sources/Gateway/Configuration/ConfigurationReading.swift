@@ -57,6 +57,7 @@ extension GatewayConfiguration {
             }
         }
         let wrong = Set(faults.map(\.key))
+        faults += configuration.broadcasterFaults.filter { !wrong.contains($0.key) }
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
@@ -108,10 +109,26 @@ extension GatewayConfiguration {
         }
     }
 
+    /// One file of the two without the other.
+    private var broadcasterFaults: [ConfigurationFault] {
+        let (key, file) = ("broadcasters.secretKeyFile", "broadcasters.file")
+        guard self.broadcastersKeyFile.isEmpty != self.broadcastersFile.isEmpty else { return [] }
+        return self.broadcastersKeyFile.isEmpty
+            ? [
+                ConfigurationFault(
+                    key: key,
+                    reason: "it is missing: \(file) lets broadcasters in by keys, and the gateway has none"
+                )
+            ]
+            : [ConfigurationFault(key: file, reason: "it is missing: with \(key) nobody may publish who is not in it")]
+    }
+
     /// Sockets that would be open to the network without encryption, although nobody asked for that.
     private var remoteFaults: [ConfigurationFault] {
         guard !self.allowUnencryptedRemote else { return [] }
-        let sockets = [("notices", self.notices), ("requests", self.requests), ("broadcast", self.broadcast)]
+        var sockets = [("notices", self.notices), ("requests", self.requests)]
+        // With keys it is encrypted, and lets nobody in who is not known.
+        if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
         return (sockets + (self.http.map { [("http", "tcp://" + $0)] } ?? []))
             .compactMap { key, endpoint in
                 Self.isLoopback(endpoint)
@@ -119,7 +136,7 @@ extension GatewayConfiguration {
                     : ConfigurationFault(
                         key: key,
                         reason:
-                            "\(endpoint) can be reached from other machines and nothing encrypts it; bind to 127.0.0.1, or say allowUnencryptedRemote: true"
+                            "\(endpoint) can be reached from other machines and nothing encrypts it; bind to 127.0.0.1,\(key == "broadcast" ? " or give broadcasters keys (broadcasters.secretKeyFile)," : "") or say allowUnencryptedRemote: true"
                     )
             }
     }

@@ -70,6 +70,16 @@ package enum ConfigurationTable {
         text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
             $0.isEmpty ? "it must name a folder" : nil
         },
+        text(
+            "broadcasters.secretKeyFile",
+            "the file of the gateway's own secret key (cuecast keygen), with which broadcasters must encrypt; empty: none",
+            \.broadcastersKeyFile
+        ) { _ in nil },
+        text(
+            "broadcasters.file",
+            "the file of broadcasters: names, public keys and streams; read again with SIGHUP; empty: none",
+            \.broadcastersFile
+        ) { _ in nil },
         flag(
             "ledger.paused",
             "true to leave acknowledgements in the event log without counting them, until a start without this",

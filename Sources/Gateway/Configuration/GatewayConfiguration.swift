@@ -24,6 +24,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
     package var allowUnencryptedRemote = false
+    /// The file of the gateway's own secret key, by which broadcasters know it; empty: none.
+    package var broadcastersKeyFile = ""
+    /// The file of broadcasters; empty: none.
+    package var broadcastersFile = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
@@ -114,6 +118,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var rememberedOutcomesMax = 524_288
     /// The most connections; `nil`: what the limit on descriptors leaves.
     package var connectionsMax: Int?
+
+    /// Whether broadcasters must show a key: then the gateway has one too.
+    package var tellsBroadcastersApart: Bool { !self.broadcastersKeyFile.isEmpty }
 
     package init() {}
 

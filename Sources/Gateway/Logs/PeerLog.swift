@@ -19,6 +19,8 @@ package final class PeerLog: Sendable {
         case changes
         /// Requests of broadcasters that were refused.
         case refusals
+        /// Broadcasters that connected, or were not let in.
+        case authentication
         /// Messages of listeners that cannot be read as requests of theirs.
         case unreadable
         /// Messages on a socket that are no requests at all.
@@ -38,6 +40,7 @@ package final class PeerLog: Sendable {
             switch self {
             case .changes: .changes
             case .refusals: .refusals
+            case .authentication: .authentication
             case .unreadable: .unreadable
             case .frames: .frames
             case .sockets: .sockets

@@ -14,6 +14,8 @@ struct WaitingBroadcaster: Sendable {
     let kind: MetricLabel
     /// The break that it is about; `nil`: none, or that cannot be read.
     let key: BreakKey?
+    /// The name of who asks; empty where broadcasters are not told apart, or it is not known.
+    var by = ""
 
     /// What a line about the request says, and more.
     func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
@@ -22,6 +24,7 @@ struct WaitingBroadcaster: Sendable {
         metadata["kind"] = "\(self.kind.text)"
         metadata["stream"] = self.key.map { "\($0.stream)" }
         metadata["break"] = self.key.map { "\($0.id)" }
+        if !self.by.isEmpty { metadata["by"] = "\(self.by)" }
         return metadata
     }
 }

@@ -43,6 +43,9 @@ actor BroadcastService: Service, BoardObserver {
     private let peers: PeerLog
 
     private var socket: BroadcastSocket
+    private var authentication: AuthenticationSocket
+    /// Who may publish; `nil`: broadcasters are not told apart.
+    private var directory: BroadcasterDirectory?
     /// The newest board that this thread has seen.
     private var board: Board
     private var breaks: BreakLane
@@ -73,6 +76,8 @@ actor BroadcastService: Service, BoardObserver {
     init(
         thread: PollingThread,
         socket: consuming sending Socket,
+        authentication: consuming sending Socket,
+        directory: BroadcasterDirectory?,
         listeners: ListenerService,
         live: LiveListeners,
         log: LogHealth,
@@ -95,6 +100,8 @@ actor BroadcastService: Service, BoardObserver {
         self.counts = counts
         self.thread = thread
         self.socket = BroadcastSocket(socket, metrics: metrics, peers: peers)
+        self.authentication = AuthenticationSocket(authentication, metrics: metrics, peers: peers)
+        self.directory = directory
         self.listeners = listeners
         self.live = live
         self.breaks = BreakLane(
@@ -137,7 +144,9 @@ actor BroadcastService: Service, BoardObserver {
     /// Takes over what may change while the gateway runs.
     ///
     /// What was decided before stays: decisions stand in the log.
-    func reload(_ configuration: GatewayConfiguration) {
+    func reload(_ configuration: GatewayConfiguration, _ directory: BroadcasterDirectory?) {
+        // Whether they are told apart stays: the socket is bound with a key, or without one.
+        if self.directory != nil, let directory { self.take(directory) }
         self.planner.policy = configuration.breaks
         self.timers.policy = configuration.breaks
         self.drainTimeout = configuration.drainTimeout
@@ -145,7 +154,9 @@ actor BroadcastService: Service, BoardObserver {
     }
 
     func run() async throws {
+        self.authentication.attach(to: self.thread, for: self) { $0.authenticate() }
         self.socket.attach(to: self.thread, for: self) { $0.pass() }
+        if let directory = self.directory { self.take(directory) }
         let housekeeping = self.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
         self.runTimers()
         self.giveSignOfLife()
@@ -160,6 +171,7 @@ actor BroadcastService: Service, BoardObserver {
         housekeeping.cancel()
         self.timer?.cancel()
         self.socket.close()
+        self.authentication.close()
     }
 
     private func consume() async {
@@ -221,6 +233,19 @@ extension BroadcastService {
         self.closeGroups()
     }
 
+    /// Answers libzmq who may connect, as often as in a pass.
+    private func authenticate() {
+        guard let directory = self.directory else { return }
+        let end = ContinuousClock.now + Self.passTimeMax
+        while self.authentication.answer(by: directory, at: self.clock.now()), ContinuousClock.now < end {}
+    }
+
+    /// From the next request and the next connection on.
+    private func take(_ directory: BroadcasterDirectory) {
+        self.directory = directory
+        self.metrics.set(.broadcasterKeys, to: directory.keyCount)
+    }
+
     private func decide(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
         let now = reading.now
         let request: BroadcastRequest
@@ -238,16 +263,23 @@ extension BroadcastService {
             return self.reply(.refused(refusal), to: waiting)
         }
         self.metrics.count(.broadcastRequests, request.kind.metricLabel)
-        let waiting = WaitingBroadcaster(
+        var waiting = WaitingBroadcaster(
             peer: peer,
             requestID: request.id,
             kind: request.kind.metricLabel,
             key: request.kind.key
         )
+        var principal = BroadcastPrincipal.anybody
+        do throws(Refusal) {
+            if let directory { principal = try directory.principal(of: self.socket.key, at: now) }
+        } catch {
+            return self.reply(.refused(error), to: waiting)
+        }
+        waiting.by = principal.name
         guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
         let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
-        let plan = self.planner.plan(request, by: "", on: self.board, at: now, listeners: listeners)
+        let plan = self.planner.plan(request, by: principal, on: self.board, at: now, listeners: listeners)
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
         case .append(let entry) where self.isLogFull && !entry.kind.mayUseReserve:
@@ -489,23 +521,6 @@ extension BroadcastService {
 }
 
 extension BroadcastRequest.Kind {
-    fileprivate var stream: StreamID? {
-        if case .list(let list) = self { return list.stream }
-        return self.key?.stream
-    }
-
-    /// The break that it is about.
-    fileprivate var key: BreakKey? {
-        switch self {
-        case .publish(let publish): publish.key
-        case .punch(let punch): punch.key
-        case .update(let update): update.key
-        case .end(let end): end.key
-        case .cancel(let key): key
-        case .list: nil
-        }
-    }
-
     fileprivate var metricLabel: MetricLabel {
         switch self {
         case .publish: .publish

@@ -51,6 +51,7 @@ struct BroadcastSocket: ~Copyable {
             case .nothing, nil: return .nothing
             case .message where self.frames.isRequest:
                 self.frames.copyBytes(at: 2, into: &self.body)
+                self.key = self.frames.property("User-Id")
                 return .request(self.frames.routingID)
             case .message: self.refuse(.noEnvelope, "it is not an empty frame and one more")
             case .tooManyFrames: self.refuse(.tooManyFrames, "it has too many frames")
@@ -74,6 +75,8 @@ struct BroadcastSocket: ~Copyable {
 
     /// The bytes of the request received last.
     private(set) var body: [UInt8] = []
+    /// The public key that the connection of that request has proved; `nil`: none was asked for.
+    private(set) var key: String?
 
     /// Sends a reply without waiting; one that its peer cannot take is dropped and counted.
     func send(_ reply: [UInt8], to peer: RoutingID) {

@@ -213,15 +213,23 @@ package struct Board: Sendable {
     /// - Parameters:
     ///   - stream: the only stream to visit; `nil`: all.
     ///   - mark: begins behind this break; `nil`: at the first.
+    ///   - isWanted: says whether a stream is visited at all.
     ///   - body: says whether to go on.
-    package func scan(of stream: StreamID? = nil, after mark: BreakMark? = nil, _ body: (Break) -> Bool) {
+    package func scan(
+        of stream: StreamID? = nil,
+        after mark: BreakMark? = nil,
+        where isWanted: (StreamID) -> Bool = { _ in true },
+        _ body: (Break) -> Bool
+    ) {
         if let stream {
+            guard isWanted(stream) else { return }
             guard mark.map({ $0.stream <= stream }) ?? true else { return }
             _ = self.streams[stream]?.scan(after: mark?.stream == stream ? mark?.number : nil, body)
             return
         }
         self.order.scan(from: mark?.stream) { id, _ in
-            self.streams[id]?.scan(after: mark?.stream == id ? mark?.number : nil, body) ?? true
+            guard isWanted(id) else { return true }
+            return self.streams[id]?.scan(after: mark?.stream == id ? mark?.number : nil, body) ?? true
         }
     }
 

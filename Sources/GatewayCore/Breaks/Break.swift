@@ -146,7 +146,8 @@ package struct Break: Hashable, Sendable {
             end: self.end,
             holdUntil: self.record.publish.holdUntil,
             published: self.record.published,
-            firstAdvertisementTitle: self.record.advertisements.first?.title ?? ""
+            firstAdvertisementTitle: self.record.advertisements.first?.title ?? "",
+            broadcaster: self.record.broadcaster
         )
     }
 

@@ -21,24 +21,27 @@ package struct BroadcastPlanner: Sendable {
 
     /// What to do about a request.
     ///
-    /// Rules that the board holds are tried on a copy of it first, so that the log does not fill with what is refused
+    /// The right to the stream is looked at first, so that nobody learns of a stream that is not theirs. Rules that the board holds are tried on a copy of it first, so that the log does not fill with what is refused
     /// anyway; the board decides again when the entry comes back from the log, because others may have been faster.
     ///
     /// - Parameters:
     ///   - request: what the broadcaster asks.
-    ///   - broadcaster: who asks; empty where broadcasters are not told apart.
+    ///   - principal: who asks.
     ///   - board: the board as it is.
     ///   - now: when the request was received.
     ///   - listeners: how many listeners are expected to ask for a batch.
     /// - Returns: an answer, or the entry to append.
     package func plan(
         _ request: BroadcastRequest,
-        by broadcaster: String,
+        by principal: BroadcastPrincipal,
         on board: Board,
         at now: Timestamp,
         listeners: Int
     ) -> BroadcastPlan {
         do throws(Refusal) {
+            if let stream = request.kind.stream, !principal.mayPublish(on: stream) {
+                throw principal.refusal(for: stream)
+            }
             let kind: BreakEntry.Kind
             switch request.kind {
             case .publish(let publish):
@@ -49,9 +52,9 @@ package struct BroadcastPlanner: Sendable {
                 kind = .update(try self.entry(for: update, on: board, at: now, listeners: listeners))
             case .end(let end): kind = .end(end)
             case .cancel(let key): kind = .cancel(key)
-            case .list(let list): return .answer(Self.page(list, of: board, at: now))
+            case .list(let list): return .answer(Self.page(list, of: board, for: principal, at: now))
             }
-            let entry = BreakEntry(at: now, broadcaster: broadcaster, kind: kind)
+            let entry = BreakEntry(at: now, broadcaster: principal.name, kind: kind)
             switch board.trial(of: entry) {
             case .changed(let each, _):
                 if let refusal = Self.unplayable(each, after: kind) { throw refusal }
@@ -174,8 +177,14 @@ package struct BroadcastPlanner: Sendable {
         return start
     }
 
-    /// One page of the list of breaks: by stream, in the order in which they were published.
-    private static func page(_ list: BroadcastRequest.List, of board: Board, at now: Timestamp) -> BroadcastReply.Body {
+    /// One page of the list of breaks: by stream, in the order in which they were published; only of streams that the principal
+    /// has a right to.
+    private static func page(
+        _ list: BroadcastRequest.List,
+        of board: Board,
+        for principal: BroadcastPrincipal,
+        at now: Timestamp
+    ) -> BroadcastReply.Body {
         let after = BreakMark(bytes: list.after)
         if let stream = list.stream, let id = list.id {
             guard let each = board[BreakKey(stream: stream, id: id)],
@@ -188,7 +197,7 @@ package struct BroadcastPlanner: Sendable {
         var looked = 0
         var last: BreakMark?
         var isWhole = true
-        board.scan(of: list.stream, after: after) { each in
+        board.scan(of: list.stream, after: after, where: principal.mayPublish) { each in
             let info = each.info(at: now)
             looked += 1
             let isWanted = list.id.map { $0 == each.key.id } ?? true
@@ -212,6 +221,26 @@ package struct BroadcastPlanner: Sendable {
     private static let infoBytesMax = 512
     /// A page is at most so large, so that its reply is not too large for whoever reads it.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
+}
+
+extension BroadcastRequest.Kind {
+    /// The stream that it is about; `nil`: a list of all.
+    package var stream: StreamID? {
+        if case .list(let list) = self { return list.stream }
+        return self.key?.stream
+    }
+
+    /// The break that it is about.
+    package var key: BreakKey? {
+        switch self {
+        case .publish(let publish): publish.key
+        case .punch(let punch): punch.key
+        case .update(let update): update.key
+        case .end(let end): end.key
+        case .cancel(let key): key
+        case .list: nil
+        }
+    }
 }
 
 extension BreakMark {

@@ -10,6 +10,8 @@ import Synchronization
 package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
+    case broadcastAuthentications = "cuecast_broadcast_authentications_total"
+    case broadcasterKeys = "cuecast_broadcaster_keys"
     case refusals = "cuecast_refusals_total"
     case joins = "cuecast_joins_total"
     case batches = "cuecast_batches_total"
@@ -75,7 +77,7 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .subscribedStreams, .streams,
+        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .subscribedStreams, .streams,
             .boardBytes, .logOffset,
             .ledgerOffset, .ledgerLag, .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes,
             .logUsedBytesMax, .ledgerBytes,
@@ -91,6 +93,9 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests: "Requests of listeners, by kind."
         case .broadcastRequests: "Requests of broadcasters, by kind."
+        case .broadcastAuthentications:
+            "Connections of broadcasters that showed a key, or did not, by what became of them."
+        case .broadcasterKeys: "Public keys of broadcasters that the gateway knows."
         case .refusals: "Requests that were refused, by status."
         case .joins: "Joins, by what the listener had missed."
         case .batches: "Batches handed out."
@@ -156,7 +161,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries, .ledgerCopies: "result"
+        case .joins, .breakEntries, .broadcastAuthentications, .ledgerCopies: "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded: "socket"
@@ -176,6 +181,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests: [.join, .batch, .acknowledge, .time, .leave, .undecodable]
         case .broadcastRequests: [.publish, .punch, .update, .end, .cancel, .list, .undecodable]
+        case .broadcastAuthentications: [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .countedOutcomes: [.played, .ignored, .failed]
@@ -190,7 +196,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .breakEntries: [.changed, .unchanged, .refused]
         case .connections, .connectionsEnded: [.notices, .requests, .broadcast, .http]
         case .ledgerCopies: [.made, .failed]
-        case .logLinesSuppressed: [.changes, .refusals, .unreadable, .frames, .sockets, .http]
+        case .logLinesSuppressed: [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http]
         case .alarm: Alarm.allCases.map(MetricLabel.alarm)
         case .ready: [.log, .board, .sockets]
         default: []
@@ -228,6 +234,11 @@ package struct MetricLabel: Hashable, Sendable {
     package static let tooManyFrames = MetricLabel(text: "too_many_frames")
     package static let notSubscription = MetricLabel(text: "not_a_subscription")
     package static let unknownTopic = MetricLabel(text: "unknown_topic")
+    package static let admitted = MetricLabel(text: "admitted")
+    package static let unknownKey = MetricLabel(text: "unknown_key")
+    package static let expiredKey = MetricLabel(text: "expired_key")
+    package static let mechanism = MetricLabel(text: "mechanism")
+    package static let authentication = MetricLabel(text: "authentication")
     package static let handshake = MetricLabel(text: "handshake")
     package static let unused = MetricLabel(text: "unused")
     package static let stalled = MetricLabel(text: "stalled")

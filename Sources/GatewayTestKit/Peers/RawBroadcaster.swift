@@ -2,15 +2,24 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import ZeroMQ
+package import ZeroMQ
 
 /// A DEALER socket that sends requests with ids and finds their replies, in whatever order they come.
 package actor RawRequests {
     package let peer: RawPeer
     private var lastID: UInt64 = 0
 
-    package init(connectedTo endpoint: String, in network: PeerNetwork) async throws {
+    /// - Parameters:
+    ///   - endpoint: where to.
+    ///   - network: where it lives.
+    ///   - configure: sets more options of the socket, such as keys.
+    package init(
+        connectedTo endpoint: String,
+        in network: PeerNetwork,
+        configure: (borrowing Socket) throws -> Void = { _ in }
+    ) async throws {
         self.peer = try RawPeer(.dealer, in: network) { socket in
+            try configure(socket)
             // However many requests a test sends at once.
             try socket.set(.sendHighWaterMark, to: 0)
             try socket.set(.receiveHighWaterMark, to: 0)
@@ -56,8 +65,16 @@ extension BroadcastReply: IdentifiedReply {}
 package final class RawBroadcaster: Sendable {
     package let requests: RawRequests
 
-    package init(connectedTo endpoint: String, in network: PeerNetwork) async throws {
-        self.requests = try await RawRequests(connectedTo: endpoint, in: network)
+    /// - Parameters:
+    ///   - endpoint: where to.
+    ///   - network: where it lives.
+    ///   - configure: sets more options of the socket, such as keys.
+    package init(
+        connectedTo endpoint: String,
+        in network: PeerNetwork,
+        configure: (borrowing Socket) throws -> Void = { _ in }
+    ) async throws {
+        self.requests = try await RawRequests(connectedTo: endpoint, in: network, configure: configure)
     }
 
     /// Asks without waiting.

@@ -5,6 +5,7 @@ package import CuecastWire
 package import Gateway
 package import GatewayCore
 import ServiceLifecycle
+package import ZeroMQ
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -78,6 +79,18 @@ package struct RunningGateway: Sendable {
     /// A broadcaster.
     package func broadcaster() async throws -> RawBroadcaster {
         try await RawBroadcaster(connectedTo: self.endpoints.broadcast, in: self.network)
+    }
+
+    /// A broadcaster that shows a key.
+    ///
+    /// - Parameters:
+    ///   - keys: its own.
+    ///   - serverKey: the gateway's public key as it knows it.
+    /// - Returns: the broadcaster, which need not be connected yet, and never is where the gateway does not let it in.
+    package func broadcaster(_ keys: CurveKeyPair, serverKey: CurvePublicKey) async throws -> RawBroadcaster {
+        try await RawBroadcaster(connectedTo: self.endpoints.broadcast, in: self.network) { socket in
+            try socket.secureAsClient(keys, serverKey: serverKey)
+        }
     }
 }
 

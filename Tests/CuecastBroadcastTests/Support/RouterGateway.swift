@@ -55,15 +55,17 @@ actor RouterGateway {
         self.thread.attach(self.socket, for: self) { $0.drain() }
     }
 
-    /// Runs a gateway while `body` runs.
+    /// Runs a gateway while `body` runs; with keys it takes whoever knows its public one.
     static func with<Result: Sendable>(
         at port: HeldPort? = nil,
+        keys: CurveKeyPair? = nil,
         script: @escaping Script = { _, _ in .answer },
         _ body: @Sendable (RouterGateway) async throws -> Result
     ) async throws -> Result {
         let thread = try PollingThread(name: "test-gateway")
         let socket = try Socket(.router, in: Context())
         try socket.set(.routerMandatory, to: true)
+        if let keys { try socket.secureAsServer(keys) }
         let endpoint = try await Self.bind(socket, port?.endpoint ?? "tcp://127.0.0.1:*")
         let gateway = RouterGateway(thread: thread, socket: socket, endpoint: endpoint, script: script)
         await gateway.start()
@@ -131,7 +133,8 @@ actor RouterGateway {
     }
 
     private func body(for request: BroadcastRequest) -> BroadcastReply.Body {
-        switch BroadcastPlanner(policy: BreakPolicy()).plan(request, by: "", on: self.board, at: self.now, listeners: 0)
+        switch BroadcastPlanner(policy: BreakPolicy())
+            .plan(request, by: .anybody, on: self.board, at: self.now, listeners: 0)
         {
         case .answer(let body): return body
         case .append(let entry):

@@ -48,12 +48,13 @@ func failure<Value>(_ body: () async throws(BroadcastError) -> Value) async -> B
 
 /// The transport of ZeroMQ, whose lost and failed connections a test can wait for.
 struct WatchedTransport: BroadcastTransport {
-    private let inner = BroadcastZeroMQTransport()
+    private let inner: BroadcastZeroMQTransport
     private let sink: AsyncStream<String>.Continuation
     /// Why each connection ended.
     let closed: AsyncStream<String>
 
-    init() {
+    init(keys: BroadcastKeys? = nil) {
+        self.inner = BroadcastZeroMQTransport(keys: keys)
         (self.closed, self.sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(16))
     }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// Who asks as a broadcaster, and on which streams it may publish.
+///
+/// The right to a stream is one right: to publish breaks on it, to change, end and cancel those that are there, whoever published
+/// them, and to see them in lists.
+package struct BroadcastPrincipal: Hashable, Sendable {
+    /// What records, lists and logs call it; empty where broadcasters are not told apart.
+    package let name: String
+    /// `nil`: every stream.
+    private let streams: [StreamPattern]?
+
+    /// Whoever asks, where broadcasters are not told apart: every stream.
+    package static let anybody = BroadcastPrincipal(name: "", all: ())
+
+    package init(name: String, streams: [StreamPattern]) {
+        self.name = name
+        self.streams = streams
+    }
+
+    private init(name: String, all: Void) {
+        self.name = name
+        self.streams = nil
+    }
+
+    /// Whether it has the right to a stream.
+    package func mayPublish(on stream: StreamID) -> Bool {
+        guard let streams = self.streams else { return true }
+        return streams.contains { $0.matches(stream) }
+    }
+
+    /// What it is told about a stream that it has no right to: the same whether the stream or the break exists or not.
+    func refusal(for stream: StreamID) -> Refusal {
+        Refusal(.notAllowed, "The broadcaster \(self.name) has no right to the stream \(stream).")
+    }
+}
