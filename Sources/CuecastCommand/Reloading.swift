@@ -38,10 +38,7 @@ struct ReloadService: Service {
                 self.gateway.readiness.clear(.reload)
                 self.tell(change, access)
             } catch let faults as ConfigurationFaults {
-                self.gateway.readiness.raise(
-                    .reload,
-                    "The configuration could not be read again, and everything stays as it was: \(faults.faults.first.map { "\($0)" } ?? "")"
-                )
+                self.raise(faults.faults.first.map { "\($0)" } ?? "")
                 for fault in faults.faults {
                     self.logger.error(
                         "SIGHUP: the configuration is wrong, and everything stays as it was",
@@ -49,9 +46,17 @@ struct ReloadService: Service {
                     )
                 }
             } catch {
+                self.raise("\(error)")
                 self.logger.error("SIGHUP: the configuration cannot be read", metadata: ["error": "\(error)"])
             }
         }
+    }
+
+    private func raise(_ reason: String) {
+        self.gateway.readiness.raise(
+            .reload,
+            "The configuration could not be read again, and everything stays as it was: \(reason)"
+        )
     }
 
     private func tell(_ change: ConfigurationChange, _ access: BroadcasterAccess?) {

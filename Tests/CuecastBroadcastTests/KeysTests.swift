@@ -59,14 +59,14 @@ struct KeysTests {
         }
     }
 
-    @Test func `a gateway with another key hangs up, and the reason names the key that was expected`() async throws {
+    @Test func `a gateway with another key hangs up, and the reason names the likely cause`() async throws {
         let keys = try self.keys(of: self.own)
         try await RouterGateway.with(keys: self.gateway) { gateway in
             let transport = WatchedTransport(keys: keys)
             let client = makeClient(gateway.endpoint, transport: transport)
             async let error = failure { () throws(BroadcastError) in try await client.publish(.sample()) }
             let reason = await transport.closed.first { _ in true }
-            #expect(reason?.contains("its public key may be another than \(self.own.publicKey.z85)") == true)
+            #expect(reason?.contains("its public key may be another than the one that this client was given") == true)
             client.close()
             #expect(await error == .closed)
             #expect(await gateway.requests.isEmpty)

@@ -217,6 +217,10 @@ final class BroadcasterAccessTests {
             "broadcasters:\n  secretKeyFile: x",
             "broadcasters.file: it is missing: with broadcasters.secretKeyFile nobody may publish who is not in it"
         ),
+        (
+            "broadcasters: {secretKeyFile: '\(KnownKeys.first)', file: y}",
+            "broadcasters.secretKeyFile: it must be the name of a file, and is a key itself"
+        ),
         ("broadcast: tcp://*:7402\nbroadcasters: {secretKeyFile: x, file: y}", ""),
         (
             "broadcast: tcp://*:7402",

@@ -97,6 +97,11 @@ final class CurveKeyFileTests {
             #expect(said == reason)
             #expect(!said.contains(key.prefix(20)))
         }
+        // A key instead of a file's name is not repeated either.
+        for said in [
+            self.reason { () throws(CurveKeyFile.Fault) in _ = try CurveKeyFile.secretKey(at: key) },
+            self.reason { () throws(CurveKeyFile.Fault) in _ = try CurveKeyFile.publicKey(at: key) },
+        ] { #expect(said == "what is given is a key itself, and must be the name of a file") }
         // At the limit, not one past it.
         let longest = try self.write(key + String(repeating: "\n", count: CurveKeyFile.keyFileBytesMax - 40))
         #expect(try CurveKeyFile.secretKey(at: longest).z85 == key)

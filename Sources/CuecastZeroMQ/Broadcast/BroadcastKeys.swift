@@ -65,16 +65,14 @@ public struct BroadcastKeys: Hashable, Sendable {
 }
 
 extension BroadcastKeys: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The two public keys.
-    public var description: String { "BroadcastKeys(own: \(self.publicKey), gateway: \(self.gatewayPublicKey))" }
+    /// The own public key.
+    public var description: String { "BroadcastKeys(\(self.publicKey))" }
 
     /// The same.
     public var debugDescription: String { self.description }
 
-    /// The two public keys.
-    public var customMirror: Mirror {
-        Mirror(self, children: ["publicKey": self.publicKey, "gatewayPublicKey": self.gatewayPublicKey])
-    }
+    /// The own public key.
+    public var customMirror: Mirror { Mirror(self, children: ["publicKey": self.publicKey]) }
 }
 
 /// Why keys cannot be used.

@@ -200,9 +200,8 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         "\(self.endpoint) hung up while keys were exchanged; \(self.gatewayKeyHint)"
     }
 
-    private var gatewayKeyHint: String {
-        "its public key may be another than \(self.keys?.gatewayPublicKey ?? "")"
-    }
+    /// Without the key that was given: somebody may have taken a secret one for it.
+    private var gatewayKeyHint: String { "its public key may be another than the one that this client was given" }
 
     /// Ends the connection because it would end each time.
     private func refuse(_ reason: String) {

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import ZeroMQ
 
 /// The table of all keys: name, what it means, where it goes, and its bounds.
 ///
@@ -74,7 +75,7 @@ package enum ConfigurationTable {
             "broadcasters.secretKeyFile",
             "the file of the gateway's own secret key (cuecast keygen), with which broadcasters must encrypt; empty: none",
             \.broadcastersKeyFile
-        ) { _ in nil },
+        ) { CurveKeyFile.isKey($0) ? "it must be the name of a file, and is a key itself" : nil },
         text(
             "broadcasters.file",
             "the file of broadcasters: names, public keys and streams; read again with SIGHUP; empty: none",

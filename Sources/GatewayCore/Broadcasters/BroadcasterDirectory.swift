@@ -106,7 +106,8 @@ package struct BroadcasterDirectory: Hashable, Sendable {
                 if let other = entries[key.text] {
                     let whose =
                         other.principal.name == each.name ? each.name : "\(other.principal.name) and of \(each.name)"
-                    faults.append("the key \(key.text) is listed twice, of \(whose)")
+                    // Not the key itself: somebody may have listed a secret one.
+                    faults.append("a key is listed twice, of \(whose)")
                 }
                 entries[key.text] = Entry(principal: principal, notAfter: key.notAfter)
             }

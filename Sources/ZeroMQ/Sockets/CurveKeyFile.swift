@@ -78,7 +78,13 @@ package enum CurveKeyFile {
         )
     }
 
+    /// Whether somebody gave a key where a file is to be named; it may be a secret, so nobody repeats it.
+    package static func isKey(_ path: String) -> Bool { CurvePublicKey(z85: path) != nil }
+
     private static func text(at path: String, isSecret: Bool) throws(Fault) -> String {
+        guard !self.isKey(path) else {
+            throw Fault(path: "a file of a key", reason: "what is given is a key itself, and must be the name of a file")
+        }
         // A pipe must not hold up the start.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw self.systemFault(path, "it cannot be read") }
