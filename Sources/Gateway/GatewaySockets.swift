@@ -110,6 +110,7 @@ extension ConnectionLimit {
     ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
     ///     `nil`: nobody asks for keys.
     /// - Returns: the monitor.
+    /// - Throws: where libzmq cannot watch the socket.
     func watch(
         _ socket: borrowing Socket,
         _ label: MetricLabel,

@@ -118,7 +118,8 @@ struct KeysTests {
             return .reply(reply.encoded())
         }
         try await RouterGateway.with(script: script) { gateway in
-            #expect(try await makeClient(gateway.endpoint).breaks().isEmpty)
+            let breaks = try await makeClient(gateway.endpoint).breaks()
+            #expect(breaks.isEmpty)
             #expect(await gateway.requests.count == 3)
         }
         let circle: RouterGateway.Script = { _, request in

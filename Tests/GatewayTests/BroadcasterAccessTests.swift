@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayTestKit
+import Logging
 import Testing
 import ZeroMQ
 

@@ -77,7 +77,8 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .subscribedStreams, .streams,
+        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections,
+            .subscribedStreams, .streams,
             .boardBytes, .logOffset,
             .ledgerOffset, .ledgerLag, .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes,
             .logUsedBytesMax, .ledgerBytes,

@@ -13,10 +13,11 @@ package actor RawRequests {
     ///   - endpoint: where to.
     ///   - network: where it lives.
     ///   - configure: sets more options of the socket, such as keys.
+    /// - Throws: what libzmq refuses, and what `configure` throws.
     package init(
         connectedTo endpoint: String,
         in network: PeerNetwork,
-        configure: (borrowing Socket) throws -> Void = { _ in }
+        configure: @Sendable (borrowing Socket) throws -> Void = { _ in }
     ) async throws {
         self.peer = try RawPeer(.dealer, in: network) { socket in
             try configure(socket)
@@ -69,10 +70,11 @@ package final class RawBroadcaster: Sendable {
     ///   - endpoint: where to.
     ///   - network: where it lives.
     ///   - configure: sets more options of the socket, such as keys.
+    /// - Throws: what libzmq refuses, and what `configure` throws.
     package init(
         connectedTo endpoint: String,
         in network: PeerNetwork,
-        configure: (borrowing Socket) throws -> Void = { _ in }
+        configure: @Sendable (borrowing Socket) throws -> Void = { _ in }
     ) async throws {
         self.requests = try await RawRequests(connectedTo: endpoint, in: network, configure: configure)
     }

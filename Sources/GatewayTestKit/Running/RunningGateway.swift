@@ -87,6 +87,7 @@ package struct RunningGateway: Sendable {
     ///   - keys: its own.
     ///   - serverKey: the gateway's public key as it knows it.
     /// - Returns: the broadcaster, which need not be connected yet, and never is where the gateway does not let it in.
+    /// - Throws: what libzmq refuses.
     package func broadcaster(_ keys: CurveKeyPair, serverKey: CurvePublicKey) async throws -> RawBroadcaster {
         try await RawBroadcaster(connectedTo: self.endpoints.broadcast, in: self.network) { socket in
             try socket.secureAsClient(keys, serverKey: serverKey)

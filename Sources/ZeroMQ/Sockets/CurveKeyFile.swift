@@ -83,7 +83,10 @@ package enum CurveKeyFile {
 
     private static func text(at path: String, isSecret: Bool) throws(Fault) -> String {
         guard !self.isKey(path) else {
-            throw Fault(path: "a file of a key", reason: "what is given is a key itself, and must be the name of a file")
+            throw Fault(
+                path: "a file of a key",
+                reason: "what is given is a key itself, and must be the name of a file"
+            )
         }
         // A pipe must not hold up the start.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

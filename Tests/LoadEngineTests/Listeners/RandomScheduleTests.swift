@@ -45,7 +45,12 @@ struct Crowd {
     private var faults: Faults
     private var breakCount = 0
 
-    /// - Parameter wiring: how many connections listeners ask for, and whether the gateway pushes.
+    /// - Parameters:
+    ///   - count: how many listeners there are.
+    ///   - faults: what goes wrong on the way.
+    ///   - wiring: how many connections listeners ask for, and whether the gateway pushes.
+    ///   - seed: of every choice.
+    /// - Throws: never: the names are good.
     init(count: Int, faults: Faults, wiring: Wiring, seed: UInt64) throws {
         let stream = try StreamID("radio1")
         self.gateway = ValueGateway(stream: stream)
