@@ -87,6 +87,7 @@ struct BroadcasterRightsTests {
                 by: .all(named: "before")
             )
         }
+        desk.tick(at: Self.now)
         return desk
     }
 

@@ -148,7 +148,7 @@ private struct ConnectionReader: StreamReader {
             try insist(self.connection.peer != nil, "ready for nobody")
             return .ready
         case .request(let body):
-            try insist(self.connection.peer == .requester, "a request of a subscriber")
+            try insist(self.connection.peer != nil && self.connection.peer != .subscriber, "a request of a subscriber")
             try insist(body.count <= EdgeSettings.requestBytesMax, "a request of \(body.count) bytes")
             return .request(try part(body, bytes, offset))
         case .subscribe(let topic): return .subscribe(try self.topic(topic, bytes, offset))
