@@ -275,11 +275,11 @@ class BaselineTests(unittest.TestCase):
             self.assertEqual(body, stored[name], name)
 
     def test_the_sockets_settings_are_those_of_the_gateways_socket_of_libzmq(self):
-        swift = "".join((ROOT / f"Sources/Gateway/{name}.swift").read_text() for name in ("GatewaySockets", "ConnectionLimit"))
+        swift = "".join((ROOT / f"Sources/Gateway/{name}.swift").read_text() for name in ("GatewaySockets", "ConnectionLimit", "Configuration/GatewayConfiguration"))
         c = (ROOT / "Benchmarks/baselines/baseline.h").read_text()
         for swift_setting, c_setting in (
             ("min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8))", "ZMQ_BACKLOG, 4096"),
-            (".handshakeInterval, to: .seconds(3)", "ZMQ_HANDSHAKE_IVL, 3000"),
+            ("handshakeTimeout: Duration = .seconds(3)", "ZMQ_HANDSHAKE_IVL, 3000"),
             (".tcpKeepaliveIdle, to: .seconds(60)", "ZMQ_TCP_KEEPALIVE_IDLE, 60"),
             (".sendHighWaterMark, to: 1_000", "ZMQ_SNDHWM, 1000"),
             (".routerMandatory, to: true", "ZMQ_ROUTER_MANDATORY, 1"),

@@ -36,8 +36,12 @@ def stalled(bench, figures):
 
 
 def joins_at_once(bench, figure, listeners, **options):
-    """Adds how long it takes until all have joined; gives the report."""
-    report = simulated(bench, listeners=listeners, breaks=1, every=1, ahead=1, lasts=1, connect_rate=0, **options)
+    """Adds how long it takes until all have joined; gives the report.
+
+    The break after it shows that they have; it leaves them all the time that they need.
+    """
+    ahead = bench.scale.ahead
+    report = simulated(bench, listeners=listeners, breaks=1, every=ahead, ahead=ahead, lasts=ahead, connect_rate=0, **options)
     figure.add(OURS, report.all_joined_seconds())
     bench.say(f"  {figure.ours[-1]:.2f} s")
     return report

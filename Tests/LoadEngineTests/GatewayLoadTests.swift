@@ -87,9 +87,7 @@ struct GatewayLoadTests {
     }
 
     @Test(arguments: [true, false])
-    func `idle listeners with one connection or with two had what they were to have before they rest`(push: Bool)
-        async throws
-    {
+    func `idle listeners had their notices and batches before they rest`(push: Bool) async throws {
         let (result, counted) = try await self.measure { endpoints in
             var settings = IdleSettings(
                 notices: try Endpoint(endpoints.notices),
