@@ -108,9 +108,10 @@ final class BroadcasterAccessTests {
     @Test func `an unknown key does not get in, and is told of with its address`() async throws {
         try await self.run { running, _ in
             let stranger = try CurveKeyPair.generate()
+            // To connect is enough: a peer that is refused takes no message.
             let peer = try await running.broadcaster(stranger, serverKey: self.gateway.publicKey)
-            _ = try await peer.send(try self.publication("b1"))
             try await until("the key is refused") { self.count(running, .unknownKey) > 0 }
+            await peer.requests.peer.close()
             let line = try #require(running.logs.entries.first { $0.message == "a broadcaster was not let in" })
             #expect(line.metadata["address"] == "127.0.0.1")
             #expect(line.metadata["reason"] == "nobody has the key \(stranger.publicKey.z85)")
@@ -121,13 +122,12 @@ final class BroadcasterAccessTests {
     @Test func `who has another key of the gateway, or none at all, does not get in`() async throws {
         try await self.run { running, _ in
             let deceived = try await running.broadcaster(self.studio, serverKey: self.other.publicKey)
-            _ = try await deceived.send(try self.publication("b1"))
             try await until("the handshake fails") { self.count(running, .handshake) > 0 }
             await deceived.requests.peer.close()
             let before = self.count(running, .handshake)
             let plain = try await running.broadcaster()
-            _ = try await plain.send(try self.publication("b2"))
             try await until("the handshake fails") { self.count(running, .handshake) > before + 1 }
+            await plain.requests.peer.close()
             #expect(running.metrics.value(.broadcastRequests, .publish) == 0 && self.count(running, .admitted) == 0)
             #expect(running.logs.messages().contains { $0.hasPrefix("the handshake of a broadcaster failed") })
         }
@@ -147,8 +147,8 @@ final class BroadcasterAccessTests {
             let list = try await studio.ask(.list(.init()))
             #expect(list.refusal?.status == .notAllowed)
             let again = try await running.broadcaster(self.studio, serverKey: self.gateway.publicKey)
-            _ = try await again.send(try self.publication("b2"))
             try await until("the key is refused") { self.count(running, .unknownKey) > 0 }
+            await again.requests.peer.close()
             #expect(self.count(running, .admitted) == 1)
 
             // And back again: the open connection works as before.
@@ -180,8 +180,8 @@ final class BroadcasterAccessTests {
             #expect(try await anybody.do(try self.publication("b1")).broadcaster == "")
             // With keys nobody speaks to it: such a peer asks for encryption.
             let keyed = try await running.broadcaster(self.studio, serverKey: self.gateway.publicKey)
-            _ = try await keyed.send(try self.publication("b2"))
             #expect(try await anybody.do(try self.publication("b3", of: "tv1")).broadcaster == "")
+            await keyed.requests.peer.close()
             #expect(running.metrics.value(.broadcastRequests, .publish) == 2)
         }
     }

@@ -117,7 +117,7 @@ struct BroadcastersFileTests {
         ("broadcasters: []\nlisteners: []", "the file: it has a field that there is not; there are broadcasters"),
         ("broadcasters: [{name: a, streams: [a]}]", "broadcaster 1: keys: it must be a list"),
         ("broadcasters: [", "it is not YAML or JSON (line 2)"),
-        ("broadcasters: []\n---\nbroadcasters: []", "it is not YAML or JSON (line 3)"),
+        ("broadcasters: []\n---\nbroadcasters: []", "it is not YAML or JSON (line 2)"),
     ])
     func `what is wrong is said in a sentence`(text: String, sentence: String) {
         #expect(self.faults(text).contains(sentence), "\(self.faults(text))")

@@ -75,12 +75,15 @@ package enum ConfigurationTable {
             "broadcasters.secretKeyFile",
             "the file of the gateway's own secret key (cuecast keygen), with which broadcasters must encrypt; empty: none",
             \.broadcastersKeyFile
-        ) { CurveKeyFile.isKey($0) ? "it must be the name of a file, and is a key itself" : nil },
+        ) {
+            CurveKeyFile.isKey($0)
+                ? "it must be the name of a file, and is a key itself" : Self.reasonAgainstFile($0)
+        },
         text(
             "broadcasters.file",
             "the file of broadcasters: names, public keys and streams; read again with SIGHUP; empty: none",
             \.broadcastersFile
-        ) { _ in nil },
+        ) { Self.reasonAgainstFile($0) },
         flag(
             "ledger.paused",
             "true to leave acknowledgements in the event log without counting them, until a start without this",
@@ -315,6 +318,12 @@ package enum ConfigurationTable {
             return levels.contains(value) ? nil : "it must be one of \(levels.joined(separator: ", ")), and is \(value)"
         },
     ]
+
+    /// Why a text cannot be the name of a file; `nil`: it can, or there is none.
+    private static func reasonAgainstFile(_ name: String) -> String? {
+        name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+            ? "it must be the name of a file, without control characters" : nil
+    }
 
     private static func text(
         _ key: String,
