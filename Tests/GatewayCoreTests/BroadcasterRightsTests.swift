@@ -78,16 +78,16 @@ struct BroadcasterRightsTests {
         for stream in [Self.own, Self.other] {
             _ = desk.ask(
                 .publish(Sample.publish("cued", of: stream, start: nil)),
-                at: Self.now,
+                at: Self.now - .seconds(1),
                 by: .all(named: "before")
             )
             _ = desk.ask(
                 .publish(Sample.publish("live", of: stream, start: .now)),
-                at: Self.now,
+                at: Self.now - .seconds(1),
                 by: .all(named: "before")
             )
         }
-        desk.tick(at: Self.now)
+        desk.tick(at: Self.now - .seconds(1))
         return desk
     }
 
