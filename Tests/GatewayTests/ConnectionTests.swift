@@ -105,7 +105,8 @@ struct ConnectionTests {
             try await self.checkNotices("one", listener, running)
             #expect(await peer.disconnections == 0)
             try await peer.send([[2] + [UInt8](repeating: 0x41, count: 4_096)])
-            try await until("it is cut off") { await peer.disconnections == 1 }
+            // libzmq connects again by itself, and may be cut off again before anybody looks.
+            try await until("it is cut off") { await peer.disconnections > 0 }
             try await self.checkNotices("two", listener, running)
         }
     }

@@ -57,7 +57,7 @@ extension GatewayConfiguration {
             }
         }
         let wrong = Set(faults.map(\.key))
-        faults += configuration.broadcasterFaults.filter { !wrong.contains($0.key) }
+        if wrong.isDisjoint(with: Self.broadcasterKeys) { faults += configuration.broadcasterFaults }
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
@@ -109,9 +109,11 @@ extension GatewayConfiguration {
         }
     }
 
+    private static let broadcasterKeys = ["broadcasters.secretKeyFile", "broadcasters.file"]
+
     /// One file of the two without the other.
     private var broadcasterFaults: [ConfigurationFault] {
-        let (key, file) = ("broadcasters.secretKeyFile", "broadcasters.file")
+        let (key, file) = (Self.broadcasterKeys[0], Self.broadcasterKeys[1])
         guard self.broadcastersKeyFile.isEmpty != self.broadcastersFile.isEmpty else { return [] }
         return self.broadcastersKeyFile.isEmpty
             ? [

@@ -113,7 +113,8 @@ final class ControlledLog: EventLog {
         self.state.withLock(\.beforeAppend)?()
         let mode = self.state.withLock { state in
             state.appended[lane, default: 0] += 1
-            let mode = state.modes[lane] ?? .passing
+            // A log that has stopped keeps nobody waiting.
+            let mode = state.failure == nil ? state.modes[lane] ?? .passing : .passing
             if case .holding = mode { state.held.append { self.pass(record, to: lane, done: done) } }
             return mode
         }
