@@ -278,7 +278,7 @@ class BaselineTests(unittest.TestCase):
         swift = "".join((ROOT / f"Sources/Gateway/{name}.swift").read_text() for name in ("GatewaySockets", "ConnectionLimit", "Configuration/GatewayConfiguration"))
         c = (ROOT / "Benchmarks/baselines/baseline.h").read_text()
         for swift_setting, c_setting in (
-            ("min(4_096, max(8, DescriptorReserve.reserve(of: limit) / 8))", "ZMQ_BACKLOG, 4096"),
+            ("min(4_096, DescriptorReserve.uncounted(of: limit) / 2)", "ZMQ_BACKLOG, 4096"),
             ("handshakeTimeout: Duration = .seconds(3)", "ZMQ_HANDSHAKE_IVL, 3000"),
             (".tcpKeepaliveIdle, to: .seconds(60)", "ZMQ_TCP_KEEPALIVE_IDLE, 60"),
             (".sendHighWaterMark, to: 1_000", "ZMQ_SNDHWM, 1000"),

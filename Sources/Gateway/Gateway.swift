@@ -140,9 +140,11 @@ package struct Gateway: Sendable {
         )
         let descriptors = ProcessDescriptors.raiseLimit()
         self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
+        // Each thread of listeners will have its poller and what wakes it.
+        let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount
         let limit = ConnectionLimit(
             connectionsMax: configuration.connectionsMax
-                ?? descriptors - ProcessDescriptors.openCount() - DescriptorReserve.reserve(of: descriptors),
+                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors),
             metrics: metrics,
             readiness: readiness,
             logger: logger
