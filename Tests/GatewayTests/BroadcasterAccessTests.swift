@@ -119,18 +119,25 @@ final class BroadcasterAccessTests {
         }
     }
 
-    @Test func `who has another key of the gateway, or none at all, does not get in`() async throws {
+    @Test func `who takes the gateway for another does not get in`() async throws {
         try await self.run { running, _ in
             let deceived = try await running.broadcaster(self.studio, serverKey: self.other.publicKey)
-            try await until("the handshake fails") { self.count(running, .handshake) > 0 }
-            await deceived.requests.peer.close()
-            let before = self.count(running, .handshake)
-            let plain = try await running.broadcaster()
-            try await until("the handshake fails") { self.count(running, .handshake) > before + 1 }
-            await plain.requests.peer.close()
-            #expect(running.metrics.value(.broadcastRequests, .publish) == 0 && self.count(running, .admitted) == 0)
-            #expect(running.logs.messages().contains { $0.hasPrefix("the handshake of a broadcaster failed") })
+            try await self.expectNoHandshake(of: deceived, running)
         }
+    }
+
+    @Test func `who has no key at all does not get in`() async throws {
+        try await self.run { running, _ in try await self.expectNoHandshake(of: running.broadcaster(), running) }
+    }
+
+    /// Whether libzmq connects again after a handshake that failed depends on which side notices first: once is enough.
+    private func expectNoHandshake(of peer: RawBroadcaster, _ running: RunningGateway) async throws {
+        try await until("the handshake fails") { self.count(running, .handshake) > 0 }
+        try await until("it is told") {
+            running.logs.messages().contains { $0.hasPrefix("the handshake of a broadcaster failed") }
+        }
+        #expect(running.metrics.value(.broadcastRequests, .publish) == 0 && self.count(running, .admitted) == 0)
+        await peer.requests.peer.close()
     }
 
     @Test func `a key that a reload withdraws is refused at once on its connection, and cannot come back`() async throws
