@@ -106,4 +106,13 @@ final class CurveKeyFileTests {
         let longest = try self.write(key + String(repeating: "\n", count: CurveKeyFile.keyFileBytesMax - 40))
         #expect(try CurveKeyFile.secretKey(at: longest).z85 == key)
     }
+
+    @Test func `what is there is a file, also where its name could be a key`() throws {
+        let digits = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+        let path = "/tmp/" + String((0..<35).map { _ in digits[Int.random(in: digits.indices)] })
+        #expect(CurveKeyFile.isKey(path))
+        try Data().write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(!CurveKeyFile.isKey(path))
+    }
 }

@@ -79,7 +79,12 @@ package enum CurveKeyFile {
     }
 
     /// Whether somebody gave a key where a file is to be named; it may be a secret, so nobody repeats it.
-    package static func isKey(_ path: String) -> Bool { CurvePublicKey(z85: path) != nil }
+    ///
+    /// Names of files may have 40 characters of Z85 too: what is there is a file.
+    package static func isKey(_ path: String) -> Bool {
+        guard CurvePublicKey(z85: path) != nil else { return false }
+        return unsafe access(path, F_OK) != 0
+    }
 
     private static func text(at path: String, isSecret: Bool) throws(Fault) -> String {
         guard !self.isKey(path) else {
