@@ -551,7 +551,6 @@ class PushedSlowReaders(SlowReaders):
     name, entrance = "pushed-slow-readers", "requests"
     does = ("200 DEALERs with the smallest receive buffer that join with push, 2,500 times each: half a stream of their own, which gets "
             "20,000 notices meanwhile, half the listeners' stream; half never read, half read 64 bytes a second.")
-    explains = (*SlowReaders.explains, "cuecast_joins", "cuecast_listener_requests", "cuecast_notified_listeners")
 
     def connect(self, number):
         stream = self.stream if number // 2 % 2 else self.context["streams"][0]
