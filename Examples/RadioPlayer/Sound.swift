@@ -29,6 +29,8 @@ final class Sound {
     private let ended: @Sendable (Run, _ isDone: Bool) -> Void
     private var running: RunningProgram?
     private var runs = 0
+    /// Whose end is waited for; `nil`: nothing is heard.
+    private var awaited: Run?
     private var runBegan = ContinuousClock.now
     /// When it would have begun had it never paused, and where the program begins by that.
     private var began = ContinuousClock.now
@@ -71,6 +73,7 @@ final class Sound {
         if !isHeard {
             self.running?.stop()
             self.running = nil
+            self.awaited = nil
         } else if self.running == nil {
             self.play()
         }
@@ -97,7 +100,8 @@ final class Sound {
     ///
     /// - Returns: How this sound ended; `nil`: it goes on, or was stopped, or the run is another sound's.
     func runEnded(_ run: Run, isDone: Bool) -> End? {
-        guard run == Run(sound: self.number, number: self.runs), self.running != nil else { return nil }
+        guard run == self.awaited else { return nil }
+        self.awaited = nil
         self.running = nil
         guard isDone else { return .failed }
         guard self.loops else { return .done }
@@ -113,6 +117,7 @@ final class Sound {
         let run = Run(sound: self.number, number: self.runs)
         let ended = self.ended
         self.runBegan = .now
+        self.awaited = run
         do {
             self.running = try RunningProgram(program, playing: address, from: self.offset.duration(to: .now)) {
                 isDone in
@@ -120,8 +125,9 @@ final class Sound {
             }
             if self.pausedAt != nil { self.running?.setPaused(true) }
         } catch {
-            // It could not even start: heard as time that passes.
+            // It could not even start: nobody heard anything.
             self.running = nil
+            ended(run, false)
         }
     }
 }

@@ -7,7 +7,9 @@ import Testing
 
 @testable import RadioPlayer
 
-@Suite(.suiteLimit)
+/// One after another: a program whose file is being written while another one starts is inherited by that, and cannot be started
+/// meanwhile (ETXTBSY).
+@Suite(.suiteLimit, .serialized)
 struct PlayerProgramTests {
     /// A folder with programs that do what the shell lines say.
     private func folder(_ programs: [String: String]) throws -> String {
@@ -70,16 +72,19 @@ struct PlayerProgramTests {
     /// Plays a sound with a program and gives the first end that is told.
     private func end(
         of program: String,
+        mode: Int = 0o755,
         loops: Bool = false,
         shortestLoop: Duration = .seconds(1)
     ) async throws -> (sound: Sound, Sound.End?) {
         let folder = try self.folder(["mpv": program])
+        let player = PlayerProgram.find(in: [folder])
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder + "/mpv")
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (runs, run) = AsyncStream.makeStream(of: (Sound.Run, Bool).self, bufferingPolicy: .bufferingOldest(4))
         let sound = Sound(
             number: 1,
             address: "music.mp3",
-            program: PlayerProgram.find(in: [folder]),
+            program: player,
             loops: loops,
             shortestLoop: shortestLoop
         ) { run.yield(($0, $1)) }
@@ -94,6 +99,8 @@ struct PlayerProgramTests {
         #expect(try await self.end(of: "exit 0").1 == .done)
         #expect(try await self.end(of: "exit 2").1 == .failed)
         #expect(try await self.end(of: "kill -9 $$").1 == .failed)
+        // Nor can it be heard where the program does not even start.
+        #expect(try await self.end(of: "exit 0", mode: 0o644).1 == .failed)
         // What cannot be played must not begin again and again.
         #expect(try await self.end(of: "exit 0", loops: true, shortestLoop: .seconds(3_600)).1 == .failed)
     }
