@@ -19,7 +19,7 @@ extension EdgeLoop {
         } else {
             stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax, total: self.rings)
             self.streams[id] = stream
-            _ = self.heads.subscribed(id, at: self.elapsed)
+            self.heads.subscribed(id, at: self.elapsed)
             self.shared.subscribed(to: id)
         }
         let place = stream.add(UInt32(index))
@@ -44,10 +44,9 @@ extension EdgeLoop {
             self.pushed.add()
         }
         let stream = self.slots[index].subscriptions[0].stream
-        let wasEarly = self.slots[index].subscriptions[0].cursor.isEarly
         self.slots[index].subscriptions[0].cursor
             .follow(head.sequence, sent: self.sent[id] ?? 0, end: stream.ring.end)
-        if !wasEarly, self.slots[index].subscriptions[0].cursor.isEarly { stream.early.append(UInt32(index)) }
+        if self.slots[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
         guard self.slots[index].subscriptions[0].isBehind else { return }
         self.slots[index].subscriptions[0].isBehind = false
         stream.behindCount -= 1
@@ -63,6 +62,7 @@ extension EdgeLoop {
         {
             self.slots[Int(moved)].subscriptions[other].place = subscription.place
         }
+        stream.early.remove(UInt32(index))
         if subscription.session != nil { self.pushed.add(-1) }
         if subscription.isBehind {
             stream.behindCount -= 1
@@ -100,12 +100,10 @@ extension EdgeLoop {
     /// Those that joined on a newer board than this ring knew skip what is in their answer.
     private func tellEarly(_ sequence: UInt64, of stream: EdgeStream) {
         let end = stream.ring.end
-        stream.early.removeAll { slot in
+        for slot in stream.early {
             let index = Int(slot)
-            // It may have ended, or left, since.
-            guard self.slots[index].subscriptions.first?.stream === stream else { return true }
             self.slots[index].subscriptions[0].cursor.appended(sequence, end: end)
-            return !self.slots[index].subscriptions[0].cursor.isEarly
+            if !self.slots[index].subscriptions[0].cursor.isEarly { stream.early.remove(slot) }
         }
     }
 

@@ -199,7 +199,7 @@ package final class EdgeLoop {
             count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * Self.readBytesMax
         )
         // Bounded by what connections may subscribe to, so that nobody can take all the places.
-        self.heads = HeadSchedule(interval: settings.headInterval, streamsMax: .max)
+        self.heads = HeadSchedule(interval: settings.headInterval)
         self.nextTick = self.now
         self.nextSecond = self.now + Self.second
         self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)

@@ -57,7 +57,7 @@ struct SimulatedLoop {
     ///
     /// - Returns: by what it is known.
     mutating func hear(at now: Timestamp) -> UInt32 {
-        if self.hearers.isEmpty { _ = self.heads.subscribed(self.stream.id, at: now) }
+        if self.hearers.isEmpty { self.heads.subscribed(self.stream.id, at: now) }
         self.lastSlot += 1
         let slot = self.lastSlot
         self.hearers[slot] = Hearer(cursor: NoticeCursor(end: self.stream.ring.end), place: self.stream.add(slot))

@@ -61,7 +61,7 @@ package struct CoreGateway: Sendable {
         self.instance = 100
         self.handler = Self.handler(instance: self.instance, headInterval: headInterval, board: self.board)
         self.heads = HeadSchedule(interval: headInterval)
-        _ = self.heads.subscribed(stream, at: now)
+        self.heads.subscribed(stream, at: now)
     }
 
     private static func handler(

@@ -28,20 +28,15 @@ package struct HeadSchedule: Sendable {
     }
 
     package let interval: Duration
-    /// The most streams; further ones get no repeats.
-    package let streamsMax: Int
     private var generations: [StreamID: UInt64] = [:]
     private var heap: Heap<Entry> = []
     private var counter: UInt64 = 0
 
     /// A schedule without streams.
     ///
-    /// - Parameters:
-    ///   - interval: how often a position is repeated when nothing else happens; at least 1 ms.
-    ///   - streamsMax: the most streams.
-    package init(interval: Duration, streamsMax: Int = BoardLimits.streamsMax) {
+    /// - Parameter interval: how often a position is repeated when nothing else happens; at least 1 ms.
+    package init(interval: Duration) {
         self.interval = max(interval, .milliseconds(1))
-        self.streamsMax = streamsMax
     }
 
     /// How many streams get repeats.
@@ -55,15 +50,14 @@ package struct HeadSchedule: Sendable {
 
     /// Somebody subscribes to a stream.
     ///
+    /// How many streams there can be is bounded by how many connections may subscribe to how many.
+    ///
     /// - Parameters:
     ///   - stream: the stream.
     ///   - now: the gateway's clock.
-    /// - Returns: `false` when there are too many streams already.
-    package mutating func subscribed(_ stream: StreamID, at now: Timestamp) -> Bool {
-        guard self.generations[stream] == nil else { return true }
-        guard self.generations.count < self.streamsMax else { return false }
+    package mutating func subscribed(_ stream: StreamID, at now: Timestamp) {
+        guard self.generations[stream] == nil else { return }
         self.push(stream, due: now + self.interval, repeats: Self.firstRepeats.count)
-        return true
     }
 
     /// Nobody subscribes to a stream any more.
