@@ -261,8 +261,44 @@ package struct Board: Sendable {
 
     /// What an entry would do if it were applied now; nothing changes.
     package func trial(of entry: BreakEntry) -> EntryResult {
-        var copy = self
-        return copy.apply(entry, number: BreakGroup.breakNumber(offset: self.offset + 1, index: 0))
+        let number = BreakGroup.breakNumber(offset: self.offset + 1, index: 0)
+        guard let key = entry.key else {
+            var copy = self
+            return copy.apply(entry, number: number)
+        }
+        return self.decide(entry, about: key, number: number).result
+    }
+
+    /// Decides about an entry about a break.
+    ///
+    /// - Returns: what becomes of it where it is applied, the stream as it is, and the break as it is.
+    private func decide(
+        _ entry: BreakEntry,
+        about key: BreakKey,
+        number: BreakNumber
+    ) -> (result: EntryResult, stream: StreamBoard?, before: Break?) {
+        let known = self.streams[key.stream]
+        let before = known?.breaks[key.id]
+        let isRetired = before == nil && self.retired.contains(key)
+        if known == nil {
+            guard case .publish = entry.kind, !isRetired else {
+                guard case .publish = entry.kind else {
+                    return (.refused(isRetired ? .retired(key) : .noSuchBreak(key)), nil, nil)
+                }
+                return (.refused(.reserved(key)), nil, nil)
+            }
+            guard self.streams.count < BoardLimits.streamsMax else { return (.refused(.tooManyStreams), nil, nil) }
+        }
+        let stream = known ?? self.newStream(key.stream)
+        let room = self.bytesMax - self.bytes
+        let result = stream.decide(
+            entry,
+            number: number,
+            epoch: self.epoch,
+            isRetired: isRetired,
+            room: known == nil ? room - stream.bytes : room
+        )
+        return (result, known, before)
     }
 
     private mutating func apply(_ entry: BreakEntry, number: BreakNumber) -> EntryResult {
@@ -272,30 +308,10 @@ package struct Board: Sendable {
             guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
             return .housekept(self.keepHouse(time))
         }
-        let known = self.streams[key.stream]
-        let before = known?.breaks[key.id]
-        let isRetired = before == nil && self.retired.contains(key)
-        if known == nil {
-            guard case .publish = entry.kind, !isRetired else {
-                guard case .publish = entry.kind else {
-                    return .refused(isRetired ? .retired(key) : .noSuchBreak(key))
-                }
-                return .refused(.reserved(key))
-            }
-            guard self.streams.count < BoardLimits.streamsMax else {
-                return .refused(.tooManyStreams)
-            }
-        }
-        var stream = known ?? self.newStream(key.stream)
-        let room = self.bytesMax - self.bytes
-        let result = stream.apply(
-            entry,
-            number: number,
-            epoch: self.epoch,
-            isRetired: isRetired,
-            room: known == nil ? room - stream.bytes : room
-        )
+        let (result, known, before) = self.decide(entry, about: key, number: number)
         guard case .changed(let each, let notice) = result else { return result }
+        var stream = known ?? self.newStream(key.stream)
+        stream.keep(each, notice)
         if notice != nil || known == nil { self.changes.streams.insert(key.stream) }
         self.note(each, before: before)
         if before == nil { self.makeRoom(in: &stream, at: entry.at) }

@@ -15,7 +15,7 @@ import HashTreeCollections
 //   announced, started       update of the duration, end, cancel
 
 extension StreamBoard {
-    /// Applies an entry about a break of this stream.
+    /// Decides about an entry about a break of this stream; nothing changes.
     ///
     /// - Parameters:
     ///   - entry: what is asked, or what a timer decided.
@@ -23,8 +23,8 @@ extension StreamBoard {
     ///   - epoch: of the event log.
     ///   - isRetired: whether the break was kept once and is no more.
     ///   - room: how many bytes the board has left.
-    /// - Returns: what became of it.
-    mutating func apply(
+    /// - Returns: what becomes of it where it is applied.
+    func decide(
         _ entry: BreakEntry,
         number: BreakNumber,
         epoch: UInt64,
@@ -80,7 +80,7 @@ extension StreamBoard {
         case tell(Notice.Kind)
     }
 
-    private mutating func change(
+    private func change(
         _ key: BreakKey,
         at now: Timestamp,
         epoch: UInt64,
@@ -90,10 +90,7 @@ extension StreamBoard {
         do throws(Refusal) {
             let step = try step(self, &each)
             guard case .nothing = step else {
-                guard case .tell(let kind) = step else {
-                    self.put(each)
-                    return .changed(each, nil)
-                }
+                guard case .tell(let kind) = step else { return .changed(each, nil) }
                 let notice = self.announce(kind, of: &each, epoch: epoch, at: now)
                 return .changed(each, notice)
             }
@@ -103,7 +100,7 @@ extension StreamBoard {
         }
     }
 
-    private mutating func publish(
+    private func publish(
         _ publish: BreakEntry.Publish,
         by broadcaster: String,
         number: BreakNumber,
@@ -134,10 +131,7 @@ extension StreamBoard {
         )
         if let refusal = self.overlap(of: each) { return .refused(refusal) }
         guard each.bytes <= room else { return .refused(.boardFull()) }
-        guard publish.announce <= now else {
-            self.put(each)
-            return .changed(each, nil)
-        }
+        guard publish.announce <= now else { return .changed(each, nil) }
         each.record.phase = .announced
         let notice = self.announce(.available, of: &each, epoch: epoch, at: now)
         return .changed(each, notice)

@@ -168,15 +168,21 @@ package struct StreamBoard: Hashable, Sendable {
         if let current = each.currentUntil { self.current.removeValue(forKey: current) }
     }
 
-    /// Takes the next sequence for a notice about a break, and remembers both.
-    mutating func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
-        self.sequence += 1
-        let notice = each.notice(kind, position: Position(epoch: epoch, sequence: self.sequence), at: now)
+    /// Gives a notice about a break the next sequence, and has the break remember it.
+    func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
+        let position = Position(epoch: epoch, sequence: self.sequence + 1)
+        let notice = each.notice(kind, position: position, at: now)
         if each.record.lastNotice == nil { each.record.announced = now }
         each.record.lastNotice = notice
-        self.put(each)
-        self.recent.append(notice)
         return notice
+    }
+
+    /// Keeps what was decided: a break as it is now, and the notice about that.
+    mutating func keep(_ each: Break, _ notice: Notice?) {
+        self.put(each)
+        guard let notice else { return }
+        self.sequence = notice.position.sequence
+        self.recent.append(notice)
     }
 
     /// The break that has part of an interval already: the first of them in time.
