@@ -16,6 +16,7 @@ set -euo pipefail
 records="$(mktemp -d)"
 touch "$records"/{passed,step,beside-step,beside-log}
 current="$records/step"
+target_times="$records/targets"
 beside=""
 
 # Ends the run: the summary, and which step failed.
@@ -26,6 +27,7 @@ close() {
     if [ -z "$failed" ] && [ "$status" -ne 0 ]; then failed="$(cat "$records/beside-step")"; fi
     printf '\n'
     while read -r line; do printf '  passed  %s\n' "$line"; done <"$records/passed"
+    if [ -e "$target_times" ]; then printf '  targets%s\n' "$(cat "$target_times")"; fi
     if [ "$status" -ne 0 ]; then
         printf '  FAILED  %s\n\ncheck: step "%s" failed with exit code %s, after %s s in all\n' \
             "$failed" "$failed" "$status" "$SECONDS"

@@ -96,15 +96,17 @@ build_time() {
 # (Tests/Shared/SuiteLimit.swift), which names the test.
 readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-5400}"
 
-# Ends the test process of the given `swift test` once it has run for too long: what hangs must fail.
-# The test process and not `swift test`, which would keep the last lines to itself, and with them what had begun.
+# Ends the test process once it has run for too long: what hangs must fail. Where the one given is a `swift test` its child
+# is ended and not itself, which would keep the last lines to itself, and with them what had begun.
 end_hung_tests() {
-    local runner="$1" nap children
+    local runner="$1" nap children=""
     sleep "$test_run_seconds_max" &
     nap="$!"
     trap 'kill "$nap" 2>/dev/null; exit' TERM
     wait "$nap"
-    children="$(cat /proc/"$runner"/task/*/children 2>/dev/null || true)"
+    if [ "$(cat /proc/"$runner"/comm 2>/dev/null)" = swift-test ]; then
+        children="$(cat /proc/"$runner"/task/*/children 2>/dev/null || true)"
+    fi
     # shellcheck disable=SC2086 # several process ids
     kill ${children:-"$runner"} 2>/dev/null
 }
@@ -114,11 +116,16 @@ test_prefix=()
 
 # Runs the tests that are built, with the arguments given; fails when none ran. Call `choose_swift_flags` and build before.
 run_tests() {
+    # XCTest is not used; without it the output ends with what counts.
+    run_watched "${test_prefix[@]}" swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@"
+}
+
+# Runs a command that runs tests; fails when none ran, or when it does not end.
+run_watched() {
     local log status=0 started="$SECONDS"
     log="$(mktemp)"
-    # XCTest is not used; without it the output ends with what counts.
     {
-        "${test_prefix[@]}" swift test "${swift_flags[@]}" --skip-build --disable-xctest "$@" </dev/null 2>&1 &
+        "$@" </dev/null 2>&1 &
         local runner="$!" watch ended=0
         end_hung_tests "$runner" >/dev/null 2>&1 &
         watch="$!"
@@ -137,14 +144,42 @@ run_tests() {
     return "$status"
 }
 
-# Runs all tests that are built, one target after the other. In one process the property tests, which compute without a
-# pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn until they fail.
-run_all_tests() {
-    local target
-    for target in Tests/*Tests; do
-        printf '\n-- %s\n' "${target#Tests/}"
-        run_tests --filter "^${target#Tests/}\." || return "$?"
+# Targets whose tests wait for most of their time: they run beside the others.
+readonly waiting_targets=" ListenerSimulationTests LoadEngineTests "
+
+# Where each target's seconds go, when set.
+target_times=""
+
+# Runs the tests of the given targets that are built, one target after the other. In one process the property tests, which
+# compute without a pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn
+# until they fail. Not by `swift test`, of which only one can work in a folder at a time.
+run_targets() {
+    local bundle="$1" target started
+    for target in "${@:2}"; do
+        printf '\n-- %s\n' "$target"
+        started="$SECONDS"
+        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing --filter "^$target\." || return "$?"
+        printf -- '-- %s: %s s\n' "$target" "$((SECONDS - started))"
+        if [ -n "${target_times:-}" ]; then printf ' %s %s s;' "$target" "$((SECONDS - started))" >>"$target_times"; fi
     done
+}
+
+# Runs all tests that are built; what those beside say comes last.
+run_all_tests() {
+    local bundle target quick=() waiting=() log beside status=0
+    bundle="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecastPackageTests.xctest"
+    for target in Tests/*Tests; do
+        target="${target#Tests/}"
+        if [[ "$waiting_targets" == *" $target "* ]]; then waiting+=("$target"); else quick+=("$target"); fi
+    done
+    log="$(mktemp)"
+    run_targets "$bundle" "${waiting[@]}" >"$log" 2>&1 &
+    beside="$!"
+    run_targets "$bundle" "${quick[@]}" || status="$?"
+    wait "$beside" || status="$?"
+    cat "$log"
+    rm -f "$log"
+    return "$status"
 }
 
 # Lists our Swift files, one a line, without what was generated or built.
