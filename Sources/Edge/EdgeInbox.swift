@@ -155,8 +155,8 @@ package final class EdgeInbox: Sendable {
 
     /// The loop has ended, or never began.
     ///
-    /// - Returns: connections that nobody will serve.
-    func end() -> [Arrival] {
+    /// - Parameter drop: is given each connection that nobody will serve, before anybody hears of the end.
+    func end(_ drop: (Arrival) -> Void) {
         let (content, waiters) = self.state.withLock { state in
             state.hasEnded = true
             defer {
@@ -166,8 +166,8 @@ package final class EdgeInbox: Sendable {
             return (state.content, state.endWaiters)
         }
         for batch in content.batches { batch.settle(isTaken: false) }
+        for arrival in content.arrivals { drop(arrival) }
         for waiter in waiters { waiter.resume() }
-        return content.arrivals
     }
 
     @discardableResult

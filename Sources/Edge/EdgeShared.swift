@@ -110,7 +110,7 @@ package final class EdgeShared: NoticeSink {
 
     /// A loop has ended, or its thread could not be started: nobody serves what was handed to it.
     package func end(_ loop: Int) {
-        for arrival in self.inboxes[loop].end() { self.drop(arrival) }
+        self.inboxes[loop].end { self.drop($0) }
     }
 
     /// Closes a connection that nobody serves.
