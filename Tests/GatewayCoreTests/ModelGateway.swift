@@ -10,6 +10,8 @@ import CuecastWire
 struct ModelGateway {
     struct Break {
         let id: String
+        /// How many were published before it, on all streams.
+        let number: Int
         let request: BroadcastRequest.Publish
         let published: Int64
         let safety: Int64
@@ -98,6 +100,7 @@ struct ModelGateway {
         let start = try request.start.map { (said) throws(Refused) in try self.resolve(said, now, self.leadTimeMin) }
         var new = Break(
             id: id,
+            number: self.streams.values.reduce(0) { $0 + $1.count },
             request: request,
             published: now,
             safety: 300 * Self.second,
@@ -204,14 +207,14 @@ struct ModelGateway {
     // MARK: - What time makes due
 
     mutating func tick(at now: Int64) {
-        var due: [(instant: Int64, order: Int, stream: String, id: String)] = []
+        var due: [(instant: Int64, number: Int, stream: String, id: String)] = []
         for (stream, breaks) in self.streams {
-            for (order, each) in breaks.enumerated() where each.closed == nil {
-                if !each.announced, each.announce <= now { due.append((each.announce, order, stream, each.id)) }
-                if each.isCued, let hold = each.hold, hold <= now { due.append((hold, order, stream, each.id)) }
+            for each in breaks where each.closed == nil {
+                if !each.announced, each.announce <= now { due.append((each.announce, each.number, stream, each.id)) }
+                if each.isCued, let hold = each.hold, hold <= now { due.append((hold, each.number, stream, each.id)) }
             }
         }
-        for each in due.sorted(by: { ($0.instant, $0.order) < ($1.instant, $1.order) }) {
+        for each in due.sorted(by: { ($0.instant, $0.number) < ($1.instant, $1.number) }) {
             let index = self.streams[each.stream, default: []].firstIndex { $0.id == each.id } ?? 0
             var found = self.streams[each.stream, default: []][index]
             if !found.announced, let end = found.end, end > now {
