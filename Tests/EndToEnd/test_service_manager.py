@@ -67,8 +67,9 @@ class ManagedGateway(Gateway):
 
     def said(self):
         """All whole lines that there are; the last one may be half written while the gateway runs."""
-        self.messages.seek(0)
-        said = self.messages.read()
+        # Opened again: the gateway's writes move the place at which a file that is shared with it is read.
+        with open(f"/proc/self/fd/{self.messages.fileno()}", encoding="utf-8") as messages:
+            said = messages.read()
         return said[:said.rfind("\n") + 1]
 
     def close(self):
