@@ -198,7 +198,6 @@ package final class EdgeLoop {
             repeating: 0,
             count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * Self.readBytesMax
         )
-        // Bounded by what connections may subscribe to, so that nobody can take all the places.
         self.heads = HeadSchedule(interval: settings.headInterval)
         self.nextTick = self.now
         self.nextSecond = self.now + Self.second

@@ -25,6 +25,14 @@ sys.path.insert(0, GENERATED)
 from cuecast.v1 import advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2  # noqa: E402
 
 
+def whole_lines(messages):
+    """All whole lines of a file that a gateway writes to; the last one may be half written while it runs."""
+    # Opened again: the gateway's writes move the place at which a file that is shared with it is read.
+    with open(f"/proc/self/fd/{messages.fileno()}", encoding="utf-8") as file:
+        said = file.read()
+    return said[:said.rfind("\n") + 1]
+
+
 def until(what, condition):
     """Waits for a condition; fails with what was waited for."""
     deadline = time.monotonic() + PATIENCE

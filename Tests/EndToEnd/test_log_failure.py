@@ -3,7 +3,7 @@
 """The real binary on a disk that fails or is full, as a supervisor sees it."""
 import json, os, resource, shutil, subprocess, tempfile, unittest, urllib.error, urllib.request
 
-from harness import BINARY, PATIENCE, Broadcaster, Gateway, Listener, ad, broadcast_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, Broadcaster, Gateway, Listener, ad, broadcast_pb2, status_pb2, until, whole_lines
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 #: What `serve` says when its event log failed (sysexits.h: EX_IOERR).
@@ -32,11 +32,7 @@ class FaultyGateway(Gateway):
         self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
 
     def said(self):
-        """All whole lines that there are; the last one may be half written while the gateway runs."""
-        # Opened again: the gateway's writes move the place at which a file that is shared with it is read.
-        with open(f"/proc/self/fd/{self.messages.fileno()}", encoding="utf-8") as messages:
-            said = messages.read()
-        return said[:said.rfind("\n") + 1]
+        return whole_lines(self.messages)
 
     def readiness(self):
         """The status of /readyz, and what is missing."""

@@ -5,7 +5,7 @@ import json, os, re, select, shutil, signal, socket, subprocess, tempfile, threa
 
 import zmq
 
-from harness import BINARY, PATIENCE, Broadcaster, Gateway, HeldPort, Listener, ad, broadcast_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, Broadcaster, Gateway, HeldPort, Listener, ad, broadcast_pb2, status_pb2, until, whole_lines
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 NOW = broadcast_pb2.Start(now=True)
@@ -66,11 +66,7 @@ class ManagedGateway(Gateway):
         self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
 
     def said(self):
-        """All whole lines that there are; the last one may be half written while the gateway runs."""
-        # Opened again: the gateway's writes move the place at which a file that is shared with it is read.
-        with open(f"/proc/self/fd/{self.messages.fileno()}", encoding="utf-8") as messages:
-            said = messages.read()
-        return said[:said.rfind("\n") + 1]
+        return whole_lines(self.messages)
 
     def close(self):
         super().close()
