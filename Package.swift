@@ -29,6 +29,7 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
+let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -82,10 +83,12 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         .systemLibrary(name: "CZeroMQ"),
-        library("ZeroMQ", ["CZeroMQ"]),
+        library("SecretFiles"),
+        library("ZeroMQ", ["CZeroMQ", "SecretFiles"]),
         library("ProcessLimits"),
         library("CuecastWire", [protobuf]),
         library("AdFormats"),
@@ -104,21 +107,24 @@ let package = Package(
                 configuration, yams,
             ]
         ),
-        library("GatewayHTTP", ["Gateway", "GatewayCore", "CuecastWire", hummingbird, lifecycle, logging]),
+        library(
+            "GatewayHTTP",
+            ["Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "Tokens", hummingbird, lifecycle, logging]
+        ),
         library(
             "GatewayTestKit",
             ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
         ),
-        library("CommandSupport", ["CuecastWire", "HTTPFetching", argumentParser]),
+        library("Tokens", ["GatewayCore", "CuecastWire", "SecretFiles", jwt]),
+        library("CommandSupport", ["CuecastWire", "HTTPFetching", "SecretFiles", argumentParser]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", argumentParser, lifecycle,
-                signals,
-                logging,
+                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles", "Tokens",
+                argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),
@@ -164,7 +170,7 @@ let package = Package(
         ),
         // What several test targets need that is of no module.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
-        tests("ZeroMQTests", ["ZeroMQ"]),
+        tests("ZeroMQTests", ["SecretFiles", "ZeroMQ"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
         tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TestSupport"]),
         tests(
@@ -207,8 +213,9 @@ let package = Package(
         tests(
             "GatewayHTTPTests",
             [
-                "GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SQLiteStore", "TestSupport",
-                lifecycle, logging,
+                "GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SecretFiles", "SQLiteStore",
+                "TestSupport",
+                "Tokens", lifecycle, logging,
             ]
         ),
         tests(
@@ -218,7 +225,7 @@ let package = Package(
                 hashTrees, lifecycle, logging,
             ]
         ),
-        tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "TestSupport"]),
+        tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
         tests(
             "CuecastZeroMQTests",
@@ -235,7 +242,7 @@ let onlyOnLinux: Set = [
     "GatewayTestKit", "GatewayTests",
     "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
-    "StoreBenchmark", "ZMTPTests",
+    "StoreBenchmark", "Tokens", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

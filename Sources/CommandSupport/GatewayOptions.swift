@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import ArgumentParser
-import CuecastWire
+package import CuecastWire
 import Foundation
 
 /// Where the gateway is, for commands that talk to one.
@@ -56,8 +56,8 @@ package struct GatewayOptions: ParsableArguments {
     /// Where broadcasters publish.
     package var broadcastEndpoint: String { get throws { try self.endpoint(.broadcast) } }
 
-    /// Where operators look, as HOST:PORT; `nil`: nowhere.
-    package var httpAddress: String? { get throws { try self.address(of: .http)?.hostAndPort } }
+    /// Where operators look; `nil`: nowhere.
+    package var httpAddress: NetworkAddress? { get throws { try self.address(of: .http) } }
 
     /// Whether somebody named where operators look.
     package var isHTTPNamed: Bool { self.addresses.isNamed(.http) }

@@ -46,13 +46,18 @@ package enum HTTPExchange {
     /// Asks once.
     ///
     /// Nobody is asked whom the address does not name: a redirect is the answer.
-    package static func get(_ url: URL, limits: Limits = Limits()) async throws(Failure) -> Answer {
+    package static func get(
+        _ url: URL,
+        headers: [String: String] = [:],
+        limits: Limits = Limits()
+    ) async throws(Failure) -> Answer {
         var request = HTTPFetcher.Request(
             url,
             bodyBytesMax: limits.answerBytesMax,
             deadline: .now + limits.exchangeMax
         )
         request.silenceMax = limits.silenceMax
+        request.headers = headers
         let exchange = await HTTPFetcher().get(request)
         switch exchange.end {
         case .complete, .bodyRefused:
@@ -71,12 +76,16 @@ package enum HTTPExchange {
     ///
     /// Never to be called from an asynchronous function, whose thread the answer may need.
     @available(*, noasync)
-    package static func wait(for url: URL, limits: Limits = Limits()) throws(Failure) -> Answer {
+    package static func wait(
+        for url: URL,
+        headers: [String: String] = [:],
+        limits: Limits = Limits()
+    ) throws(Failure) -> Answer {
         let waiter = Waiter()
         Task.detached(name: "Exchange over HTTP") {
             let result: Result<Answer, Failure>
             do throws(Failure) {
-                result = .success(try await Self.get(url, limits: limits))
+                result = .success(try await Self.get(url, headers: headers, limits: limits))
             } catch {
                 result = .failure(error)
             }

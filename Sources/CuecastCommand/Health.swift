@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
+import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
@@ -110,7 +111,7 @@ struct Health: AsyncParsableCommand {
 
     /// Where to ask, as HOST:PORT.
     private func address() async throws -> String {
-        var address = try self.gateway.httpAddress
+        var address = try self.gateway.httpAddress?.hostAndPort
         if let config, !self.gateway.isHTTPNamed {
             do {
                 address =

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
+import SecretFiles
 import ZeroMQ
 
 struct Keygen: ParsableCommand {

@@ -1,54 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Gateway
 import GatewayCore
+import GatewayHTTP
 import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the configuration again when SIGHUP says so, and takes over what may change while the gateway runs.
+/// Reads the configuration, keys and rights again, and takes over what may change while the gateway runs.
 ///
-/// What the sources say is checked whole first: where anything is wrong, everything stays as it was.
-struct ReloadService: Service {
-    let hangups: UnixSignalsSequence
-    let options: ServeConfiguration
-    let configuration: GatewayConfiguration
-    let gateway: Gateway
-    let output: LogOutput
-    let manager: ServiceManager
-    let logger: Logger
+/// What the sources say is checked whole first: where anything is wrong, everything stays as it was. One reload follows the other,
+/// whoever asks.
+actor Reloader {
+    private let options: ServeConfiguration
+    private var running: GatewayConfiguration
+    private let gateway: Gateway
+    private let httpAccess: HTTPAccessHolder?
+    private let output: LogOutput
+    private let manager: ServiceManager
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private var last: Task<ReloadDocument, any Error>?
 
-    func run() async throws {
-        var running = self.configuration
-        for await _ in self.hangups.cancelOnGracefulShutdown() {
-            // Told also where there is nothing to read: whoever asked for a reload waits for its end.
-            self.manager.reloadBegan("reading the configuration again")
-            defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
-            guard self.options.config != nil || running.tellsBroadcastersApart else {
-                self.logger.notice("SIGHUP: there is no configuration file to read again")
-                continue
+    init(
+        options: ServeConfiguration,
+        running: GatewayConfiguration,
+        gateway: Gateway,
+        httpAccess: HTTPAccessHolder?,
+        output: LogOutput,
+        manager: ServiceManager,
+        now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.options = options
+        self.running = running
+        self.gateway = gateway
+        self.httpAccess = httpAccess
+        self.output = output
+        self.manager = manager
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Reads everything again.
+    ///
+    /// - Parameter way: how it was asked for, for the log.
+    /// - Returns: what changed.
+    /// - Throws: `ConfigurationFaults` where anything is wrong; it is logged and an alarm too.
+    @discardableResult
+    func reload(_ way: String) async throws -> ReloadDocument {
+        let before = self.last
+        let next = Task {
+            _ = await before?.result
+            return try await self.readAgain(way)
+        }
+        self.last = next
+        return try await next.value
+    }
+
+    private func readAgain(_ way: String) async throws -> ReloadDocument {
+        // Told also where there is nothing to read: whoever asked for a reload waits for its end.
+        self.manager.reloadBegan("reading the configuration again")
+        defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
+        do {
+            let change = ConfigurationChange(from: self.running, to: try await self.options.load())
+            let broadcasters = try BroadcasterAccess.read(for: change.configuration)
+            var access: HTTPAccess?
+            if self.httpAccess != nil {
+                access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
             }
-            do {
-                let change = ConfigurationChange(from: running, to: try await self.options.load())
-                let access = try BroadcasterAccess.read(for: change.configuration)
-                running = change.configuration
-                self.output.reload(running)
-                await self.gateway.reload(running, access)
-                self.gateway.readiness.clear(.reload)
-                self.tell(change, access)
-            } catch let faults as ConfigurationFaults {
-                self.raise(faults.faults.first.map { "\($0)" } ?? "")
-                for fault in faults.faults {
-                    self.logger.error(
-                        "SIGHUP: the configuration is wrong, and everything stays as it was",
-                        metadata: ["fault": "\(fault)"]
-                    )
-                }
-            } catch {
-                self.raise("\(error)")
-                self.logger.error("SIGHUP: the configuration cannot be read", metadata: ["error": "\(error)"])
+            // From here on nothing fails.
+            self.running = change.configuration
+            self.output.reload(self.running)
+            await self.gateway.reload(self.running, broadcasters)
+            if let access { self.httpAccess?.reload(access) }
+            self.gateway.readiness.clear(.reload)
+            return self.tell(change, broadcasters, way)
+        } catch let faults as ConfigurationFaults {
+            self.raise(faults.faults.first.map { "\($0)" } ?? "")
+            for fault in faults.faults {
+                self.logger.error(
+                    "a reload found a fault, and everything stays as it was",
+                    metadata: ["fault": "\(fault)", "by": "\(way)"]
+                )
             }
+            throw faults
+        } catch {
+            self.raise("\(error)")
+            self.logger.error(
+                "a reload could not read the configuration, and everything stays as it was",
+                metadata: ["error": "\(error)", "by": "\(way)"]
+            )
+            throw ConfigurationFaults([ConfigurationFault(key: "config", reason: "\(error)")])
         }
     }
 
@@ -59,23 +104,37 @@ struct ReloadService: Service {
         )
     }
 
-    private func tell(_ change: ConfigurationChange, _ access: BroadcasterAccess?) {
+    private func tell(_ change: ConfigurationChange, _ access: BroadcasterAccess?, _ way: String) -> ReloadDocument {
+        var waiting = change.waiting.map(\.description)
         if access?.keys != self.gateway.broadcasterKeys {
-            self.logger.warning(
-                "SIGHUP: this key needs a restart",
-                metadata: ["key": "broadcasters.secretKeyFile: another key stands in it"]
-            )
+            waiting.insert("broadcasters.secretKeyFile: another key stands in it", at: 0)
         }
-        for key in change.waiting {
-            self.logger.warning("SIGHUP: this key needs a restart", metadata: ["key": "\(key)"])
+        for key in waiting {
+            self.logger.warning("a reload found a key that needs a restart", metadata: ["key": "\(key)"])
         }
+        let document = ReloadDocument(changed: change.applied.map(\.description), needRestart: waiting)
         self.logger.notice(
-            "SIGHUP: the configuration was read again",
+            "the configuration was read again",
             metadata: [
+                "by": "\(way)",
                 "file": "\(self.options.config ?? "none")",
-                "changed": "\(change.applied.map(\.description).joined(separator: ", "))",
+                "changed": "\(document.changed.joined(separator: ", "))",
                 "broadcasters": "\(access.map { $0.directory.names.joined(separator: ", ") } ?? "not told apart")",
             ]
         )
+        return document
+    }
+}
+
+/// Reloads when SIGHUP says so.
+struct ReloadService: Service {
+    let hangups: UnixSignalsSequence
+    let reloader: Reloader
+
+    func run() async throws {
+        for await _ in self.hangups.cancelOnGracefulShutdown() {
+            // What went wrong is logged and an alarm; a hang-up ends nothing.
+            _ = try? await self.reloader.reload("SIGHUP")
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
+import CuecastWire
 import Foundation
 import GatewayHTTP
 
@@ -19,6 +20,10 @@ struct Report: AsyncParsableCommand {
             What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered',
             and so from 'unknown': a batch does not wait for its record.
 
+            Reports may need a token with the scope read. On the gateway's machine the one in its data directory is used; elsewhere, or
+            as another user, --token-file names a file that only its owner may read. Exits with 77 where the gateway lets nobody in
+            without one.
+
             Example: cuecast report --stream radio1 --format csv
             """
     )
@@ -28,6 +33,7 @@ struct Report: AsyncParsableCommand {
     @Option(help: "At most so many breaks, the newest first.") var limit = 100
     @Option(help: "table, json or csv.") var format: Format = .table
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: OperatorOptions
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case table
@@ -59,13 +65,20 @@ struct Report: AsyncParsableCommand {
             throw ValidationError("Reports come over HTTP, and its address is 'none'.")
         }
         guard let query = components.url?.absoluteString.dropFirst("http:".count),
-            let url = URL(string: "http://\(address)\(query)")
-        else { throw ValidationError("--http takes HOST:PORT, and was given '\(address)'.") }
+            let url = URL(string: "http://\(address.hostAndPort)\(query)")
+        else { throw ValidationError("--http takes HOST:PORT, and was given '\(address.hostAndPort)'.") }
+        let headers: [String: String]
+        do {
+            headers = try self.access.headers(to: address)
+        } catch {
+            complain("\(error)")
+            throw CommandExit.badData
+        }
         let answer: HTTPExchange.Answer
         do throws(HTTPExchange.Failure) {
-            answer = try await HTTPExchange.get(url)
+            answer = try await HTTPExchange.get(url, headers: headers)
         } catch {
-            complain("the gateway does not answer at \(address): \(error)")
+            complain("the gateway does not answer at \(address.hostAndPort): \(error)")
             throw CommandExit.unavailable
         }
         let data = answer.body
@@ -73,7 +86,11 @@ struct Report: AsyncParsableCommand {
             struct Fault: Decodable { let sentence: String }
             let sentence = (try? JSONDecoder().decode(Fault.self, from: data))?.sentence
             complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
-            throw answer.status == 400 ? CommandExit.badData : CommandExit.unavailable
+            switch answer.status {
+            case 400: throw CommandExit.badData
+            case 401, 403: throw CommandExit.notAllowed
+            default: throw CommandExit.unavailable
+            }
         }
         guard let document = try? JSONDecoder().decode(ReportDocument.self, from: data) else {
             complain("the gateway's report cannot be understood")

@@ -60,7 +60,7 @@ struct Serve: AsyncParsableCommand {
         var configuration: GatewayConfiguration
         do {
             configuration = try await self.options.load()
-            _ = try BroadcasterAccess.read(for: configuration)
+            try await self.options.checkFiles(of: configuration)
         } catch let faults as ConfigurationFaults {
             for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
             manager.failed(
@@ -105,15 +105,28 @@ extension Serve {
         logger: Logger
     ) async throws {
         let clock = SteeredClock(settings: configuration.clock)
-        let (stores, gateway) = try await manager.whileStarting("starting: opening the event log and the ledger") {
+        let (stores, gateway, httpAccess) = try await manager.whileStarting(
+            "starting: opening the event log and the ledger"
+        ) {
             try await Self.open(configuration, clock: clock, manager: manager, logger: logger)
         }
         let (log, ledger) = (stores.log, stores.ledger)
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
+        let reloader = Reloader(
+            options: self.options,
+            running: configuration,
+            gateway: gateway,
+            httpAccess: httpAccess,
+            output: output,
+            manager: manager,
+            now: { clock.now() },
+            logger: logger
+        )
+        Reload.register(reloader, with: gateway.control)
         BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
         let ready = ReadyLine(gateway, manager: manager)
         var services: [any Service]
-        if let address = configuration.http, var http = GatewayHTTPConfiguration(address: address) {
+        if let httpAccess, let address = configuration.http, var http = GatewayHTTPConfiguration(address: address) {
             http.bound(connectionsMax: gateway.httpConnectionsMax)
             // Until the gateway has drained it says that it is not ready, and that it lives.
             services = gateway.services(
@@ -128,6 +141,8 @@ extension Serve {
                         alarms: { gateway.readiness.alarms },
                         board: { gateway.board.board },
                         now: { clock.now() },
+                        access: httpAccess,
+                        reload: { try await reloader.reload("HTTP") },
                         logger: logger,
                         bound: { await ready.print(http: $0) }
                     )
@@ -136,17 +151,7 @@ extension Serve {
         } else {
             services = gateway.services + [ReadyService(ready: ready)]
         }
-        services.append(
-            ReloadService(
-                hangups: hangups,
-                options: self.options,
-                configuration: configuration,
-                gateway: gateway,
-                output: output,
-                manager: manager,
-                logger: logger
-            )
-        )
+        services.append(ReloadService(hangups: hangups, reloader: reloader))
         services.append(ready)
         if let control = Self.control(of: gateway, in: configuration.dataDirectory, logger: logger) {
             // Last, so that it ends first: a command that runs is ended before what it needs.
@@ -193,7 +198,7 @@ extension Serve {
         clock: SteeredClock,
         manager: ServiceManager,
         logger: Logger
-    ) async throws -> (KeptStores, Gateway) {
+    ) async throws -> (KeptStores, Gateway, HTTPAccessHolder?) {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
@@ -213,6 +218,10 @@ extension Serve {
             )
         }
         do {
+            var access: HTTPAccess?
+            if configuration.http != nil {
+                access = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: clock.now())
+            }
             let gateway = try await Gateway(
                 configuration: configuration,
                 log: log,
@@ -222,7 +231,7 @@ extension Serve {
                 manager: manager,
                 logger: logger
             )
-            return (stores, gateway)
+            return (stores, gateway, access.map { HTTPAccessHolder($0) })
         } catch {
             // Closed in order, so that the next start does not take this one for a crash.
             await ledger.close()

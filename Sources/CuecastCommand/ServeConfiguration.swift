@@ -3,8 +3,10 @@
 
 import ArgumentParser
 import CommandSupport
+import CuecastWire
 import Foundation
 import Gateway
+import GatewayHTTP
 
 /// The configuration of a gateway as the command line gives it: a file, and flags that go before it.
 struct ServeConfiguration: ParsableArguments {
@@ -33,12 +35,21 @@ struct ServeConfiguration: ParsableArguments {
     func read() async throws -> GatewayConfiguration {
         do {
             let configuration = try await self.load()
-            _ = try BroadcasterAccess.read(for: configuration)
+            try await self.checkFiles(of: configuration)
             return configuration
         } catch let faults as ConfigurationFaults {
             for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
             throw CommandExit.badData
         }
+    }
+
+    /// Reads the files that a configuration names, to see that nothing is wrong with them.
+    ///
+    /// - Throws: `ConfigurationFaults` with what is wrong.
+    func checkFiles(of configuration: GatewayConfiguration) async throws {
+        _ = try BroadcasterAccess.read(for: configuration)
+        guard configuration.http != nil else { return }
+        _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: false, at: .latest)
     }
 
     /// Reads all sources.

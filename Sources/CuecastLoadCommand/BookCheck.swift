@@ -2,13 +2,16 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
+import CuecastWire
 import Foundation
 import LoadEngine
 
 /// Compares what the gateway's books say of our breaks with what was sent.
 struct BookCheck {
-    /// HOST:PORT; `nil`: they are not compared.
-    let address: String?
+    /// Where they are; `nil`: they are not compared.
+    let address: NetworkAddress?
+    /// By what we prove who asks.
+    let headers: [String: String]
     /// Whether somebody named the address: then it must answer.
     let isAskedFor: Bool
 
@@ -97,7 +100,7 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break, at address: String) throws -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break, at address: NetworkAddress) throws -> Document.Counts? {
         let deadline = ContinuousClock.now + self.patience
         while true {
             let document = try self.document(of: each, at: address)
@@ -109,11 +112,11 @@ struct BookCheck {
         }
     }
 
-    private func document(of each: RunOutcome.Break, at address: String) throws -> Document? {
-        guard let url = URL(string: "http://\(address)/v1/reports/\(each.stream)/\(each.id)") else {
+    private func document(of each: RunOutcome.Break, at address: NetworkAddress) throws -> Document? {
+        guard let url = URL(string: "http://\(address.hostAndPort)/v1/reports/\(each.stream)/\(each.id)") else {
             throw Trouble.unreachable
         }
-        guard let answer = try? HTTPExchange.wait(for: url) else { throw Trouble.unreachable }
+        guard let answer = try? HTTPExchange.wait(for: url, headers: self.headers) else { throw Trouble.unreachable }
         switch answer.status {
         case 200:
             guard let document = try? JSONDecoder().decode(Document.self, from: answer.body) else {

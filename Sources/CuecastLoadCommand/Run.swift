@@ -84,6 +84,7 @@ struct Run: ParsableCommand {
     @Option(help: ArgumentHelp("Write the report as one page that needs nothing else.", valueName: "file"))
     var html: String?
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var access: OperatorOptions
 
     /// Every option that makes no sense ends with a sentence, before anything is connected.
     func validate() throws {
@@ -112,7 +113,7 @@ struct Run: ParsableCommand {
         guard self.streams ?? self.stream.count <= self.listeners else {
             throw ValidationError("--listeners is at least the number of streams: each needs one.")
         }
-        _ = try self.gateway.httpAddress
+        if let http = try self.gateway.httpAddress { _ = try self.access.headers(to: http) }
         for url in [
             try self.gateway.noticesEndpoint, try self.gateway.requestsEndpoint, try self.gateway.broadcastEndpoint,
         ] {
@@ -240,21 +241,24 @@ struct Run: ParsableCommand {
         }
         progress.end()
         let http = try self.gateway.httpAddress
-        let books = self.compareBooks(&outcome, http: http)
+        let headers = try http.map { try self.access.headers(to: $0) } ?? [:]
+        let books = self.compareBooks(&outcome, http: http, headers: headers)
         let report = LoadReport(
             outcome,
             isComplete: outcome.isComplete,
             listeners: self.listeners,
             streams: settings.streams.count,
             books: books,
-            facts: RunFacts.facts(settings, http: http ?? "none", began: began, outcome: outcome)
+            facts: RunFacts.facts(settings, http: http?.hostAndPort ?? "none", began: began, outcome: outcome)
         )
         if let html { try Self.write(report.html, to: html) }
         if self.json { try say(json: report) } else { say(report.text) }
         if !report.passed { throw CommandExit.checkFailed }
     }
 
-    private func compareBooks(_ outcome: inout RunOutcome, http: String?) -> LoadReport.Books {
+    private func compareBooks(_ outcome: inout RunOutcome, http: NetworkAddress?, headers: [String: String])
+        -> LoadReport.Books
+    {
         guard outcome.isComplete else {
             return .init(
                 state: .notCompared,
@@ -264,6 +268,7 @@ struct Run: ParsableCommand {
         }
         return BookCheck(
             address: http,
+            headers: headers,
             isAskedFor: self.gateway.isHTTPNamed,
             patience: self.patience.duration
         )

@@ -34,6 +34,19 @@ package struct ReadinessDocument: Codable, Hashable, Sendable {
     }
 }
 
+/// What a reload took over, as JSON: what `POST /v1/reload` answers.
+package struct ReloadDocument: Codable, Hashable, Sendable {
+    /// The keys of the configuration that hold from now on, each as `KEY: BEFORE → AFTER`.
+    package var changed: [String]
+    /// Those that need a restart.
+    package var needRestart: [String]
+
+    package init(changed: [String], needRestart: [String]) {
+        self.changed = changed
+        self.needRestart = needRestart
+    }
+}
+
 /// Which paths there are, as JSON: what `GET /` answers.
 package struct IndexDocument: Codable, Hashable, Sendable {
     package var service: String

@@ -14,7 +14,7 @@ import ServiceLifecycle
 
 /// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks.
 ///
-/// Nothing here changes anything: only GET and HEAD are answered.
+/// What changes something needs a token, from loopback too; what may be read without one, the configuration says.
 ///
 /// One thread moves bytes and answers what needs no work, health first of all; few others, which stand back, make reports
 /// and lists. Nothing of it runs on the threads that everybody shares.
@@ -23,7 +23,7 @@ import ServiceLifecycle
 /// let http = GatewayHTTPService(
 ///     configuration: GatewayHTTPConfiguration(), ledger: ledger, log: log, metrics: gateway.metrics,
 ///     missing: { gateway.readiness.missing.map(\.rawValue) }, alarms: { gateway.readiness.alarms }, board: { gateway.board.board },
-///     now: { clock.now() }, logger: logger)
+///     now: { clock.now() }, access: access, reload: { try await reloader.reload() }, logger: logger)
 /// ```
 package struct GatewayHTTPService: Service {
     private let configuration: GatewayHTTPConfiguration
@@ -44,6 +44,8 @@ package struct GatewayHTTPService: Service {
     ///   - alarms: what an operator should look at although it is ready.
     ///   - board: the newest board.
     ///   - now: the gateway's clock.
+    ///   - access: who may ask for what.
+    ///   - reload: reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
     ///   - logger: for people.
     ///   - bound: is told where the server listens, as HOST:PORT, once it does.
     package init(
@@ -56,6 +58,8 @@ package struct GatewayHTTPService: Service {
         alarms: @escaping @Sendable () -> [RaisedAlarm] = { [] },
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
+        access: HTTPAccessHolder,
+        reload: @escaping @Sendable () async throws -> ReloadDocument,
         logger: Logger,
         bound: @escaping @Sendable (String) async -> Void = { _ in }
     ) {
@@ -75,6 +79,8 @@ package struct GatewayHTTPService: Service {
             alarms: alarms,
             board: board,
             now: now,
+            access: access,
+            reload: reload,
             logger: logger
         )
         self.bound = bound

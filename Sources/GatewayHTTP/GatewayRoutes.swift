@@ -8,6 +8,7 @@ import GatewayCore
 import HTTPTypes
 import Hummingbird
 import Logging
+import Tokens
 
 /// What each path answers.
 struct GatewayRoutes: Sendable {
@@ -20,6 +21,8 @@ struct GatewayRoutes: Sendable {
     let alarms: @Sendable () -> [RaisedAlarm]
     let board: @Sendable () -> Board
     let now: @Sendable () -> Timestamp
+    let access: HTTPAccessHolder
+    let reload: @Sendable () async throws -> ReloadDocument
     let logger: Logger
     private let peers: PeerLog
     private let gate: ReaderGate
@@ -34,6 +37,7 @@ struct GatewayRoutes: Sendable {
             "/v1/reports": "who did what; ?stream= ?break= ?before=NUMBER ?limit=1…500",
             "/v1/reports/STREAM/BREAK": "who did what in one break",
             "/v1/breaks": "the breaks that are kept; ?stream= ?after=STREAM/NUMBER ?limit=1…500",
+            "/v1/reload": "POST: read configuration, keys and certificates again; needs a token with the scope admin",
         ]
     )
 
@@ -47,6 +51,8 @@ struct GatewayRoutes: Sendable {
         alarms: @escaping @Sendable () -> [RaisedAlarm],
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
+        access: HTTPAccessHolder,
+        reload: @escaping @Sendable () async throws -> ReloadDocument,
         logger: Logger
     ) {
         self.configuration = configuration
@@ -58,6 +64,8 @@ struct GatewayRoutes: Sendable {
         self.alarms = alarms
         self.board = board
         self.now = now
+        self.access = access
+        self.reload = reload
         self.logger = logger
         self.peers = PeerLog(metrics: metrics, logger: logger)
         self.gate = ReaderGate(
@@ -81,7 +89,8 @@ struct GatewayRoutes: Sendable {
         } catch let problem as Problem {
             answer = .json(
                 problem.status,
-                ErrorDocument(error: problem.error, sentence: problem.sentence, requestId: id)
+                ErrorDocument(error: problem.error, sentence: problem.sentence, requestId: id),
+                headers: problem.headers
             )
         } catch is ReaderGate.Busy {
             self.metrics.count(.limitsHit, .limit(.httpReadersWaitingMax))
@@ -127,13 +136,25 @@ struct GatewayRoutes: Sendable {
                 "The limit targetBytesMax is \(self.configuration.targetBytesMax) bytes."
             )
         }
+        let access = self.access.access
+        try self.checkHostAndOrigin(of: request, access)
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         guard let route = Route(path) else {
             throw Problem(.notFound, "notFound", "There is no such path; GET / lists them.")
         }
-        guard request.method == .get || request.method == .head else {
-            throw Problem(.methodNotAllowed, "methodNotAllowed", "Only GET and HEAD are allowed.")
+        guard route.methods.contains(request.method) else {
+            let allowed = route.methods.map(\.rawValue)
+            throw Problem(
+                .methodNotAllowed,
+                "methodNotAllowed",
+                "Only \(allowed.joined(separator: " and ")) \(allowed.count == 1 ? "is" : "are") allowed.",
+                [.allow: allowed.joined(separator: ", ")]
+            )
+        }
+        var principal: HTTPPrincipal?
+        if let scope = route.scope(where: access.openReads) {
+            principal = try await self.authorize(request, scope, access, readers: readers)
         }
         let query = try Query(parts.count == 2 ? parts[1] : "", allowed: route.parameters)
         switch route {
@@ -171,7 +192,54 @@ struct GatewayRoutes: Sendable {
             return try await self.read(on: readers) {
                 .json(.ok, BreakListDocument(self.board(), query, at: self.now()))
             }
+        case .reload:
+            self.peers.log(.http, .notice, "a reload is asked for over HTTP", ["by": "\(principal?.name ?? "")"])
+            do {
+                return .json(.ok, try await self.reload())
+            } catch let faults as ConfigurationFaults {
+                throw Problem(
+                    .unprocessableContent,
+                    "notReloaded",
+                    "Everything stays as it was: \(faults.faults.map(\.description).joined(separator: "; "))"
+                )
+            }
         }
+    }
+
+    /// Lets in who may do what it asks for.
+    ///
+    /// Tokens are checked where reports are made: whoever sends wrong ones without end waits in the same line, and health is answered
+    /// meanwhile.
+    private func authorize(
+        _ request: Request,
+        _ scope: TokenScope,
+        _ access: HTTPAccess,
+        readers: WorkerThreads
+    ) async throws -> HTTPPrincipal {
+        let (authorization, now) = (request.headers[.authorization], self.now())
+        do {
+            guard authorization != nil else { throw HTTPRefusal.noToken }
+            let principal = try await self.gate.pass {
+                try await readers.run { try access.authorize(authorization, scope, at: now) }
+            }
+            self.metrics.count(.httpAuthorizations, .granted)
+            return principal
+        } catch let refusal as HTTPRefusal {
+            throw self.refused(refusal)
+        }
+    }
+
+    private func checkHostAndOrigin(of request: Request, _ access: HTTPAccess) throws(Problem) {
+        let authority = request.head.authority
+        guard access.hosts.contains(authority) else { throw self.refused(.host) }
+        if let origin = request.headers[.origin], !HTTPHosts.isSameOrigin(origin, as: authority) {
+            throw self.refused(.origin)
+        }
+    }
+
+    private func refused(_ refusal: HTTPRefusal) -> Problem {
+        self.metrics.count(.httpAuthorizations, refusal.label)
+        return refusal.problem
     }
 
     /// Makes an answer that takes some work: on the readers' threads, when it is its turn.
@@ -204,6 +272,7 @@ private enum Route {
     case reports
     case report(stream: String, id: String)
     case breaks
+    case reload
 
     init?(_ path: [String]) {
         switch path {
@@ -213,6 +282,7 @@ private enum Route {
         case ["metrics"]: self = .metrics
         case ["v1", "reports"]: self = .reports
         case ["v1", "breaks"]: self = .breaks
+        case ["v1", "reload"]: self = .reload
         case let path where path.count == 4 && path.starts(with: ["v1", "reports"]):
             self = .report(stream: path[2], id: path[3])
         default: return nil
@@ -223,7 +293,26 @@ private enum Route {
         switch self {
         case .reports: ["stream", "break", "before", "limit"]
         case .breaks: ["stream", "after", "limit"]
-        case .index, .health, .readiness, .metrics, .report: []
+        case .index, .health, .readiness, .metrics, .report, .reload: []
+        }
+    }
+
+    /// What changes something is a POST, and needs a token wherever it comes from.
+    var methods: [HTTPRequest.Method] {
+        switch self {
+        case .index, .health, .readiness, .metrics, .reports, .report, .breaks: [.get, .head]
+        case .reload: [.post]
+        }
+    }
+
+    /// What a token must grant for it; `nil`: nothing, it is open.
+    func scope(where open: HTTPOpenReads) -> TokenScope? {
+        switch self {
+        // What asks for these has no token: it only has to know whether to start the gateway again or to send it nothing.
+        case .index, .health, .readiness: nil
+        case .metrics: open == .health ? .read : nil
+        case .reports, .report, .breaks: open == .all ? nil : .read
+        case .reload: .admin
         }
     }
 }
@@ -233,16 +322,27 @@ private struct Answer {
     let status: HTTPResponse.Status
     let bytes: [UInt8]
     let type: String
+    /// What the head says besides.
+    var headers: HTTPFields = [:]
 
     static func text(_ text: String, type: String) -> Answer {
         Answer(status: .ok, bytes: Array(text.utf8), type: type)
     }
 
-    static func json(_ status: HTTPResponse.Status, _ document: some Encodable) -> Answer {
+    static func json(
+        _ status: HTTPResponse.Status,
+        _ document: some Encodable,
+        headers: HTTPFields = [:]
+    ) -> Answer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return Answer(status: status, bytes: Array(try encoder.encode(document)), type: "application/json")
+            return Answer(
+                status: status,
+                bytes: Array(try encoder.encode(document)),
+                type: "application/json",
+                headers: headers
+            )
         } catch {
             // Only floating-point numbers that JSON does not have can fail, and no document has any.
             preconditionFailure("a document could not be encoded: \(error)")
@@ -256,7 +356,7 @@ private struct Answer {
             .xContentTypeOptions: "nosniff",
         ]
         if self.status == .serviceUnavailable { headers[.retryAfter] = "1" }
-        if self.status == .methodNotAllowed { headers[.allow] = "GET, HEAD" }
+        headers.append(contentsOf: self.headers)
         return Response(
             status: self.status,
             headers: headers,

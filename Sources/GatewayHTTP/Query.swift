@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import HTTPTypes
 import Hummingbird
 
 /// Why a request is not answered with what it asks for.
@@ -13,11 +14,14 @@ struct Problem: Error {
     let error: String
     /// One sentence for people.
     let sentence: String
+    /// What the answer's head says besides.
+    let headers: HTTPFields
 
-    init(_ status: HTTPResponse.Status, _ error: String, _ sentence: String) {
+    init(_ status: HTTPResponse.Status, _ error: String, _ sentence: String, _ headers: HTTPFields = [:]) {
         self.status = status
         self.error = error
         self.sentence = sentence
+        self.headers = headers
     }
 
     static func badRequest(_ sentence: String) -> Problem { Problem(.badRequest, "badRequest", sentence) }

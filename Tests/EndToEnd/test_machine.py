@@ -82,9 +82,9 @@ class Reload(unittest.TestCase):
         line = self.hang_up(process, "was read again")
         self.assertIn("listeners.max: 100000 → 7", line)
 
-    def test_without_a_file_it_only_says_so(self):
+    def test_without_a_file_the_keys_are_read_again(self):
         process = self.serve("--set", "logLevel=notice")
-        self.hang_up(process, "there is no configuration file")
+        self.assertIn("file=none", self.hang_up(process, "the configuration was read again"))
 
     def test_a_storm_of_hang_ups_ends_nothing(self):
         process = self.serve("--set", "logLevel=error")

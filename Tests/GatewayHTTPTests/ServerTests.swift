@@ -69,7 +69,7 @@ struct ServerTests {
             .serve { peer in
                 var parts = Parts()
                 parts.configuration = try #require(GatewayHTTPConfiguration(address: peer.address))
-                let service = parts.service { _ in }
+                let service = try await parts.service { _ in }
                 await #expect(throws: GatewayHTTPError.addressInUse(peer.address)) { try await service.run() }
             }
     }
@@ -77,7 +77,7 @@ struct ServerTests {
     @Test func `an address that this machine does not have is told as that`() async throws {
         var parts = Parts()
         parts.configuration = GatewayHTTPConfiguration(host: "192.0.2.1", port: 0)
-        let service = parts.service { _ in }
+        let service = try await parts.service { _ in }
         await #expect {
             try await service.run()
         } throws: { error in

@@ -3,11 +3,13 @@
 
 import CuecastWire
 import Foundation
+import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
 import ServiceLifecycle
 import Synchronization
+import Testing
 
 /// Books that a test wrote.
 struct WrittenBooks: Ledger {
@@ -92,11 +94,16 @@ struct Parts: Sendable {
     var failure: String?
     var alarms: [RaisedAlarm] = []
     var board = Board(epoch: 7)
+    /// Who may ask for what; unless a test says otherwise, everybody may read.
+    var access: HTTPAccessHolder?
+    var reload: @Sendable () async throws -> ReloadDocument = { ReloadDocument(changed: [], needRestart: []) }
 
     static let now = Timestamp(microseconds: 1_700_000_000_000_000)
 
-    func service(bound: @escaping @Sendable (String) async -> Void) -> GatewayHTTPService {
+    func service(bound: @escaping @Sendable (String) async -> Void) async throws -> GatewayHTTPService {
         let parts = self
+        var access = self.access
+        if access == nil { access = HTTPAccessHolder(try await TokenWorkshop().access(.all)) }
         return GatewayHTTPService(
             configuration: self.configuration,
             ledger: self.books,
@@ -107,6 +114,8 @@ struct Parts: Sendable {
             alarms: { parts.alarms },
             board: { parts.board },
             now: { Self.now },
+            access: try #require(access),
+            reload: self.reload,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             bound: bound
         )
@@ -115,7 +124,7 @@ struct Parts: Sendable {
     /// Runs a server while `body` runs, then ends it gracefully.
     func serve(_ body: @escaping @Sendable (HTTPPeer) async throws -> Void) async throws {
         let (addresses, sink) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
-        let service = self.service { address in
+        let service = try await self.service { address in
             sink.yield(address)
             sink.finish()
         }
@@ -150,13 +159,15 @@ struct HTTPPeer: Sendable {
 
     let address: String
 
-    func get(_ target: String, method: String = "GET") async throws -> Answer {
-        try await self.send(String(decoding: Self.request(target, method: method), as: UTF8.self))
+    func get(_ target: String, method: String = "GET", headers: [String: String] = [:]) async throws -> Answer {
+        try await self.send(String(decoding: Self.request(target, method: method, headers: headers), as: UTF8.self))
     }
 
     /// A request after whose answer the server closes.
-    static func request(_ target: String, method: String = "GET") -> [UInt8] {
-        Array("\(method) \(target) HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n".utf8)
+    static func request(_ target: String, method: String = "GET", headers: [String: String] = [:]) -> [UInt8] {
+        let all = ["Host": "test", "Connection": "close"].merging(headers) { _, new in new }
+        let lines = all.map { "\($0): \($1)\r\n" }.joined()
+        return Array("\(method) \(target) HTTP/1.1\r\n\(lines)\r\n".utf8)
     }
 
     /// Sends, and reads until the server closes.
@@ -249,6 +260,26 @@ final class HTTPConnection: Sendable {
             let part = try self.receive()
             guard !part.isEmpty else { return received }
             received += part
+        }
+    }
+
+    /// One answer with its body; the connection stays open.
+    func answer() throws -> String {
+        var bytes: [UInt8] = []
+        while true {
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let end = text.range(of: "\r\n\r\n"),
+                let line = text[..<end.lowerBound].components(separatedBy: "\r\n")
+                    .first(where: {
+                        $0.lowercased().hasPrefix("content-length:")
+                    }), let length = Int(line.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)),
+                text[end.upperBound...].utf8.count >= length
+            {
+                return text
+            }
+            let part = try self.receive()
+            guard !part.isEmpty else { throw HTTPPeer.Failure(what: "closed after \(text)") }
+            bytes += part
         }
     }
 

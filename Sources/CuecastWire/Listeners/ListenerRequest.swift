@@ -243,15 +243,10 @@ extension ListenerRequest {
 }
 
 extension ListenerRequest.Join {
-    init(wire: Cuecast_V1_Join) throws(WireError) {
-        self.stream = try StreamID(wire.stream)
-        self.last = wire.hasLast ? Position(wire: wire.last) : nil
-        self.instance = wire.instance
-        try requireAtMost(WireLimits.tokenBytesMax, wire.token.utf8.count, limit: "tokenBytesMax")
-        self.token = wire.token
-        self.delay = try ListenerDelay(nowMilliseconds: wire.delayMs, maxMilliseconds: wire.delayMaxMs)
-        try requireAtMost(WireLimits.attributesMax, wire.attributes.count, limit: "attributesMax")
-        for (key, value) in wire.attributes {
+    /// Checks what a listener says of itself, or a token of it.
+    package static func check(attributes: [String: String]) throws(WireError) {
+        try requireAtMost(WireLimits.attributesMax, attributes.count, limit: "attributesMax")
+        for (key, value) in attributes {
             for text in [key, value] {
                 try requireText(
                     text,
@@ -261,6 +256,16 @@ extension ListenerRequest.Join {
                 )
             }
         }
+    }
+
+    init(wire: Cuecast_V1_Join) throws(WireError) {
+        self.stream = try StreamID(wire.stream)
+        self.last = wire.hasLast ? Position(wire: wire.last) : nil
+        self.instance = wire.instance
+        try requireAtMost(WireLimits.tokenBytesMax, wire.token.utf8.count, limit: "tokenBytesMax")
+        self.token = wire.token
+        self.delay = try ListenerDelay(nowMilliseconds: wire.delayMs, maxMilliseconds: wire.delayMaxMs)
+        try Self.check(attributes: wire.attributes)
         self.attributes = wire.attributes
         try requireText(
             wire.client,

@@ -25,6 +25,11 @@ package struct NetworkAddress: Hashable, Sendable {
     /// The port; 0: the system chooses.
     package let port: UInt16
 
+    /// Whether only this machine can reach it: `localhost`, `::1`, or 127.0.0.0/8 (RFC 1122 section 3.2.1.3).
+    package var isLoopback: Bool {
+        self.host == "localhost" || self.host == "::1" || (self.host.hasPrefix("127.") && Self.isIPv4(self.host))
+    }
+
     /// A host that `host(_:)` has read, and a port.
     package init(host: String, port: UInt16) {
         self.host = host

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Configuration
+import CuecastWire
 import Foundation
 import Yams
 
@@ -58,6 +59,7 @@ extension GatewayConfiguration {
         }
         let wrong = Set(faults.map(\.key))
         if wrong.isDisjoint(with: Self.broadcasterKeys) { faults += configuration.broadcasterFaults }
+        faults += configuration.openReadsFaults
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
@@ -143,16 +145,19 @@ extension GatewayConfiguration {
             }
     }
 
-    private static func isLoopback(_ endpoint: String) -> Bool {
-        let host = endpoint.dropFirst("tcp://".count).prefix { _ in true }
-        guard let colon = host.lastIndex(of: ":") else { return false }
-        let name = host[..<colon]
-        return name == "localhost" || name == "[::1]" || Self.isLoopbackIPv4(name)
+    /// Reports hold what a business earns: on a network they are for those who are known.
+    private var openReadsFaults: [ConfigurationFault] {
+        guard self.httpOpenReads == .all, let http = self.http, !Self.isLoopback("tcp://" + http) else { return [] }
+        return [
+            ConfigurationFault(
+                key: "http.openReads",
+                reason:
+                    "it is all, and \(http) can be reached from other machines; say metrics or health, and give readers tokens"
+            )
+        ]
     }
 
-    /// 127.0.0.0/8 (RFC 1122 section 3.2.1.3), all four numbers written out.
-    private static func isLoopbackIPv4(_ name: Substring) -> Bool {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    static func isLoopback(_ endpoint: String) -> Bool {
+        (try? NetworkAddress(endpoint: endpoint, for: .bind))?.isLoopback ?? false
     }
 }

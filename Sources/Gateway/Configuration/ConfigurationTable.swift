@@ -49,6 +49,7 @@ package enum ConfigurationTable {
     /// What a running gateway takes over, beside everything about breaks.
     private static let reloadableKeys: Set<String> = [
         "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
+        "http.openReads", "http.hosts", "http.tokenKeysFile", "http.tokenIssuer", "http.tokenAudience",
     ]
 
     package static let rows: [Row] = [
@@ -68,6 +69,37 @@ package enum ConfigurationTable {
             },
             get: { $0.http ?? "none" }
         ),
+        Row(
+            key: "http.openReads",
+            help:
+                "what may be read over HTTP without a token: all, metrics (and health), health, or auto: all on loopback, metrics elsewhere",
+            set: { configuration, value in
+                configuration.httpOpenReads = HTTPOpenReads(rawValue: value)
+                guard value != "auto", configuration.httpOpenReads == nil else { return nil }
+                let values = ["auto"] + HTTPOpenReads.allCases.map(\.rawValue)
+                return "it must be one of \(values.joined(separator: ", ")), and is \(value)"
+            },
+            get: { $0.httpOpenReads?.rawValue ?? "auto" }
+        ),
+        text(
+            "http.hosts",
+            "names by which HTTP is asked, with commas between them; addresses and names of one word need not be listed",
+            \.httpHosts
+        ) { value in
+            value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || $0 == 0x20 } && value.utf8.count <= 4_096
+                ? nil : "it must be host names with commas between them, of ASCII, 4096 bytes at most"
+        },
+        text(
+            "http.tokenKeysFile",
+            "the file of keys (cuecast token) that tokens over HTTP are signed with; empty: http-keys.json of dataDir, made at the first start",
+            \.httpTokenKeysFile
+        ) { Self.reasonAgainstFile($0) },
+        text("http.tokenIssuer", "who makes tokens for HTTP: their iss", \.httpTokenIssuer) {
+            Self.reasonAgainstName($0)
+        },
+        text("http.tokenAudience", "what tokens for HTTP are for: in their aud", \.httpTokenAudience) {
+            Self.reasonAgainstName($0)
+        },
         text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
             $0.isEmpty ? "it must name a folder" : nil
         },
@@ -323,6 +355,12 @@ package enum ConfigurationTable {
     private static func reasonAgainstFile(_ name: String) -> String? {
         name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
             ? "it must be the name of a file, without control characters" : nil
+    }
+
+    /// Why a text cannot be an issuer or an audience; `nil`: it can.
+    private static func reasonAgainstName(_ name: String) -> String? {
+        (1...256).contains(name.utf8.count) && !name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
+            ? nil : "it must be 1 to 256 bytes without control characters"
     }
 
     private static func text(

@@ -20,6 +20,16 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var broadcast = "tcp://127.0.0.1:7402"
     /// Where operators look, as HOST:PORT; `nil`: nowhere.
     package var http: String? = "127.0.0.1:7480"
+    /// What may be read over HTTP without a token; `nil`: everything on loopback, health and metrics elsewhere.
+    package var httpOpenReads: HTTPOpenReads?
+    /// Names by which HTTP is asked, besides addresses and names of one word; with commas between them.
+    package var httpHosts = ""
+    /// The file of keys that tokens over HTTP are signed with; empty: one of the data directory.
+    package var httpTokenKeysFile = ""
+    /// Who makes tokens for HTTP.
+    package var httpTokenIssuer = "cuecast"
+    /// What tokens for HTTP are for.
+    package var httpTokenAudience = "cuecast-http"
     /// The folder of the event log and the ledger.
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
@@ -124,6 +134,18 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     package init() {}
 
+    /// What may be read over HTTP without a token.
+    package var httpReads: HTTPOpenReads {
+        self.httpOpenReads ?? (self.http.map { Self.isLoopback("tcp://" + $0) } ?? true ? .all : .metrics)
+    }
+
+    /// The names by which HTTP is asked, with that of the address that it binds to.
+    package var httpHostNames: [String] {
+        let bound = self.http.flatMap { address in address.lastIndex(of: ":").map { String(address[..<$0]) } }
+        return (bound.map { [$0] } ?? [])
+            + self.httpHosts.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    }
+
     /// How many threads serve listeners.
     var edgeThreadCount: Int {
         self.edgeThreads > 0
@@ -132,6 +154,16 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     /// The most threads that serve listeners.
     static let edgeThreadsMax = 64
+}
+
+/// What may be read over HTTP without a token.
+package enum HTTPOpenReads: String, CaseIterable, Sendable {
+    /// Reports and breaks too: for loopback only.
+    case all
+    /// Metrics and health.
+    case metrics
+    /// Whether the gateway lives and is ready, and which paths there are.
+    case health
 }
 
 /// Why a configuration is refused.

@@ -11,10 +11,18 @@ package struct StreamPattern: Hashable, Sendable, CustomStringConvertible {
     /// The rule, for sentences.
     package static let rule = "a stream id, or the beginning of one and a '*'; '*' alone is every stream"
 
+    /// `*`: every stream.
+    package static let every = StreamPattern(beginning: "")
+
     /// As it was written.
     package let description: String
     /// What ids begin with; `nil`: `description` is the id.
     private let beginning: String?
+
+    private init(beginning: String) {
+        self.beginning = beginning
+        self.description = beginning + "*"
+    }
 
     /// `nil` unless the text is a stream id, or up to 64 characters of one and a `*`.
     package init?(_ text: String) {

@@ -11,6 +11,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
     case broadcastAuthentications = "cuecast_broadcast_authentications_total"
+    case httpAuthorizations = "cuecast_http_authorizations_total"
     case broadcasterKeys = "cuecast_broadcaster_keys"
     case refusals = "cuecast_refusals_total"
     case joins = "cuecast_joins_total"
@@ -96,6 +97,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .broadcastRequests: "Requests of broadcasters, by kind."
         case .broadcastAuthentications:
             "Connections of broadcasters that showed a key, or did not, by what became of them."
+        case .httpAuthorizations:
+            "Requests over HTTP that needed a right, or came by a wrong name, by what became of them."
         case .broadcasterKeys: "Public keys of broadcasters that the gateway knows."
         case .refusals: "Requests that were refused, by status."
         case .joins: "Joins, by what the listener had missed."
@@ -162,7 +165,9 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries, .broadcastAuthentications, .ledgerCopies: "result"
+        case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations,
+            .ledgerCopies:
+            "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded: "socket"
@@ -183,6 +188,12 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests: [.join, .batch, .acknowledge, .time, .leave, .undecodable]
         case .broadcastRequests: [.publish, .punch, .update, .end, .cancel, .list, .undecodable]
         case .broadcastAuthentications: [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
+        case .httpAuthorizations:
+            [
+                .granted, .noToken, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature,
+                .wrongIssuer,
+                .wrongAudience, .expired, .notYetValid, .scope, .host, .origin,
+            ]
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .countedOutcomes: [.played, .ignored, .failed]
@@ -237,6 +248,19 @@ package struct MetricLabel: Hashable, Sendable {
     package static let unknownTopic = MetricLabel(text: "unknown_topic")
     package static let admitted = MetricLabel(text: "admitted")
     package static let unknownKey = MetricLabel(text: "unknown_key")
+    package static let granted = MetricLabel(text: "granted")
+    package static let noToken = MetricLabel(text: "no_token")
+    package static let malformed = MetricLabel(text: "malformed")
+    package static let revokedKey = MetricLabel(text: "revoked_key")
+    package static let wrongAlgorithm = MetricLabel(text: "wrong_algorithm")
+    package static let wrongSignature = MetricLabel(text: "wrong_signature")
+    package static let wrongIssuer = MetricLabel(text: "wrong_issuer")
+    package static let wrongAudience = MetricLabel(text: "wrong_audience")
+    package static let expired = MetricLabel(text: "expired")
+    package static let notYetValid = MetricLabel(text: "not_yet_valid")
+    package static let scope = MetricLabel(text: "scope")
+    package static let host = MetricLabel(text: "host")
+    package static let origin = MetricLabel(text: "origin")
     package static let expiredKey = MetricLabel(text: "expired_key")
     package static let mechanism = MetricLabel(text: "mechanism")
     package static let authentication = MetricLabel(text: "authentication")

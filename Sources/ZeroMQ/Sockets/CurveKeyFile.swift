@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import SecretFiles
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -15,22 +17,7 @@ package enum CurveKeyFile {
     package static let keyFileBytesMax = 256
 
     /// Why a file was not read or made; never with what stands in it.
-    package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The file.
-        package let path: String
-        /// The end of a sentence about it.
-        package let reason: String
-        /// Whether a file stood in the way of a new one.
-        package let isInTheWay: Bool
-
-        init(path: String, reason: String, isInTheWay: Bool = false) {
-            self.path = path
-            self.reason = reason
-            self.isInTheWay = isInTheWay
-        }
-
-        package var description: String { "\(self.path): \(self.reason)" }
-    }
+    package typealias Fault = SecretFile.Fault
 
     /// Reads a public key.
     package static func publicKey(at path: String) throws(Fault) -> CurvePublicKey {
@@ -58,9 +45,9 @@ package enum CurveKeyFile {
         as base: String
     ) throws(Fault) -> (secretKey: String, publicKey: String) {
         let (secretPath, publicPath) = (base + ".key", base + ".pub")
-        try self.write(pair.secretKey.z85, to: secretPath, mode: 0o600)
+        try SecretFile.create(secretPath, Array((pair.secretKey.z85 + "\n").utf8), mode: 0o600)
         do throws(Fault) {
-            try self.write(pair.publicKey.z85, to: publicPath, mode: 0o644)
+            try SecretFile.create(publicPath, Array((pair.publicKey.z85 + "\n").utf8), mode: 0o644)
         } catch {
             _ = unsafe unlink(secretPath)
             throw error
@@ -93,83 +80,12 @@ package enum CurveKeyFile {
                 reason: "what is given is a key itself, and must be the name of a file"
             )
         }
-        // A pipe must not hold up the start.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw self.systemFault(path, "it cannot be read") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw self.systemFault(path, "it cannot be looked at") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw Fault(path: path, reason: "it is no file") }
-        if isSecret {
-            let isOfRoot = status.st_uid == 0 && geteuid() != 0
-            let forbidden: mode_t = isOfRoot ? 0o037 : 0o077
-            guard status.st_mode & forbidden == 0 else {
-                let mode = String(status.st_mode & 0o777, radix: 8)
-                throw Fault(
-                    path: path,
-                    reason: "it holds a secret, and others may read or change it (mode \(mode)); say chmod 600 to it"
-                )
-            }
-        }
-        var bytes = [UInt8](repeating: 0, count: self.keyFileBytesMax + 1)
-        var count = 0
-        while count < bytes.count {
-            let found = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, buffer.count - count)
-            }
-            if found < 0, errno == EINTR { continue }
-            guard found >= 0 else { throw self.systemFault(path, "it cannot be read") }
-            guard found > 0 else { break }
-            count += found
-        }
-        guard count <= self.keyFileBytesMax else {
-            throw Fault(path: path, reason: "it is too large; the limit keyFileBytesMax is \(self.keyFileBytesMax)")
-        }
+        let found = try SecretFile.read(path, bytesMax: self.keyFileBytesMax, limit: "keyFileBytesMax")
+        if isSecret { try found.requireSecret() }
+        let bytes = found.bytes
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
-        let rest = bytes[..<count].drop(while: isSpace)
+        let rest = bytes.drop(while: isSpace)
         let end = rest.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? rest.startIndex
         return String(decoding: rest[..<end], as: UTF8.self)
-    }
-
-    private static func write(_ text: String, to path: String, mode: mode_t) throws(Fault) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-        guard descriptor >= 0 else {
-            guard errno == EEXIST else { throw self.systemFault(path, "it cannot be made") }
-            throw Fault(
-                path: path,
-                reason: "it is there already, and keys are never written over",
-                isInTheWay: true
-            )
-        }
-        // Whatever the process leaves out of new files' modes.
-        var isWritten = fchmod(descriptor, mode) == 0
-        var rest = Array((text + "\n").utf8)[...]
-        while isWritten, !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe self.put(descriptor, $0) }
-            if count < 0, errno == EINTR { continue }
-            isWritten = count > 0
-            rest = rest.dropFirst(max(0, count))
-        }
-        isWritten = isWritten && fsync(descriptor) == 0
-        let fault = self.systemFault(path, "it cannot be written")
-        close(descriptor)
-        guard isWritten else {
-            _ = unsafe unlink(path)
-            throw fault
-        }
-    }
-
-    private static func put(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-        unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-        unsafe Musl.write(descriptor, bytes.baseAddress, bytes.count)
-        #else
-        unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
-    }
-
-    private static func systemFault(_ path: String, _ what: String) -> Fault {
-        Fault(path: path, reason: "\(what): \(unsafe String(cString: strerror(errno)))")
     }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import ArgumentParser
+package import CuecastWire
+import Foundation
+import SecretFiles
+
+/// By what a command proves over HTTP who asks.
+package struct OperatorOptions: ParsableArguments {
+    @Option(
+        help: """
+            The file of a token for HTTP. Unless told, the one in the data directory of a gateway on this machine. \
+            [CUECAST_TOKEN_FILE]
+            """
+    )
+    package var tokenFile: String?
+
+    @Option(help: "The data directory of a gateway on this machine. (default: cuecast-data) [CUECAST_DATA_DIR]")
+    package var dataDir: String?
+
+    package init() {}
+
+    /// The headers of a request.
+    ///
+    /// A token that nobody named goes to this machine only, and no token goes in the open to another one: whoever reads along has it.
+    ///
+    /// - Parameter address: where the gateway is.
+    /// - Returns: none where there is no token.
+    /// - Throws: where the token that somebody named cannot be used.
+    package func headers(to address: NetworkAddress) throws -> [String: String] {
+        try OperatorToken.headers(
+            to: address,
+            file: self.tokenFile,
+            dataDirectory: self.dataDir,
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
+}
+
+/// The token that a command sends.
+package enum OperatorToken {
+    /// Why a token that somebody named cannot be used; never with the token.
+    package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The headers of a request, with a token or without.
+    ///
+    /// - Parameters:
+    ///   - address: where the gateway is.
+    ///   - file: the file that an option names.
+    ///   - dataDirectory: the folder that an option names.
+    ///   - environment: set and empty is not set.
+    /// - Returns: none where there is no token.
+    /// - Throws: where the token that somebody named cannot be used.
+    package static func headers(
+        to address: NetworkAddress,
+        file: String?,
+        dataDirectory: String?,
+        environment: [String: String]
+    ) throws(Fault) -> [String: String] {
+        let environment = environment.filter { !$0.value.isEmpty }
+        if let file = file ?? environment["CUECAST_TOKEN_FILE"] {
+            guard address.isLoopback else {
+                throw Fault(
+                    description:
+                        "a token is not sent to \(address.host): nothing encrypts the way, and whoever reads along has it"
+                )
+            }
+            do throws(SecretFile.Fault) {
+                return Self.headers(try Self.token(in: file))
+            } catch {
+                throw Fault(description: "\(error)")
+            }
+        }
+        let folder = dataDirectory ?? environment["CUECAST_DATA_DIR"] ?? "cuecast-data"
+        // One that cannot be read is none: much can be asked without.
+        guard address.isLoopback, let token = try? Self.token(in: "\(folder)/\(SecretFileNames.httpToken)") else {
+            return [:]
+        }
+        return Self.headers(token)
+    }
+
+    private static func headers(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
+
+    private static func token(in path: String) throws(SecretFile.Fault) -> String {
+        let contents = try SecretFile.read(path, bytesMax: WireLimits.tokenBytesMax + 1, limit: "tokenBytesMax")
+        try contents.requireSecret()
+        let text = String(decoding: contents.bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw SecretFile.Fault(path: path, reason: "it holds no token: a token is one line of visible characters")
+        }
+        return text
+    }
+}

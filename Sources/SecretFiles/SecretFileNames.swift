@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// What files of a gateway's data directory are called that other programs look for.
+package enum SecretFileNames {
+    /// The keys of tokens for HTTP.
+    package static let httpKeys = "http-keys.json"
+    /// The token for HTTP that commands on the same machine use.
+    package static let httpToken = "http-token"
+}

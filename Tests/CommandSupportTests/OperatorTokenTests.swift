@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CommandSupport
+import CuecastWire
+import Foundation
+import SecretFiles
+import Testing
+
+@Suite(.suiteLimit)
+final class OperatorTokenTests {
+    private let folder: String
+    private let here = NetworkAddress(host: "127.0.0.1", port: 7_480)
+    private let elsewhere = NetworkAddress(host: "gateway.example", port: 7_480)
+
+    init() throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "cuecast-operator.\(UUID())").path
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: false)
+        try SecretFile.create(self.folder + "/http-token", Array("local.token.here\n".utf8), mode: 0o600)
+        try SecretFile.create(self.folder + "/other", Array("other.token.here".utf8), mode: 0o600)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    private func headers(
+        to address: NetworkAddress,
+        file: String? = nil,
+        folder: String? = nil,
+        _ environment: [String: String] = [:]
+    ) throws(OperatorToken.Fault) -> [String: String] {
+        try OperatorToken.headers(to: address, file: file, dataDirectory: folder, environment: environment)
+    }
+
+    @Test func `the token of the data directory is found, and one that is named goes before it`() throws {
+        let local = ["Authorization": "Bearer local.token.here"]
+        let other = ["Authorization": "Bearer other.token.here"]
+        #expect(try self.headers(to: self.here, folder: self.folder) == local)
+        #expect(try self.headers(to: self.here, ["CUECAST_DATA_DIR": self.folder]) == local)
+        #expect(try self.headers(to: self.here, folder: self.folder, ["CUECAST_DATA_DIR": "/none"]) == local)
+        #expect(try self.headers(to: self.here, file: self.folder + "/other", folder: self.folder) == other)
+        #expect(
+            try self.headers(to: self.here, folder: self.folder, ["CUECAST_TOKEN_FILE": self.folder + "/other"])
+                == other
+        )
+        #expect(try self.headers(to: self.here, folder: self.folder, ["CUECAST_TOKEN_FILE": ""]) == local)
+        #expect(try self.headers(to: self.here, folder: self.folder + "/none") == [:])
+    }
+
+    @Test func `no token goes to another machine in the open`() throws {
+        #expect(try self.headers(to: self.elsewhere, folder: self.folder) == [:])
+        let fault = #expect(throws: OperatorToken.Fault.self) {
+            try self.headers(to: self.elsewhere, file: self.folder + "/other")
+        }
+        #expect(fault?.description.contains("gateway.example") == true)
+    }
+
+    @Test func `a token that others may read is refused where it is named, and passed over where it is not`() throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.folder + "/http-token")
+        #expect(try self.headers(to: self.here, folder: self.folder) == [:])
+        let fault = #expect(throws: OperatorToken.Fault.self) {
+            try self.headers(to: self.here, file: self.folder + "/http-token")
+        }
+        #expect(fault?.description.contains("others may read") == true)
+        #expect(fault?.description.contains("local.token") == false)
+    }
+
+    @Test(arguments: ["", "\n", "a b", "a\nb", "ä", String(repeating: "x", count: WireLimits.tokenBytesMax + 2)])
+    func `what is no token is not sent`(text: String) throws {
+        try SecretFile.replace(self.folder + "/other", Array(text.utf8), mode: 0o600)
+        #expect(throws: OperatorToken.Fault.self) { try self.headers(to: self.here, file: self.folder + "/other") }
+    }
+}
