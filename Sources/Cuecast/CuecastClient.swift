@@ -288,4 +288,15 @@ public final class CuecastClient: Sendable {
     public func resume() {
         self.state.withLock { $0.engine }?.resume()
     }
+
+    /// The device's network came, went, or is another one: call it from what your system tells of the network.
+    ///
+    /// With a network, a client that waits to try again tries within ``ListenerTimings/retryDelayFirst``, unless the gateway
+    /// asked it to stay away; one that is connected asks the gateway for a sign of life, and connects anew where none comes within
+    /// ``ListenerTimings/requestTimeout``. Without one, tries are rare and an open connection is left alone. Transports that
+    /// know of the network do this by themselves (``ListenerTransport/watchNetwork(changed:)``). Does nothing where the client
+    /// does not listen.
+    public func networkChanged(isAvailable: Bool) {
+        self.state.withLock { $0.engine }?.networkChanged(isAvailable: isAvailable)
+    }
 }

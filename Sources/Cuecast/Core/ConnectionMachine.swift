@@ -25,6 +25,8 @@ struct ConnectionMachine: Sendable {
     static let instanceMismatchesMax = 2
     /// How often in a row requests may stay without a reply before everything is connected anew.
     static let unansweredRequestsMax = 3
+    /// How old an attempt to connect is before a change of the network begins another one.
+    static let attemptKeptFor = Duration.seconds(1)
     /// How long a connection must have been good for the next loss to count as the first.
     static let steadyAfter = Duration.seconds(10)
 
@@ -86,6 +88,10 @@ struct ConnectionMachine: Sendable {
     private var unanswered = 0
     private var joinedSince: LocalInstant?
     private var lastJoined: LocalInstant?
+    /// Whether the device says that it has a network.
+    private var hasNetwork = true
+    /// Whether the network has changed since the gateway last answered: then one request without a reply is enough.
+    private var isSuspect = false
     /// The number of the connection that counts; what comes from others is late and ignored.
     private(set) var attempt = 0
     private(set) var state = State.idle
@@ -161,6 +167,43 @@ struct ConnectionMachine: Sendable {
         self.joins.reset()
         self.failures = 0
         return self.connect(now: now)
+    }
+
+    /// The device's network came, went, or is another one.
+    ///
+    /// A wait for the next try ends soon, unless the gateway asked for it. An attempt that has been going on for a while
+    /// begins anew; a connection has to show that it still goes. Without a network tries are as rare as they can be, and a
+    /// connection is left alone.
+    ///
+    /// - Returns: what to do, and whether to ask the gateway for a sign of life.
+    mutating func networkChanged(
+        isAvailable: Bool,
+        now: LocalInstant,
+        jitter: inout JitterSource
+    ) -> (actions: [Action], asks: Bool) {
+        self.hasNetwork = isAvailable
+        switch self.state {
+        case .waiting(_, .sentAway), .idle, .suspended, .refused, .stopped: return ([], false)
+        case .waiting(let until, let reason):
+            // With jitter: a whole town may have its network back in this moment.
+            let wait = isAvailable ? jitter.duration(upTo: self.timings.retryDelayFirst) : self.offlineWait(&jitter)
+            let next = now + wait
+            self.state = .waiting(until: isAvailable ? min(until, next) : max(until, next), reason: reason)
+            return ([], false)
+        case .connecting(let deadline):
+            let begun = deadline - self.timings.connectTimeout
+            guard isAvailable, now - begun >= Self.attemptKeptFor else { return ([], false) }
+            return ([.disconnect] + self.connect(now: now), false)
+        case .proving, .authorizing, .joining, .joined, .rejoining:
+            guard isAvailable else { return ([], false) }
+            self.isSuspect = true
+            return ([], self.canRequest)
+        }
+    }
+
+    /// How long to wait where the device says that there is no network: it may be wrong.
+    private func offlineWait(_ jitter: inout JitterSource) -> Duration {
+        self.timings.retryDelayMax / 2 + jitter.duration(upTo: self.timings.retryDelayMax / 2)
     }
 
     private var hasConnection: Bool {
@@ -309,12 +352,13 @@ struct ConnectionMachine: Sendable {
     /// Several in a row mean that the connection is of no use.
     mutating func requestUnanswered(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
         self.unanswered += 1
-        guard self.isConnected, self.unanswered >= Self.unansweredRequestsMax else { return [] }
+        guard self.isConnected, self.isSuspect || self.unanswered >= Self.unansweredRequestsMax else { return [] }
         return self.lose(reason: .unanswered, now: now, jitter: &jitter)
     }
 
     mutating func replyArrived() {
         self.unanswered = 0
+        self.isSuspect = false
     }
 
     /// Gives up the connection, for a reason that this side found.
@@ -351,7 +395,8 @@ struct ConnectionMachine: Sendable {
             isRoundOver
             ? self.reconnects.next(using: &jitter, atLeast: atLeast)
             : jitter.duration(upTo: self.timings.retryDelayFirst)
-        self.state = .waiting(until: now + wait, reason: reason)
+        let offlineWait = self.hasNetwork ? .zero : self.offlineWait(&jitter)
+        self.state = .waiting(until: now + max(wait, offlineWait), reason: reason)
         return [.disconnect]
     }
 
@@ -377,6 +422,7 @@ struct ConnectionMachine: Sendable {
     private mutating func connect(now: LocalInstant) -> [Action] {
         self.attempt += 1
         self.hasToken = false
+        self.isSuspect = false
         self.state = .connecting(deadline: now + self.timings.connectTimeout)
         return [.connect(attempt: self.attempt, gateway: self.gateway)]
     }

@@ -110,6 +110,20 @@ struct GatewayConversation: Sendable {
         self.clockSamples.sampleNow(now: now)
     }
 
+    /// The device's network came, went, or is another one.
+    mutating func networkChanged(
+        isAvailable: Bool,
+        now: LocalInstant,
+        _ output: inout ListenerCore.Output
+    ) -> [Effect] {
+        let change = self.connection.networkChanged(isAvailable: isAvailable, now: now, jitter: &self.jitter)
+        if change.asks, !self.requests.isOpen(.time) {
+            self.clockSamples.asked(now: now)
+            _ = self.ask(.time, .getTime, now: now, &output)
+        }
+        return self.perform(change.actions, &output)
+    }
+
     /// Does what its time has come for.
     mutating func due(now: LocalInstant, _ output: inout ListenerCore.Output) -> [Effect] {
         var effects: [Effect] = []

@@ -77,6 +77,13 @@ extension ListenerCore {
         self.settleTime(now: now)
     }
 
+    /// The device's network came, went, or is another one.
+    mutating func networkChanged(isAvailable: Bool, now: LocalInstant) {
+        guard self.isRunning else { return }
+        self.apply(self.conversation.networkChanged(isAvailable: isAvailable, now: now, &self.output), at: now)
+        self.settleTime(now: now)
+    }
+
     /// The app has decided whether the advertisements of a break are fetched.
     mutating func decided(_ id: BreakID, isWanted: Bool, now: LocalInstant) {
         guard self.isRunning else { return }

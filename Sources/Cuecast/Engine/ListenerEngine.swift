@@ -55,6 +55,7 @@ final class ListenerEngine: Sendable {
         var connection: (any ListenerConnection)?
         /// Connections that have not said yet that they are closed.
         var openConnections: Set<Int> = []
+        var networkWatch: (any NetworkWatch)?
         var timer: Task<Void, Never>?
         var timerAt: LocalInstant?
         var timerNumber = 0
@@ -84,6 +85,8 @@ final class ListenerEngine: Sendable {
     private let journal: ListenerJournal
     private let dispatcher: TrackingDispatcher?
     private let logger: Logger
+    /// For lines that are written while a transport waits for us to come back.
+    private let logQueue: LogQueue
     private let origin: ContinuousClock.Instant
     private let suspendingOrigin: SuspendingClock.Instant
 
@@ -99,6 +102,7 @@ final class ListenerEngine: Sendable {
         var logger = logger
         logger[metadataKey: "stream"] = "\(settings.stream)"
         self.logger = logger
+        self.logQueue = LogQueue(logger)
         self.origin = .now
         self.suspendingOrigin = .now
         self.settings = settings
@@ -122,6 +126,7 @@ final class ListenerEngine: Sendable {
             for task in state.policyTasks.values { task.cancel() }
             state.connection?.close()
         }
+        self.state.withLock { $0.networkWatch }?.end()
         self.dispatcher?.stop()
     }
 
@@ -223,6 +228,21 @@ final class ListenerEngine: Sendable {
                 .isOurs
         }
         if isOurs { self.performAll() }
+        self.watchNetwork()
+    }
+
+    /// Hears of changes of the network from now on, where the transport knows of them.
+    private func watchNetwork() {
+        // Not under the lock: it may tell at once.
+        let watch = self.transport.watchNetwork { [weak self] isAvailable in
+            self?.networkChanged(isAvailable: isAvailable)
+        }
+        guard let watch else { return }
+        let isLate = self.state.withLock { state in
+            if !state.isFinishing { state.networkWatch = watch }
+            return state.isFinishing
+        }
+        if isLate { watch.end() }
     }
 
     // MARK: What the app does
@@ -270,6 +290,10 @@ final class ListenerEngine: Sendable {
     func suspend() { self.call { $0.suspend(now: $1) } }
 
     func resume() { self.call { $0.resume(now: $1) } }
+
+    func networkChanged(isAvailable: Bool) {
+        self.call { $0.networkChanged(isAvailable: isAvailable, now: $1) }
+    }
 
     func report(_ report: AdvertisementReport, _ advertisement: Advertisement) {
         self.call { $0.report(report, advertisement, now: $1) }
@@ -427,7 +451,7 @@ final class ListenerEngine: Sendable {
                 return state.preStreamWaiters
             }
             for waiter in waiters { waiter.resume() }
-        case .log(let line): self.log(line)
+        case .log(let line): self.logQueue.write(line)
         case .stopped:
             self.state.withLock { $0.isCoreStopped = true }
             self.journal.close { [weak self] in
@@ -538,6 +562,7 @@ final class ListenerEngine: Sendable {
             return true
         }
         guard isOurs else { return }
+        self.state.withLock { $0.networkWatch.take() }?.end()
         self.dispatcher?.stop()
         self.center.detach(self)
         // Only now: whoever waited may use the file and the observers again at once.
@@ -630,14 +655,5 @@ final class ListenerEngine: Sendable {
             On Linux main-actor code runs only while it is not
             """
         )
-    }
-
-    private func log(_ line: ListenerCore.LogLine) {
-        switch line.level {
-        case .debug: self.logger.debug("\(line.message)")
-        case .info: self.logger.info("\(line.message)")
-        case .warning: self.logger.warning("\(line.message)")
-        case .error: self.logger.error("\(line.message)")
-        }
     }
 }

@@ -25,11 +25,29 @@ public protocol ListenerTransport: Sendable {
         to gateway: GatewayAddress,
         receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
     ) -> any ListenerConnection
+
+    /// Begins to tell when the device's network comes, goes or becomes another one, where the transport can know; `nil` unless
+    /// it says otherwise.
+    ///
+    /// The client then does what ``CuecastClient/networkChanged(isAvailable:)`` says, by itself.
+    ///
+    /// - Parameter changed: is told whether there is a network; called from any thread, and does not block.
+    /// - Returns: What ends it.
+    func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)?
 }
 
 extension ListenerTransport {
     /// `false`: two channels, and notices come by the subscription channel.
     public var takesPush: Bool { false }
+
+    /// `nil`: it does not know of the network.
+    public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)? { nil }
+}
+
+/// Tells of changes of the device's network, until it is ended.
+public protocol NetworkWatch: Sendable {
+    /// Nothing more is told, and what belonged to it is freed.
+    func end()
 }
 
 /// One connection to a gateway: a request channel and a subscription channel, which live and die together.
