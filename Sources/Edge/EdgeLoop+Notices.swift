@@ -41,6 +41,7 @@ extension EdgeLoop {
         if self.slots[index].subscriptions.isEmpty {
             self.subscribe(index, to: id)
             self.slots[index].subscriptions[0].session = session
+            self.slots[index].subscriptions[0].stream.pushedCount += 1
             self.pushed.add()
         }
         let stream = self.slots[index].subscriptions[0].stream
@@ -63,7 +64,10 @@ extension EdgeLoop {
             self.slots[Int(moved)].subscriptions[other].place = subscription.place
         }
         stream.early.remove(UInt32(index))
-        if subscription.session != nil { self.pushed.add(-1) }
+        if subscription.session != nil {
+            stream.pushedCount -= 1
+            self.pushed.add(-1)
+        }
         if subscription.isBehind {
             stream.behindCount -= 1
             stream.clearIfTaken()
@@ -86,15 +90,34 @@ extension EdgeLoop {
         }
     }
 
-    private func append(_ frame: [UInt8], _ sequence: UInt64, to stream: EdgeStream) {
+    private func append(
+        _ frame: [UInt8],
+        _ sequence: UInt64,
+        to stream: EdgeStream,
+        isForPushed: Bool = true
+    ) {
         // Whoever keeps up loses nothing, however much comes at once: only then are laggards lapped.
         if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds(writesMax: .max) }
         // Writing may have shown that the last one who heard it is gone.
         guard !stream.subscribers.isEmpty else { return }
+        let before = stream.ring.end
         stream.append(frame)
+        if !isForPushed, stream.pushedCount > 0 { self.passPushed(stream, from: before) }
         if !stream.early.isEmpty { self.tellEarly(sequence, of: stream) }
         if stream.beginRound() { self.rounds.append(stream) }
         if self.rings.bytes > self.settings.ringsBytesMax { self.boundRings() }
+    }
+
+    /// Those that have the notices pushed go past what came into the ring last, unless something else waits for them.
+    private func passPushed(_ stream: EdgeStream, from before: NoticeRing.Cursor) {
+        let end = stream.ring.end
+        for slot in stream.subscribers {
+            // Such a connection hears one stream.
+            guard let first = self.slots[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind else {
+                continue
+            }
+            self.slots[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
+        }
     }
 
     /// Those that joined on a newer board than this ring knew skip what is in their answer.
@@ -183,11 +206,14 @@ extension EdgeLoop {
 
     /// Repeats the positions that are due.
     func sendHeads() {
-        for id in self.heads.due(at: self.elapsed) {
+        for due in self.heads.due(at: self.elapsed) {
+            let id = due.stream
             guard let stream = self.streams[id] else { continue }
+            guard due.isForPushed || stream.pushedCount < stream.subscribers.count else { continue }
             let position = Position(epoch: self.settings.epoch, sequence: self.sent[id] ?? 0)
             let head = NoticeFrame.notice(.head(position, sent: self.delegate.now), stream: id)
-            self.append(Self.framed(head.encoded()), position.sequence, to: stream)
+            let frame = Self.framed(head.encoded())
+            self.append(frame, position.sequence, to: stream, isForPushed: due.isForPushed)
             self.metrics.count(.headsSent)
         }
     }

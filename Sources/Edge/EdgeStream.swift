@@ -18,6 +18,8 @@ final class EdgeStream {
     private let total: Total
     /// The slots of the connections that hear it, in no order.
     private(set) var subscribers: [UInt32] = []
+    /// How many of them have the notices pushed.
+    var pushedCount = 0
     /// The slots of those that joined on a board that is ahead of the ring.
     var early: Set<UInt32> = []
     /// How many of them could not take all at once.

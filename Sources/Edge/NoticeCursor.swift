@@ -41,4 +41,13 @@ struct NoticeCursor: Hashable, Sendable {
         if sequence <= self.skipsThrough { self.place = end }
         if sequence >= self.skipsThrough { self.skipsThrough = 0 }
     }
+
+    /// A repeat of the position came into the ring that is not meant for this connection: one that had everything still has.
+    ///
+    /// - Parameters:
+    ///   - before: the end of the ring before it.
+    ///   - end: of the ring, behind it.
+    mutating func pass(from before: NoticeRing.Cursor, to end: NoticeRing.Cursor) {
+        if self.place == before { self.place = end }
+    }
 }

@@ -135,6 +135,60 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
+    @Test func `when nothing else happens, every third repeat goes to it, and all go to subscribers`() async throws {
+        let stand = try LoopStand { $0.headInterval = .milliseconds(20) }
+        let subscriber = try stand.subscriber(of: "radio1")
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        try await stand.publish(1, of: "radio1")
+        _ = try self.heads(subscriber, before: 1)
+        _ = try self.heads(peer, before: 1)
+        // The first two after a notice go to both.
+        for _ in 0..<4 { try self.nextHead(peer) }
+        try await stand.publish(2, of: "radio1")
+        let (all, some) = (try self.heads(subscriber, before: 2), 4 + (try self.heads(peer, before: 2)))
+        #expect(some == 2 + (all - 2) / HeadSchedule.pushedEvery, "\(all) and \(some)")
+        await stand.shared.stop()
+    }
+
+    /// How many repeats of the position come before a notice.
+    private func heads(_ peer: WirePeer, before sequence: UInt64) throws -> Int {
+        var count = 0
+        while let heard = try peer.next() {
+            guard case .frame(let body, more: false) = heard,
+                case .notice(let notice, _)? = try? NoticeFrame(decoding: body)
+            else { continue }
+            if notice.kind == .head { count += 1 } else if notice.position.sequence == sequence { return count }
+        }
+        throw CancellationError()
+    }
+
+    /// Waits for a repeat of the position.
+    ///
+    /// - Returns: `false`: the connection has ended.
+    @discardableResult
+    private func nextHead(_ peer: WirePeer) throws -> Bool {
+        while let heard = try peer.next() {
+            if case .frame(let body, more: false) = heard,
+                case .notice(let notice, _)? = try? NoticeFrame(decoding: body), notice.kind == .head
+            {
+                return true
+            }
+        }
+        return false
+    }
+
+    @Test func `where all are pushed to, nothing is sent in between`() async throws {
+        let stand = try LoopStand { $0.headInterval = .milliseconds(50) }
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0") == "head 0")
+        for _ in 0..<3 { try self.nextHead(peer) }
+        await stand.shared.stop()
+        var count = 3
+        while try self.nextHead(peer) { count += 1 }
+        #expect(stand.metrics.value(.headsSent) == count)
+    }
+
     @Test func `who floods is read from later and hears on`() async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 20 }
         let peer = try stand.peer(.dealer)

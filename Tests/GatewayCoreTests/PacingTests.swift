@@ -47,13 +47,14 @@ struct HeadScheduleTests {
         _ schedule: inout HeadSchedule,
         from: Double = 0,
         until: Double,
-        every step: Double = 0.25
+        every step: Double = 0.25,
+        pushed: Bool = false
     ) -> [Double] {
         var repeats: [Double] = []
         for tick in 0...Int((until - from) / step) {
             let now = from + Double(tick) * step
-            for stream in schedule.due(at: Sample.at(now)) {
-                #expect(stream == Sample.stream)
+            for due in schedule.due(at: Sample.at(now)) where due.isForPushed || !pushed {
+                #expect(due.stream == Sample.stream)
                 repeats.append(now)
             }
         }
@@ -88,12 +89,20 @@ struct HeadScheduleTests {
         }
     }
 
+    @Test func `those that notices are pushed to hear of every third, and of the first two after a notice`() {
+        var schedule = HeadSchedule(interval: .seconds(5))
+        schedule.subscribed(Sample.stream, at: Sample.at(0))
+        #expect(self.repeats(&schedule, until: 31, pushed: true) == [15, 30])
+        schedule.noticed(Sample.stream, at: Sample.at(32))
+        #expect(self.repeats(&schedule, from: 32, until: 66, pushed: true) == [33, 35, 50, 65])
+    }
+
     @Test func `a late look repeats once, not for every time that was missed`() {
         var schedule = HeadSchedule(interval: .seconds(5))
         schedule.subscribed(Sample.stream, at: Sample.at(0))
-        #expect(schedule.due(at: Sample.at(1_000)) == [Sample.stream])
+        #expect(schedule.due(at: Sample.at(1_000)).map(\.stream) == [Sample.stream])
         #expect(schedule.due(at: Sample.at(1_000)) == [])
-        #expect(schedule.due(at: Sample.at(1_005)) == [Sample.stream])
+        #expect(schedule.due(at: Sample.at(1_005)).map(\.stream) == [Sample.stream])
     }
 
     @Test func `a stream that nobody subscribes to is not repeated`() {
@@ -130,6 +139,6 @@ struct HeadScheduleTests {
     func `an interval that makes no sense repeats without end, but not in one call`(seconds: Int) {
         var schedule = HeadSchedule(interval: .seconds(seconds))
         schedule.subscribed(Sample.stream, at: Sample.at(0))
-        #expect(schedule.due(at: Sample.at(1)) == [Sample.stream])
+        #expect(schedule.due(at: Sample.at(1)).map(\.stream) == [Sample.stream])
     }
 }

@@ -36,6 +36,7 @@ struct PushTests {
         let joined = try #require(try counter.ask(self.join(), at: 13).joined)
         #expect(joined.pushed)
         #expect(joined.head == self.head(1))
+        #expect(joined.headInterval == .seconds(15), "three times that of subscribers")
         let change = counter.handler.takePushChange()
         #expect(change == .begins(session: self.session, stream: Sample.stream, after: self.head(1)))
         #expect(counter.handler.takePushChange() == nil)

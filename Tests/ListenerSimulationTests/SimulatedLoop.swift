@@ -17,6 +17,8 @@ struct SimulatedLoop {
         var cursor: NoticeCursor
         /// Its place among those that hear the stream.
         var place: Int
+        /// Whether notices are pushed to it.
+        var isPushed = false
         /// Whether it did not take all that waited.
         var isBehind = false
         /// What it did not take of a frame that was begun.
@@ -71,6 +73,7 @@ struct SimulatedLoop {
         let slot = slot ?? self.hear(at: now)
         guard var hearer = self.hearers[slot] else { return slot }
         hearer.cursor.follow(head.sequence, sent: self.sent.sequence, end: self.stream.ring.end)
+        hearer.isPushed = true
         if hearer.isBehind { self.stream.behindCount -= 1 }
         hearer.isBehind = false
         self.hearers[slot] = hearer
@@ -111,17 +114,25 @@ struct SimulatedLoop {
 
     /// Repeats the position where that is due.
     mutating func repeatPosition(at now: Timestamp, room: (UInt32, Int) -> Int) -> [Taken] {
-        guard !self.heads.due(at: now).isEmpty else { return [] }
-        let taken = self.append(.head(self.sent, sent: now), room: room)
+        guard let due = self.heads.due(at: now).first else { return [] }
+        let taken = self.append(.head(self.sent, sent: now), isForPushed: due.isForPushed, room: room)
         return taken + self.goOn(room: room)
     }
 
-    private mutating func append(_ notice: Notice, room: (UInt32, Int) -> Int) -> [Taken] {
+    private mutating func append(
+        _ notice: Notice,
+        isForPushed: Bool = true,
+        room: (UInt32, Int) -> Int
+    ) -> [Taken] {
         // Nobody hears it: there is no ring.
         guard !self.hearers.isEmpty else { return [] }
         let bytes = EdgeLoop.framed(NoticeFrame.notice(notice, stream: self.stream.id).encoded())
         let taken = self.stream.ring.hasRoom(for: bytes.count) ? [] : self.goOn(room: room)
+        let before = self.stream.ring.end
         self.stream.append(bytes)
+        for (slot, hearer) in self.hearers where !isForPushed && hearer.isPushed && !hearer.isBehind {
+            self.hearers[slot]?.cursor.pass(from: before, to: self.stream.ring.end)
+        }
         for slot in self.hearers.keys {
             self.hearers[slot]?.cursor.appended(notice.position.sequence, end: self.stream.ring.end)
         }

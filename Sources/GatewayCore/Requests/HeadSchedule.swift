@@ -6,13 +6,25 @@ import HeapModule
 
 /// When each stream's position is repeated: 1 s and 3 s after a notice, then at every interval.
 ///
-/// No wait is longer than the interval: listeners are told it, and take a longer silence for a lost connection.
+/// No wait is longer than the interval: listeners are told it, and take a longer silence for a lost connection. Those that notices
+/// are pushed to hear of every third repeat only, and are told three times the interval: each one wakes a phone, and what is
+/// pushed is not lost on its way.
 ///
 /// Without repeats a listener that missed the last notice would not know until the next. Only streams that somebody
 /// subscribes to are in it.
 package struct HeadSchedule: Sendable {
     /// How long after a notice the first two repeats come.
     package static let firstRepeats: [Duration] = [.seconds(1), .seconds(3)]
+
+    /// Of how many repeats in a row, the first two after a notice aside, those hear one that notices are pushed to.
+    package static let pushedEvery = 3
+
+    /// A position that is to be repeated.
+    package struct Repeat: Hashable, Sendable {
+        package let stream: StreamID
+        /// Whether those hear it too that notices are pushed to.
+        package let isForPushed: Bool
+    }
 
     private struct Entry: Comparable {
         let due: Timestamp
@@ -72,13 +84,16 @@ package struct HeadSchedule: Sendable {
     }
 
     /// The streams whose position is to be repeated now.
-    package mutating func due(at now: Timestamp) -> [StreamID] {
-        var streams: [StreamID] = []
+    package mutating func due(at now: Timestamp) -> [Repeat] {
+        var streams: [Repeat] = []
         while let entry = self.heap.min, entry.due <= now {
             self.heap.removeMin()
             guard self.generations[entry.stream] == entry.generation else { continue }
-            streams.append(entry.stream)
             let repeats = entry.repeats + 1
+            let number = repeats - Self.firstRepeats.count
+            streams.append(
+                Repeat(stream: entry.stream, isForPushed: number <= 0 || number % Self.pushedEvery == 0)
+            )
             let wait =
                 repeats < Self.firstRepeats.count
                 ? Self.firstRepeats[repeats] - Self.firstRepeats[repeats - 1] : self.interval

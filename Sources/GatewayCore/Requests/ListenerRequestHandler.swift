@@ -25,7 +25,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package struct Settings: Hashable, Sendable {
         /// Which run of the gateway this is; random.
         package var instance: UInt64
-        /// How often a stream's position is repeated when nothing else happens.
+        /// How often a stream's position is repeated to subscribers when nothing else happens.
         package var headInterval: Duration = .seconds(5)
         package var lease: Duration = .seconds(300)
         package var listenersMax = 100_000
@@ -422,7 +422,7 @@ extension ListenerRequestHandler {
             head: head,
             notices: notices,
             instance: self.settings.instance,
-            headInterval: self.settings.headInterval,
+            headInterval: self.settings.headInterval * (isPushed ? HeadSchedule.pushedEvery : 1),
             lease: self.settings.lease,
             pushed: isPushed
         )

@@ -212,9 +212,11 @@ struct ListenerCoreTests {
     func `silence is a lost connection`(path: NoticePath) throws {
         var bench = try CoreBench(by: path)
         bench.listen()
-        bench.advance(to: 12.4)
+        // The position is repeated every 5 s to subscribers and every 15 s to others.
+        let limit = path == .pushed ? 37.5 : 12.5
+        bench.advance(to: limit - 0.1)
         #expect(bench.core.connectionState == .listening)
-        bench.advance(to: 12.5)
+        bench.advance(to: limit)
         #expect(bench.core.connectionState != .listening)
     }
 
