@@ -31,6 +31,25 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+// What carries the bytes is the system's on Apple's systems, and ours elsewhere.
+let nioPosix: Target.Dependency = .product(
+    name: "NIOPosix",
+    package: "swift-nio",
+    condition: .when(platforms: [.linux])
+)
+let nioSSL: Target.Dependency = .product(
+    name: "NIOSSL",
+    package: "swift-nio-ssl",
+    condition: .when(platforms: [.linux])
+)
+let nioNetwork: Target.Dependency = .product(
+    name: "NIOTransportServices",
+    package: "swift-nio-transport-services",
+    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+)
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
@@ -44,7 +63,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 func portedInSwift5(_ name: String) -> Target {
     .executableTarget(
         name: "Porting\(name)",
-        dependencies: ["AdPresentation", "Cuecast", "CuecastZeroMQ"],
+        dependencies: ["AdPresentation", "Cuecast", "CuecastNIO"],
         path: "Examples/Porting/\(name)",
         swiftSettings: [.swiftLanguageMode(.v5)]
     )
@@ -63,6 +82,7 @@ let package = Package(
     products: [
         .library(name: "Cuecast", targets: ["Cuecast"]),
         .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
+        .library(name: "CuecastNIO", targets: ["CuecastNIO"]),
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
         .library(name: "AdPresentation", targets: ["AdPresentation"]),
@@ -84,6 +104,9 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-transport-services", from: "1.28.0"),
     ],
     targets: [
         .systemLibrary(name: "CZeroMQ"),
@@ -98,6 +121,7 @@ let package = Package(
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
+        library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
         library(
@@ -228,8 +252,11 @@ let package = Package(
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
         tests(
-            "CuecastZeroMQTests",
-            ["CuecastZeroMQ", "Cuecast", "CuecastBroadcast", "CuecastWire", "ZeroMQ", logging]
+            "ListenerTransportTests",
+            [
+                "CuecastNIO", "CuecastZeroMQ", "Cuecast", "CuecastWire", "TestSupport", "ZMTP", "ZeroMQ",
+                nioCore, nioEmbedded, nioPosix, nioSSL,
+            ]
         ),
     ]
 )

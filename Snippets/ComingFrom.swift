@@ -3,13 +3,13 @@
 
 // Code that was written for another library of live-stream advertisements, and goes on with this one.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.begin
 // New: one client, where the app begins to play the stream. Everything below it stays as it was.
 let client = try CuecastClient(
     configuration: ListenerConfiguration(gateway: GatewayAddress(host: "127.0.0.1"), stream: LiveStream(id: "radio1")),
-    transport: ZeroMQListenerTransport(),
+    transport: NIOListenerTransport(),
     advertisements: Mycrocast.shared.advertisements
 )
 // snippet.end

@@ -4,7 +4,7 @@
 // A plugin and the view that uses it, written for another library of pluggable providers, going on with this one.
 import AdPresentation
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 import Foundation
 
 // snippet.plugin
@@ -111,7 +111,7 @@ final class HomeScreen: PlatformViewController, AdPresentationDelegate {
 func show() async throws {
     let client = try CuecastClient(
         configuration: ListenerConfiguration(stream: LiveStream(id: "radio1")),
-        transport: ZeroMQListenerTransport()
+        transport: NIOListenerTransport()
     )
     setUpProviders(client)
     let place = BannerPlace()

@@ -3,7 +3,7 @@
 
 // Is told of advertisements on an actor of its own.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.actor
 actor Playback: AdvertisementDelegate {
@@ -27,7 +27,7 @@ actor Playback: AdvertisementDelegate {
 
 let client = try CuecastClient(
     configuration: ListenerConfiguration(stream: LiveStream(id: "radio1")),
-    transport: ZeroMQListenerTransport()
+    transport: NIOListenerTransport()
 )
 let playback = Playback(client.advertisements)
 await playback.listen()

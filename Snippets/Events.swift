@@ -3,7 +3,7 @@
 
 // Shows where the connection stands, and what is coming; goes to the background and comes back.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.addresses
 var configuration = ListenerConfiguration(
@@ -12,7 +12,7 @@ var configuration = ListenerConfiguration(
 )
 configuration.alternativeGateways = [GatewayAddress(host: "ads2.example.org")]
 // snippet.end
-let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 // snippet.events
 let events = client.makeEvents()  // Before the start, to see everything.
 try await client.start()

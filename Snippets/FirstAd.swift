@@ -4,7 +4,7 @@
 // From nothing to an advertisement that plays and is counted: the code of the tutorial, step by step.
 // snippet.imports
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.end
 // snippet.client
@@ -13,7 +13,7 @@ let client = try CuecastClient(
         gateway: GatewayAddress(host: "127.0.0.1"),
         stream: LiveStream(id: "radio1")
     ),
-    transport: ZeroMQListenerTransport()
+    transport: NIOListenerTransport()
 )
 // snippet.end
 

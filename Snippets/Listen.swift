@@ -3,14 +3,14 @@
 
 // Listens to a stream, plays what comes (here: prints it), and reports it as played.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 let client = try CuecastClient(
     configuration: ListenerConfiguration(
         gateway: GatewayAddress(host: "127.0.0.1"),
         stream: LiveStream(id: "radio1")
     ),
-    transport: ZeroMQListenerTransport()
+    transport: NIOListenerTransport()
 )
 let events = client.makeEvents()
 try await client.start()  // returns when pre-stream ads are queued, or there are none

@@ -3,7 +3,7 @@
 
 // The loop that every player has: get, play, and at the end get again.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.delegate
 @MainActor
@@ -42,7 +42,7 @@ final class Player: @MainActor AdvertisementDelegate {
 
 let client = try CuecastClient(
     configuration: ListenerConfiguration(stream: LiveStream(id: "radio1")),
-    transport: ZeroMQListenerTransport()
+    transport: NIOListenerTransport()
 )
 let player = Player(client.advertisements)
 try await client.start()

@@ -3,7 +3,7 @@
 
 // Keeps the session and what the gateway has not confirmed over the end of the app.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.storage
 var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
@@ -22,7 +22,7 @@ configuration.fetchPolicy = { _ in await !isPremium() }
 @Sendable func currentToken() async throws -> String { "token" }
 @Sendable func isPremium() async -> Bool { false }
 
-let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 // snippet.outbox
 let events = client.makeEvents()
 try await client.start()

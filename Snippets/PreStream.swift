@@ -3,11 +3,11 @@
 
 // Plays what the broadcaster wants heard before the stream, and then the stream.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 let client = try CuecastClient(
     configuration: ListenerConfiguration(stream: LiveStream(id: "radio1")),
-    transport: ZeroMQListenerTransport()
+    transport: NIOListenerTransport()
 )
 // snippet.start
 try await client.start()  // Returns when they are queued, when there are none, or after two seconds.

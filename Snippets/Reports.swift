@@ -3,7 +3,7 @@
 
 // Tells what happens to each advertisement while it plays, so that nothing has to be inferred.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 
 // snippet.report
 /// Plays one advertisement and reports what happens to it.
@@ -30,7 +30,7 @@ func playQuarter(_ quarter: Int, of advertisement: Advertisement) async throws {
 // snippet.manual
 var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
 configuration.handOut = .manual
-let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 let events = client.makeEvents()
 try await client.start()
 for await case .available in events {

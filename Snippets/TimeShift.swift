@@ -3,14 +3,14 @@
 
 // A listener who hears the stream behind live, and moves back and forth in it.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 import Foundation
 
 // snippet.configure
 var configuration = ListenerConfiguration(stream: LiveStream(id: "radio1"))
 configuration.delay = .seconds(30)  // What the player buffers to begin with.
 configuration.delayMax = .seconds(1_800)  // How far the listener may go back.
-let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 // snippet.end
 try await client.start()
 

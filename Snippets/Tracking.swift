@@ -3,7 +3,7 @@
 
 // Has the tracking URLs of advertisements called, with what the listener agreed to.
 import Cuecast
-import CuecastZeroMQ
+import CuecastNIO
 import Synchronization
 
 // snippet.configure
@@ -31,7 +31,7 @@ struct PrintingSender: TrackingSender {
 configuration.tracking?.sender = PrintingSender()
 // snippet.end
 
-let client = try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport())
+let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 // snippet.follow
 let events = client.makeEvents()
 try await client.start()

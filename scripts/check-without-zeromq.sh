@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Proves that the player's client library and the library for its tests build without libzmq, which phones cannot install:
+# Proves that the player's client library, its transport and the library for its tests build without libzmq, which phones cannot install:
 # builds the app in scripts/without-zeromq where <zmq.h> is an error, runs it, and checks that it is linked neither against
 # libzmq nor against SQLite, which the gateway has.
 #
@@ -20,4 +20,4 @@ player="$(swift build "${flags[@]}" --show-bin-path)/Player"
 if readelf --dynamic --wide "$player" | grep -iE "zmq|sqlite"; then
     fail 1 "the app is linked against what only gateways need"
 fi
-echo "check-without-zeromq: the client library and the one for its tests build, link and run without libzmq"
+echo "check-without-zeromq: the client library, its transport and the one for its tests build, link and run without libzmq"

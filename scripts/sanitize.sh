@@ -16,7 +16,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 readonly usage="usage: scripts/sanitize.sh thread|address [FILTER], or --self-test"
-readonly candidates=(CuecastTests CuecastTestingTests CuecastZeroMQTests AdPresentationTests)
+readonly candidates=(CuecastTests CuecastTestingTests ListenerTransportTests AdPresentationTests)
 
 # Tells the sanitizer how to report: everything, and with an exit code that fails the run. Argument: the sanitizer.
 set_options() {

@@ -25,9 +25,9 @@ build_packages=(
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 # And Prometheus, whose promtool tests the alerts, and PyYAML. And WebKit with a screen that is none, for the scripts that
-# measure web content.
+# measure web content. And openssl, which makes the certificates of tests.
 test_packages=(
-    gir1.2-webkit2-4.1 prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-yaml python3-zmq systemd
+    gir1.2-webkit2-4.1 openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-yaml python3-zmq systemd
     valgrind xvfb
 )
 

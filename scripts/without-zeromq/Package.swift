@@ -4,9 +4,9 @@
 
 import PackageDescription
 
-/// The player's client library, the one for its tests, and one more where `scripts/check-without-zeromq.sh` is to be seen
+/// The player's client library, its transport, the one for its tests, and one more where `scripts/check-without-zeromq.sh` is to be seen
 /// failing.
-let libraries = ["Cuecast", "CuecastTesting"] + (Context.environment["CUECAST_ALSO"].map { [$0] } ?? [])
+let libraries = ["Cuecast", "CuecastNIO", "CuecastTesting"] + (Context.environment["CUECAST_ALSO"].map { [$0] } ?? [])
 
 /// An app that depends on these libraries and on nothing else of this package, as one for a phone does.
 let package = Package(

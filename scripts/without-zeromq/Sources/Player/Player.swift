@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Cuecast
+import CuecastNIO
 import CuecastTesting
 
 /// Shows that the libraries are really there: a client is told of a break by a gateway in memory, and answers.
@@ -18,6 +19,8 @@ struct Player {
         let outcome = try await gateway.outcome(of: "spot", in: "b1")
         client.stop()
         await client.stopped()
+        let transport: any ListenerTransport = NIOListenerTransport()
+        precondition(transport.takesPush, "the transport for phones is another one")
         print("a player of \(gateway.stream.id), without ZeroMQ: \(outcome.adID) is \(outcome.result)")
     }
 }

@@ -8,10 +8,10 @@ import Foundation
 import Testing
 import ZeroMQ
 
-/// A client of `gateway` on a runtime of its own.
+/// A client of `gateway`.
 func makeClient(
     _ gateway: RawGateway,
-    _ runtime: ZeroMQRuntime,
+    _ rig: TransportRig,
     _ configure: (inout ListenerConfiguration) -> Void = { _ in }
 ) throws -> CuecastClient {
     var configuration = ListenerConfiguration(
@@ -25,7 +25,7 @@ func makeClient(
     configuration.timings.requestTimeout = .seconds(3_600)
     configuration.timings.preStreamWait = .seconds(3_600)
     configure(&configuration)
-    return try CuecastClient(configuration: configuration, transport: ZeroMQListenerTransport(runtime: runtime))
+    return try CuecastClient(configuration: configuration, transport: rig.transport)
 }
 
 extension ListenerEvents {
@@ -69,7 +69,7 @@ func spot() throws -> AdvertisementContent {
 }
 
 @Suite(.suiteLimit)
-struct ZeroMQListenerTests {
+struct ListenerTransportTests {
     /// How notices come to a client.
     enum NoticePath: CaseIterable, Sendable {
         case pushed
@@ -85,16 +85,18 @@ struct ZeroMQListenerTests {
     }
 
     /// What a client did that was started and stopped.
-    private func seen(push: RawGateway.Push, connections: ListenerConnections) async throws -> [String] {
+    private func seen(_ carrier: Carrier, push: RawGateway.Push, connections: ListenerConnections) async throws
+        -> [String]
+    {
         let gateway = try await RawGateway(push: push)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime) { $0.connections = connections }
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig) { $0.connections = connections }
         try await client.start()
         #expect(client.connectionState == .listening)
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
         var seen: [String] = []
         for await sight in gateway.seen {
             switch sight {
@@ -109,8 +111,9 @@ struct ZeroMQListenerTests {
         return seen
     }
 
-    @Test func `the stream is subscribed before the proof, and the join comes after it`() async throws {
-        let seen = try await self.seen(push: .pushes, connections: .two)
+    @Test(arguments: Carrier.allCases)
+    func `the stream is subscribed before the proof, and the join comes after it`(carrier: Carrier) async throws {
+        let seen = try await self.seen(carrier, push: .pushes, connections: .two)
         #expect(seen.prefix(2) == ["+radio1", "+~sync"])
         let join = try #require(seen.firstIndex(of: "join"))
         #expect(join >= 2)
@@ -118,22 +121,26 @@ struct ZeroMQListenerTests {
         #expect(!seen.contains("join with push"))
     }
 
-    @Test func `one connection joins at once and subscribes to nothing`() async throws {
-        #expect(try await self.seen(push: .pushes, connections: .one) == ["join with push"])
+    @Test(arguments: Carrier.allCases)
+    func `one connection joins at once and subscribes to nothing`(carrier: Carrier) async throws {
+        #expect(try await self.seen(carrier, push: .pushes, connections: .one) == ["join with push"])
     }
 
-    @Test(arguments: [RawGateway.Push.ignores, .refuses])
-    func `a gateway that does not push is subscribed to, then joined again`(push: RawGateway.Push) async throws {
-        let seen = try await self.seen(push: push, connections: .one)
+    @Test(arguments: [RawGateway.Push.ignores, .refuses], Carrier.allCases)
+    func `a gateway that does not push is subscribed to, then joined again`(push: RawGateway.Push, carrier: Carrier)
+        async throws
+    {
+        let seen = try await self.seen(carrier, push: push, connections: .one)
         #expect(seen.prefix(3) == ["join with push", "+radio1", "+~sync"])
         #expect(seen.count { $0 == "join" } == 1 && seen.count { $0 == "join with push" } == 1)
     }
 
-    @Test(arguments: NoticePath.allCases)
-    func `an advertisement goes from the notice to the acknowledgement`(path: NoticePath) async throws {
+    @Test(arguments: NoticePath.allCases, Carrier.allCases)
+    func `an advertisement goes from the notice to the acknowledgement`(path: NoticePath, carrier: Carrier) async throws
+    {
         let gateway = try await RawGateway(ads: [try spot()], push: path.push)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime, path.set)
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -147,14 +154,15 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test func `a thousand notices at once come by the connection of the join, in order`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `a thousand notices at once come by the connection of the join, in order`(carrier: Carrier) async throws {
         let gateway = try await RawGateway()
-        let runtime = ZeroMQRuntime()
+        let rig = carrier.makeRig()
         let (frames, heard) = AsyncStream.makeStream(of: ListenerConnectionEvent.self)
-        let connection = ZeroMQListenerTransport(runtime: runtime)
+        let connection = rig.transport
             .connect(to: GatewayAddress(notices: gateway.notices, requests: gateway.requests)) { heard.yield($0) }
         let join = ListenerRequest.Join(stream: testStream, instance: 0, push: true)
         let request = ListenerRequest(id: 1, session: .random(), kind: .join(join))
@@ -176,15 +184,17 @@ struct ZeroMQListenerTests {
         }
         #expect(sequences == Array(1...1_000))
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test(arguments: NoticePath.allCases)
-    func `a gateway that dies and returns on the same ports is found again`(path: NoticePath) async throws {
+    @Test(arguments: NoticePath.allCases, Carrier.allCases)
+    func `a gateway that dies and returns on the same ports is found again`(path: NoticePath, carrier: Carrier)
+        async throws
+    {
         let (notices, requests) = (try HeldPort(), try HeldPort())
         let first = try await RawGateway(notices: notices, requests: requests, ads: [try spot()], push: path.push)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(first, runtime, path.set)
+        let rig = carrier.makeRig()
+        let client = try makeClient(first, rig, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -198,17 +208,20 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await second.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test(arguments: NoticePath.allCases)
-    func `a gateway that dies is left for another address, and the break comes from there`(path: NoticePath)
+    @Test(arguments: NoticePath.allCases, Carrier.allCases)
+    func `a gateway that dies is left for another address, and the break comes from there`(
+        path: NoticePath,
+        carrier: Carrier
+    )
         async throws
     {
         let first = try await RawGateway(ads: [try spot()], push: path.push)
         let second = try await RawGateway(ads: [try spot()], push: path.push)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(first, runtime) {
+        let rig = carrier.makeRig()
+        let client = try makeClient(first, rig) {
             path.set(&$0)
             $0.alternativeGateways = [GatewayAddress(notices: second.notices, requests: second.requests)]
         }
@@ -224,63 +237,105 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await second.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test func `a gateway that is not there is said to be unreachable`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `a crowd that loses its gateway comes back whole, each in its own moment`(carrier: Carrier) async throws {
+        let (notices, requests) = (try HeldPort(), try HeldPort())
+        let first = try await RawGateway(notices: notices, requests: requests)
+        let rig = carrier.makeRig()
+        let clients = try (0..<40).map { _ in try makeClient(first, rig) }
+        let readers = clients.map { $0.makeEvents() }
+        for client in clients { try await client.start() }
+        for events in readers { await events.untilListening() }
+        await first.die()
+        for events in readers { #expect(await events.untilWaiting() != nil) }
+        let second = try await RawGateway(notices: notices, requests: requests)
+        for events in readers { await events.untilListening() }
+        for client in clients { client.stop() }
+        for client in clients { await client.stopped() }
+        await second.die()
+        await rig.shutDown()
+    }
+
+    @Test(arguments: Carrier.allCases)
+    func `news of the network ends a wait that would last an hour`(carrier: Carrier) async throws {
+        let (notices, requests) = (try HeldPort(), try HeldPort())
+        let first = try await RawGateway(notices: notices, requests: requests)
+        let rig = carrier.makeRig()
+        let client = try makeClient(first, rig) { $0.timings.retryDelayMax = .seconds(7_200) }
+        let events = client.makeEvents()
+        try await client.start()
+        await events.untilListening()
+        await first.die()
+        // The first retries come soon: without a network they do not.
+        client.networkChanged(isAvailable: false)
+        #expect(await events.untilWaiting() != nil)
+        let second = try await RawGateway(notices: notices, requests: requests)
+        client.networkChanged(isAvailable: true)
+        await events.untilListening()
+        client.stop()
+        await client.stopped()
+        await second.die()
+        await rig.shutDown()
+    }
+
+    @Test(arguments: Carrier.allCases)
+    func `a gateway that is not there is said to be unreachable`(carrier: Carrier) async throws {
         let (notices, requests) = (try HeldPort(), try HeldPort())
         let gone = try await RawGateway(notices: notices, requests: requests)
         await gone.die()
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gone, runtime) { $0.timings.preStreamWait = .zero }
+        let rig = carrier.makeRig()
+        let client = try makeClient(gone, rig) { $0.timings.preStreamWait = .zero }
         let events = client.makeEvents()
         try await client.start()
         let reason = await events.untilWaiting()
         #expect(reason?.contains("127.0.0.1") == true)
         client.stop()
         await client.stopped()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test func `an address that is none, and a runtime that is shut down, are said to be so`() async throws {
-        let runtime = ZeroMQRuntime()
+    @Test(arguments: Carrier.allCases)
+    func `an address that is none, and a runtime that is shut down, are said to be so`(carrier: Carrier) async throws {
+        let rig = carrier.makeRig()
         let reason = await withCheckedContinuation { continuation in
-            let transport = ZeroMQListenerTransport(runtime: runtime)
             let gateway = GatewayAddress(notices: "nonsense", requests: "nonsense")
-            _ = transport.connect(to: gateway) { event in
+            _ = rig.transport.connect(to: gateway) { event in
                 if case .closed(let reason) = event { continuation.resume(returning: reason) }
             }
         }
         #expect(reason.contains("nonsense"))
-        await runtime.shutDown()
+        await rig.shutDown()
         let refused = await withCheckedContinuation { continuation in
-            _ = ZeroMQListenerTransport(runtime: runtime)
-                .connect(to: GatewayAddress(host: "127.0.0.1")) { event in
-                    if case .closed(let reason) = event { continuation.resume(returning: reason) }
-                }
+            _ = rig.transport.connect(to: GatewayAddress(host: "127.0.0.1")) { event in
+                if case .closed(let reason) = event { continuation.resume(returning: reason) }
+            }
         }
         #expect(refused.contains("shut down"))
     }
 
-    @Test func `a connection that is dropped says that it is closed`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `a connection that is dropped says that it is closed`(carrier: Carrier) async throws {
         let gateway = try await RawGateway()
-        let runtime = ZeroMQRuntime()
+        let rig = carrier.makeRig()
         let reason = await withCheckedContinuation { continuation in
             let address = GatewayAddress(notices: gateway.notices, requests: gateway.requests)
-            _ = ZeroMQListenerTransport(runtime: runtime)
-                .connect(to: address) { event in
-                    if case .closed(let reason) = event { continuation.resume(returning: reason) }
-                }
+            _ = rig.transport.connect(to: address) { event in
+                if case .closed(let reason) = event { continuation.resume(returning: reason) }
+            }
         }
         #expect(!reason.isEmpty)
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test func `stopping does not wait for a gateway that does not answer`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `stopping does not wait for a gateway that does not answer`(carrier: Carrier) async throws {
         let gateway = try await RawGateway(answers: false)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime) { $0.timings.preStreamWait = .zero }
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig) { $0.timings.preStreamWait = .zero }
         let events = client.makeEvents()
         try await client.start()
         _ = await events.first { if case .connectionChanged(.joining) = $0 { () } else { nil } }
@@ -288,14 +343,17 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test(arguments: NoticePath.allCases)
-    func `messages of another shape are dropped and told, and the next notice arrives`(path: NoticePath) async throws {
+    @Test(arguments: NoticePath.allCases, Carrier.allCases)
+    func `messages of another shape are dropped and told, and the next notice arrives`(
+        path: NoticePath,
+        carrier: Carrier
+    ) async throws {
         let gateway = try await RawGateway(ads: [try spot()], push: path.push)
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime, path.set)
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig, path.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -318,7 +376,7 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
     /// A notice with this many bytes, which nobody understands.
@@ -327,10 +385,13 @@ struct ZeroMQListenerTests {
         return [topic + [UInt8](repeating: 0xFF, count: bytes - topic.count)]
     }
 
-    @Test func `a subscribed notice of 1024 bytes is received, and one of 1025 ends the connection`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `a subscribed notice of 1024 bytes is received, and one of 1025 ends the connection`(carrier: Carrier)
+        async throws
+    {
         let gateway = try await RawGateway()
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime, NoticePath.subscribed.set)
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig, NoticePath.subscribed.set)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -343,13 +404,15 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 
-    @Test func `a pushed notice of 1024 bytes is received, and one of 1025 is dropped and told`() async throws {
+    @Test(arguments: Carrier.allCases)
+    func `a pushed notice of 1024 bytes is received, and one of 1025 is dropped and told`(carrier: Carrier) async throws
+    {
         let gateway = try await RawGateway(ads: [try spot()])
-        let runtime = ZeroMQRuntime()
-        let client = try makeClient(gateway, runtime)
+        let rig = carrier.makeRig()
+        let client = try makeClient(gateway, rig)
         let events = client.makeEvents()
         try await client.start()
         await events.untilListening()
@@ -363,7 +426,7 @@ struct ZeroMQListenerTests {
         client.stop()
         await client.stopped()
         await gateway.die()
-        await runtime.shutDown()
+        await rig.shutDown()
     }
 }
 
@@ -414,53 +477,61 @@ struct ResourceTests {
         }
 
         /// How many threads bear a name.
-        static func threads(named name: String) -> Int {
+        static func threads(named name: String) -> Int { self.threads { $0 == name + "\n" } }
+
+        /// How many threads bear a name that begins so.
+        static func threads(of prefix: String) -> Int { self.threads { $0.hasPrefix(prefix) } }
+
+        private static func threads(where isMeant: (String) -> Bool) -> Int {
             let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
             return tasks.count { task in
-                (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == name + "\n"
+                (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)).map(isMeant) ?? false
             }
         }
     }
 
-    @Test func `fifty times starting and stopping leaves no descriptor and no thread behind`() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: Carrier.allCases)
+    func `fifty times starting and stopping leaves no descriptor and no thread behind`(carrier: Carrier) async {
+        await #expect(processExitsWith: .success) { [carrier] in
             let gateway = try await RawGateway()
-            let runtime = ZeroMQRuntime()
+            let rig = carrier.makeRig()
             func cycle() async throws {
-                let client = try makeClient(gateway, runtime)
+                let client = try makeClient(gateway, rig)
                 try await client.start()
                 client.stop()
                 await client.stopped()
             }
             guard try await Use.isKept(over: cycle) else { exit(1) }
-            await runtime.shutDown()
+            await rig.shutDown()
             await gateway.die()
         }
     }
 
-    @Test func `nor where each of them makes two connections`() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: Carrier.allCases)
+    func `nor where each of them makes two connections`(carrier: Carrier) async {
+        await #expect(processExitsWith: .success) { [carrier] in
             let gateway = try await RawGateway()
-            let runtime = ZeroMQRuntime()
+            let rig = carrier.makeRig()
             func cycle() async throws {
-                let client = try makeClient(gateway, runtime) { $0.connections = .two }
+                let client = try makeClient(gateway, rig) { $0.connections = .two }
                 try await client.start()
                 client.stop()
                 await client.stopped()
             }
             guard try await Use.isKept(over: cycle) else { exit(1) }
-            await runtime.shutDown()
+            await rig.shutDown()
             await gateway.die()
         }
     }
 
-    @Test func `with a file and tracking turned on nothing is left behind either`() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: Carrier.allCases)
+    func `with a file and tracking turned on nothing is left behind either`(carrier: Carrier) async {
+        await #expect(processExitsWith: .success) { [carrier] in
             let gateway = try await RawGateway()
-            let runtime = ZeroMQRuntime()
+            let rig = carrier.makeRig()
             let path = "/tmp/cuecast-\(UInt64.random(in: .min ... .max))"
             func cycle() async throws {
-                let client = try makeClient(gateway, runtime) {
+                let client = try makeClient(gateway, rig) {
                     $0.storage = .file(path: path)
                     $0.tracking = TrackingConfiguration()
                 }
@@ -471,17 +542,18 @@ struct ResourceTests {
             guard try await Use.isKept(over: cycle) else { exit(1) }
             unsafe unlink(path)
             unsafe unlink(path + ".lock")
-            await runtime.shutDown()
+            await rig.shutDown()
             await gateway.die()
         }
     }
 
-    @Test func `fifty clients share one polling thread`() async {
+    @Test func `fifty clients of libzmq share one polling thread`() async {
         await #expect(processExitsWith: .success) {
             let gateway = try await RawGateway()
             let runtime = ZeroMQRuntime(name: "shared-by-all")
+            let rig = TransportRig(runtime)
             func started() async throws -> CuecastClient {
-                let client = try makeClient(gateway, runtime)
+                let client = try makeClient(gateway, rig)
                 try await client.start()
                 return client
             }
@@ -492,21 +564,41 @@ struct ResourceTests {
             else { exit(1) }
             for client in clients { client.stop() }
             for client in clients { await client.stopped() }
-            await runtime.shutDown()
+            await rig.shutDown()
             await gateway.die()
         }
     }
 
-    @Test func `a runtime that is shut down leaves nothing behind`() async {
+    @Test func `fifty clients without libzmq share one thread`() async {
         await #expect(processExitsWith: .success) {
             let gateway = try await RawGateway()
+            let rig = Carrier.nio.makeRig()
+            var clients: [CuecastClient] = []
+            for _ in 0..<50 {
+                let client = try makeClient(gateway, rig)
+                try await client.start()
+                clients.append(client)
+            }
+            guard Use.threads(of: "NIO-ELT-") == 1 else { exit(1) }
+            for client in clients { client.stop() }
+            for client in clients { await client.stopped() }
+            await rig.shutDown()
+            guard Use.threads(of: "NIO-ELT-") == 0 else { exit(2) }
+            await gateway.die()
+        }
+    }
+
+    @Test(arguments: Carrier.allCases)
+    func `a runtime that is shut down leaves nothing behind`(carrier: Carrier) async {
+        await #expect(processExitsWith: .success) { [carrier] in
+            let gateway = try await RawGateway()
             func cycle() async throws {
-                let runtime = ZeroMQRuntime()
-                let client = try makeClient(gateway, runtime)
+                let rig = carrier.makeRig()
+                let client = try makeClient(gateway, rig)
                 try await client.start()
                 client.stop()
                 await client.stopped()
-                await runtime.shutDown()
+                await rig.shutDown()
             }
             guard try await Use.isKept(over: cycle) else { exit(1) }
             await gateway.die()

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+public import Cuecast
+internal import NIOCore
+
+/// Connects listeners to a gateway by TCP or TLS without libzmq: one connection, and a second one for notices where the client
+/// wants two (``ListenerConfiguration/connections``) or the gateway cannot send notices on the first.
+///
+/// ```swift
+/// let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
+/// ```
+///
+/// Addresses are `tcp://HOST:PORT`, and `tls://HOST:PORT` for TLS 1.2 and 1.3, where the gateway must show a certificate that
+/// ``GatewayTrust`` takes. One transport serves any number of clients.
+///
+/// A gateway that says nothing for 20 s is asked for a sign of life, and is taken for gone after 20 s more. A gateway that sends
+/// notices on the connection says something more often than that.
+public final class NIOListenerTransport: ListenerTransport {
+    private let runtime: NIORuntime
+    private let connector: PlatformConnector
+    private let timings: LinkTimings
+
+    /// Its connections take notices too.
+    public var takesPush: Bool { true }
+
+    /// A transport on the thread of `runtime`.
+    ///
+    /// - Parameters:
+    ///   - trust: whom to believe that it is the gateway, where an address begins with `tls://`.
+    ///   - runtime: whose thread serves the connections.
+    public convenience init(trust: GatewayTrust = GatewayTrust(), runtime: NIORuntime = .shared) {
+        self.init(trust: trust, runtime: runtime, timings: LinkTimings())
+    }
+
+    /// A transport with timings of its own.
+    init(trust: GatewayTrust, runtime: NIORuntime, timings: LinkTimings) {
+        self.runtime = runtime
+        self.connector = PlatformConnector(trust)
+        self.timings = timings
+    }
+
+    /// Begins to make one connection, and returns at once.
+    ///
+    /// - Parameters:
+    ///   - gateway: two addresses, each `tcp://HOST:PORT` or `tls://HOST:PORT`.
+    ///   - receive: is told everything about this connection, on the runtime's thread.
+    /// - Returns: The connection, which need not be made yet.
+    public func connect(
+        to gateway: GatewayAddress,
+        receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
+    ) -> any ListenerConnection {
+        let endpoints: (requests: GatewayEndpoint, notices: GatewayEndpoint)
+        do throws(GatewayEndpoint.Invalid) {
+            endpoints = (try GatewayEndpoint(gateway.requests), try GatewayEndpoint(gateway.notices))
+        } catch {
+            receive(.closed(reason: error.description))
+            return NoConnection()
+        }
+        guard let loop = self.runtime.loop() else {
+            receive(.closed(reason: "the runtime is shut down"))
+            return NoConnection()
+        }
+        return ListenerConnectionNIO(
+            on: loop,
+            connector: self.connector,
+            timings: self.timings,
+            requests: endpoints.requests,
+            notices: endpoints.notices,
+            receive: receive
+        )
+    }
+
+    #if canImport(Network)
+    /// Tells of the paths that the system has to the network.
+    public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)? {
+        NetworkPathWatch(changed: changed)
+    }
+    #endif
+}
