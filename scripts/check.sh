@@ -109,7 +109,7 @@ steps_beside() {
     step "instructions of the hot paths" scripts/instructions.sh
     step "sanitizers find mistakes" scripts/sanitize.sh --self-test
     step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS="CuecastTests ListenerTransportTests" \
-        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerTransportTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
+        scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerTransportTests\.(ListenerTransport|TLS|LinkHandler)Tests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
 }
 
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
