@@ -32,6 +32,9 @@ enum Operation: String, CaseIterable {
     case answerBatch = "answer-batch"
     case acknowledge
     case repeated = "repeat"
+    case signDelivery = "sign-delivery"
+    case checkDelivery = "check-delivery"
+    case checkTicket = "check-ticket"
     case project
     case update
     case publishAtNone = "publish-at-0"
@@ -62,6 +65,9 @@ struct Bench {
         case .answerBatch: self.answerBatch(count)
         case .acknowledge: self.acknowledge(count)
         case .repeated: self.answerRepeats(count)
+        case .signDelivery: self.signDelivery(count)
+        case .checkDelivery: self.checkDelivery(count)
+        case .checkTicket: self.checkTicket(count)
         case .project: try self.project(count)
         case .update: try self.update(count)
         case .publishAtNone: try self.publish(count, on: Board(epoch: Workload.epoch))
@@ -120,6 +126,61 @@ struct Bench {
         for index in 0..<count {
             let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
             guard case .now = answer else { preconditionFailure("not known: \(answer)") }
+        }
+    }
+
+    private func signDelivery(_ count: Int) {
+        for index in 0..<count {
+            let delivery = self.delivery(index)
+            precondition(delivery.bytes.count == DeliveryToken.byteCount, "a delivery has bytes")
+        }
+    }
+
+    private func delivery(_ index: Int) -> DeliveryToken {
+        MessageKeys.fixed.delivery(
+            to: self.workload.session(index),
+            of: self.workload.number,
+            first: 0,
+            at: Workload.now
+        )
+    }
+
+    /// Reads a delivery and finds that it is true.
+    private func checkDelivery(_ count: Int) {
+        let bytes = self.delivery(1).bytes
+        let keys = MessageKeys.fixed
+        for _ in 0..<count {
+            guard let delivery = DeliveryToken(bytes.span, at: bytes.indices), keys.fault(of: delivery) == nil else {
+                preconditionFailure("a delivery is true")
+            }
+        }
+    }
+
+    /// Decides about the ticket of a listener to a stream that asks for one.
+    private func checkTicket(_ count: Int) {
+        let keys = MessageKeys.fixed
+        let session = self.workload.session(1)
+        let ticket = SessionTicket(
+            session: session,
+            stream: self.workload.stream,
+            fetchUntil: Workload.now,
+            acknowledgeUntil: Workload.now,
+            subject: "listener-4711@example",
+            attributes: ["device": "phone", "region": "de-by"]
+        )
+        guard let bytes = keys.ticket(ticket) else { preconditionFailure("a ticket has bytes") }
+        for _ in 0..<count {
+            let head = try? TicketRule.check(
+                bytes,
+                at: bytes.indices,
+                of: session,
+                on: self.workload.stream,
+                isProtected: true,
+                for: .fetch,
+                keys,
+                at: Workload.now
+            )
+            precondition(head != nil, "a ticket is true")
         }
     }
 

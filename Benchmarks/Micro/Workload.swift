@@ -173,7 +173,7 @@ struct Workload {
             kind: .acknowledge(
                 ListenerRequest.Acknowledge(
                     key: self.key,
-                    delivery: DeliveryToken(session: session, breakNumber: self.number).bytes,
+                    delivery: MessageKeys.fixed.delivery(to: session, of: self.number, first: 0, at: Self.now).bytes,
                     outcomes: outcomes
                 )
             )
@@ -187,6 +187,7 @@ struct Workload {
         return ListenerRequestHandler(
             settings: settings,
             board: self.board,
+            keys: .fixed,
             metrics: MetricRegistry()
         )
     }

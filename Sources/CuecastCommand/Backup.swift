@@ -13,7 +13,8 @@ struct Backup: AsyncParsableCommand {
         abstract: "Copy a gateway's event log and ledger, also while it runs.",
         discussion: """
             The running gateway makes the copies itself, in small steps between its own work; where none runs, the command
-            makes them. Both files are checked, and belong together. Use them again with cuecast restore.
+            makes them. Both files are checked, and belong together. The keys of the data directory go with them, so keep a backup
+            secret; a file of keys that the configuration names does not. Use all of it again with cuecast restore.
 
             Example: cuecast backup --data-dir /var/lib/cuecast --to /mnt/backup/2026-11-22
 
@@ -72,7 +73,9 @@ struct Backup: AsyncParsableCommand {
     ) async throws -> [String: ControlValue] {
         let stores = try Stores.open(in: directory)
         do {
-            let done = try await BackupCommand.make(of: stores.log, stores.ledger, to: folder) { meter.show($0) }
+            let done = try await BackupCommand.make(of: stores.log, stores.ledger, keysOf: directory.path, to: folder) {
+                meter.show($0)
+            }
             await stores.close()
             return done
         } catch {
@@ -87,6 +90,7 @@ enum BackupCommand {
     static func make(
         of log: SQLiteEventLog,
         _ ledger: SQLiteLedger,
+        keysOf directory: String,
         to folder: String,
         progress: @escaping @Sendable ([String: ControlValue]) -> Void
     ) async throws -> [String: ControlValue] {
@@ -94,6 +98,7 @@ enum BackupCommand {
         let manifest = try await StoreBackups.make(
             of: log,
             ledger,
+            keysOf: directory,
             in: folder,
             version: CuecastVersion.text,
             at: now
@@ -111,6 +116,7 @@ enum BackupCommand {
     static func register(
         _ log: SQLiteEventLog,
         _ ledger: @escaping @Sendable () -> SQLiteLedger,
+        keysOf directory: String,
         with commands: ControlCommands
     ) {
         commands.register("backup") { arguments, progress in
@@ -118,7 +124,7 @@ enum BackupCommand {
                 throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
             }
             do {
-                return try await Self.make(of: log, ledger(), to: folder, progress: progress)
+                return try await Self.make(of: log, ledger(), keysOf: directory, to: folder, progress: progress)
             } catch {
                 throw ControlError("no backup was made: \(error)", exitCode: BackupExit.code(error).rawValue)
             }
@@ -131,7 +137,8 @@ struct Restore: AsyncParsableCommand {
         abstract: "Put a backup in place as the data directory of a gateway that does not run.",
         discussion: """
             The log goes on in a new epoch, far above every number in the backup: players get a snapshot, and no number is
-            used again. What was recorded after the backup is not in it.
+            used again. What was recorded after the backup is not in it. Keys that are in the data directory stay, and those of the
+            backup are taken too.
 
             Example: cuecast restore --from /mnt/backup/2026-11-22 --data-dir /var/lib/cuecast
 

@@ -19,6 +19,7 @@ struct Cuecast: AsyncParsableCommand {
             Look at its clock:   cuecast clock --data-dir ./data
             Make keys:           cuecast keygen --out studio-a
             Make tokens:         cuecast token make --keys keys.json --subject grafana --scope read --expires-in 720h
+            Rotate its own keys: cuecast keys rotate --data-dir ./data
 
             Exit codes: 0 done, 1 not as it must be, 64 usage, 65 bad data, 69 gateway not available, 74 output cannot be written,
             75 the gateway's event log failed, 77 not allowed.
@@ -27,7 +28,7 @@ struct Cuecast: AsyncParsableCommand {
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
             Report.self, Health.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, Keygen.self,
-            TokenCommand.self, Reload.self, CheckConfig.self,
+            Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
             Capacity.self, Version.self,
         ]
     )

@@ -67,6 +67,7 @@ actor Reloader {
         do {
             let change = ConfigurationChange(from: self.running, to: try await self.options.load())
             let broadcasters = try BroadcasterAccess.read(for: change.configuration)
+            let keys = try SigningKeys.read(for: change.configuration)
             var access: HTTPAccess?
             if self.httpAccess != nil {
                 access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
@@ -74,10 +75,10 @@ actor Reloader {
             // From here on nothing fails.
             self.running = change.configuration
             self.output.reload(self.running)
-            await self.gateway.reload(self.running, broadcasters)
+            await self.gateway.reload(self.running, broadcasters, keys)
             if let access { self.httpAccess?.reload(access) }
             self.gateway.readiness.clear(.reload)
-            return self.tell(change, broadcasters, way)
+            return self.tell(change, broadcasters, keys, way)
         } catch let faults as ConfigurationFaults {
             self.raise(faults.faults.first.map { "\($0)" } ?? "")
             for fault in faults.faults {
@@ -104,7 +105,12 @@ actor Reloader {
         )
     }
 
-    private func tell(_ change: ConfigurationChange, _ access: BroadcasterAccess?, _ way: String) -> ReloadDocument {
+    private func tell(
+        _ change: ConfigurationChange,
+        _ access: BroadcasterAccess?,
+        _ keys: MessageKeys,
+        _ way: String
+    ) -> ReloadDocument {
         var waiting = change.waiting.map(\.description)
         if access?.keys != self.gateway.broadcasterKeys {
             waiting.insert("broadcasters.secretKeyFile: another key stands in it", at: 0)
@@ -120,6 +126,7 @@ actor Reloader {
                 "file": "\(self.options.config ?? "none")",
                 "changed": "\(document.changed.joined(separator: ", "))",
                 "broadcasters": "\(access.map { $0.directory.names.joined(separator: ", ") } ?? "not told apart")",
+                "signingKeys": "\(keys.ring.keys.map { "\($0.id) \($0.state.rawValue)" }.joined(separator: ", "))",
             ]
         )
         return document

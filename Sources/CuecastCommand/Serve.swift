@@ -123,7 +123,12 @@ extension Serve {
             logger: logger
         )
         Reload.register(reloader, with: gateway.control)
-        BackupCommand.register(stores.log, { ledger.serving }, with: gateway.control)
+        BackupCommand.register(
+            stores.log,
+            { ledger.serving },
+            keysOf: configuration.dataDirectory,
+            with: gateway.control
+        )
         let ready = ReadyLine(gateway, manager: manager)
         var services: [any Service]
         if let httpAccess, let address = configuration.http, var http = GatewayHTTPConfiguration(address: address) {
@@ -226,6 +231,8 @@ extension Serve {
                 configuration: configuration,
                 log: log,
                 ledger: ledger,
+                keys: try SigningKeys.open(for: configuration, logger: logger),
+                signing: SigningSinceFile(directory: configuration.dataDirectory),
                 clock: clock,
                 state: GatewayStateFile(directory: configuration.dataDirectory),
                 manager: manager,

@@ -46,6 +46,8 @@ package enum EdgeClosing: Hashable, Sendable {
     case subscriptions
     /// More connections from its address than ``EdgeSettings/connectionsPerAddressMax``.
     case address
+    /// What let it hear a protected stream holds no more: the ticket is over, or its key was withdrawn.
+    case expired
     /// It had most of what waits for all, which was more than ``EdgeSettings/bytesWaitingMax``.
     case memory
 
@@ -60,6 +62,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .endless: .limit(.framesPerMessageMax)
         case .subscriptions: .limit(.subscriptionsPerConnectionMax)
         case .address: .limit(.connectionsPerAddressMax)
+        case .expired: .expired
         case .memory: .limit(.bytesWaitingMax)
         }
     }
@@ -71,7 +74,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .subscriptions: .subscriptionsPerConnectionMax
         case .address: .connectionsPerAddressMax
         case .memory: .bytesWaitingMax
-        case .handshake, .unused, .stalled, .slow, .violation: nil
+        case .handshake, .unused, .stalled, .slow, .violation, .expired: nil
         }
     }
 }
@@ -129,6 +132,9 @@ package protocol EdgeDelegate: AnyObject {
 
     /// A second has passed.
     func keepHouse(in loop: EdgeLoop)
+
+    /// Whether a connection still hears what this let it hear; asked once a second.
+    func isGood(_ proof: PushProof) -> Bool
 
     /// Something for the log.
     func tell(_ happening: EdgeHappening)

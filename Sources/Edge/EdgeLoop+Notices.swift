@@ -30,20 +30,22 @@ extension EdgeLoop {
     /// What a request changed about notices on its own connection; its answer was sent before.
     func change(_ change: PushChange, _ index: Int) {
         switch change {
-        case .begins(let session, let id, let head): self.push(id, of: session, above: head, to: index)
+        case .begins(let session, let id, let head, let proof):
+            self.push(id, of: session, above: head, proof, to: index)
         case .ends: if let pushed = self.slots[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
         }
     }
 
     /// Every notice above the head of the answer follows it: what waited for the connection is in the answer, and so is what comes
     /// into the ring up to that head.
-    private func push(_ id: StreamID, of session: SessionID, above head: Position, to index: Int) {
+    private func push(_ id: StreamID, of session: SessionID, above head: Position, _ proof: PushProof?, to index: Int) {
         if self.slots[index].subscriptions.isEmpty {
             self.subscribe(index, to: id)
             self.slots[index].subscriptions[0].session = session
             self.slots[index].subscriptions[0].stream.pushedCount += 1
             self.pushed.add()
         }
+        self.slots[index].subscriptions[0].proof = proof
         let stream = self.slots[index].subscriptions[0].stream
         self.slots[index].subscriptions[0].cursor
             .follow(head.sequence, sent: self.sent[id] ?? 0, end: stream.ring.end)

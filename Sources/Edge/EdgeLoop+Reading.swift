@@ -234,6 +234,10 @@ extension EdgeLoop {
             return
         }
         self.slots[index].isUsed = true
+        guard !self.settings.protectedStreams.contains(where: { $0.matches(id) }) else {
+            if !cancels { self.metrics.count(.framesRefused, .protectedTopic) }
+            return
+        }
         let known = self.slots[index].subscriptions.first { $0.stream.id == id }
         if cancels {
             if let known { self.unsubscribe(index, known.stream) }

@@ -37,6 +37,8 @@ package final class EdgeLoop {
         var isBehind = false
         /// Who joined on the connection itself; `nil`: it subscribed.
         var session: SessionID?
+        /// What lets the connection hear a protected stream; `nil`: it needs nothing.
+        var proof: PushProof?
     }
 
     /// Why a connection is not read from.
@@ -477,6 +479,8 @@ package final class EdgeLoop {
                     self.close(index, lateness)
                 } else if !self.slots[index].isUsed, self.now >= since + unused {
                     self.close(index, .unused)
+                } else if let proof = self.slots[index].subscriptions.first?.proof, !self.delegate.isGood(proof) {
+                    self.close(index, .expired)
                 }
             }
         }

@@ -12,7 +12,7 @@ package import ZeroMQ
 /// A gateway: its sockets bound, its board loaded, its services ready to run.
 ///
 /// ```swift
-/// let gateway = try await Gateway(configuration: configuration, log: log, ledger: ledger, logger: logger)
+/// let gateway = try await Gateway(configuration: configuration, log: log, ledger: ledger, keys: keys, logger: logger)
 /// let group = ServiceGroup(services: gateway.services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
 /// try await group.run()
 /// ```
@@ -45,6 +45,8 @@ package struct Gateway: Sendable {
     package let instance: UInt64
     /// What broadcasters know this gateway by; `nil`: nothing.
     package let broadcasterKeys: CurveKeyPair?
+    /// What signs deliveries.
+    package let keys: KeyHolder
     private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
@@ -64,6 +66,8 @@ package struct Gateway: Sendable {
     ///   - configuration: checked.
     ///   - log: open; the last of `services` to end closes it.
     ///   - ledger: open; closed with the log.
+    ///   - keys: what signs deliveries, and checks those that come back.
+    ///   - signing: knows since when deliveries of this log are signed; `nil`: all of them are.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - state: what the run before left, and where this one leaves it.
@@ -76,6 +80,8 @@ package struct Gateway: Sendable {
         configuration: GatewayConfiguration,
         log: any EventLog,
         ledger: any Ledger,
+        keys: MessageKeys,
+        signing: (any SigningRecord)? = nil,
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
         state: (any GatewayStateStore)? = nil,
@@ -207,6 +213,10 @@ package struct Gateway: Sendable {
         settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
+        settings.unsignedDeliveriesUntil = try signing?.began(at: board.hasTime ? board.retentionTime : nil)
+            .map { $0 + configuration.unsignedDeliveriesFor }
+        settings.tickets = TicketRule(protectedStreams: configuration.protectedStreams)
+        let keyHolder = KeyHolder(keys)
         let listenerService = try ListenerService(
             edge: edge,
             settings: settings,
@@ -220,6 +230,7 @@ package struct Gateway: Sendable {
             tools: ListenerDesk.Tools(
                 log: logHealth,
                 holder: holder,
+                keys: keyHolder,
                 clock: clock,
                 metrics: metrics,
                 peers: peers,
@@ -304,6 +315,7 @@ package struct Gateway: Sendable {
         self.control = control
         self.instance = instance
         self.requestService = requestService
+        self.keys = keyHolder
         self.broadcasterKeys = access?.keys
     }
 
@@ -312,7 +324,13 @@ package struct Gateway: Sendable {
     /// - Parameters:
     ///   - configuration: checked.
     ///   - access: who may publish from the next request on; the gateway's own key stays as it is.
-    package func reload(_ configuration: GatewayConfiguration, _ access: BroadcasterAccess?) async {
+    ///   - keys: what signs and checks from the next request on; `nil`: as before.
+    package func reload(
+        _ configuration: GatewayConfiguration,
+        _ access: BroadcasterAccess?,
+        _ keys: MessageKeys? = nil
+    ) async {
+        if let keys, keys.ring != self.keys.keys.ring { self.keys.swap(keys) }
         await self.requestService.reload(configuration, access?.directory)
     }
 }
@@ -335,6 +353,7 @@ extension Gateway {
         settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
         settings.handshakeTimeout = configuration.handshakeTimeout
         settings.unusedTimeout = configuration.unusedTimeout
+        settings.protectedStreams = configuration.protectedStreams
         settings.stalledTimeout = configuration.stalledTimeout
         return settings
     }

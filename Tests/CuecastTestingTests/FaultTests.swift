@@ -167,7 +167,8 @@ struct FaultTests {
             let events = client.makeEvents()
             try self.gateway.publish(scripted("b1", [("a", 1_000)]))
             switch code {
-            case .unavailable, .draining, .rateLimited, .limitReached:
+            // Who is not allowed to joins once more, and asks again.
+            case .unavailable, .draining, .rateLimited, .limitReached, .notAllowed:
                 #expect(try await self.gateway.outcome(of: "a", in: "b1").result == .played)
             default:
                 let reason = await events.first { if case .missed(_, let reason) = $0 { reason } else { nil } }

@@ -28,6 +28,28 @@ extension SeededGenerator {
 
     mutating func session() -> SessionID { SessionID(high: self.number(0...UInt64.max), low: self.next()) }
 
+    /// With any code: what is read does not depend on it.
+    mutating func signedDelivery() -> DeliveryToken {
+        let code = AuthenticationCode(high: self.next(), low: self.next())
+        return DeliveryToken(
+            session: self.session(),
+            breakNumber: BreakNumber(rawValue: self.number(0...UInt64.max)),
+            variant: self.number(0...UInt32.max),
+            first: self.number(0...UInt8.max),
+            issued: self.timestamp(),
+            key: KeyID(rawValue: self.number(0...UInt32.max))
+        ) { _ in code }
+    }
+
+    mutating func delivery() -> DeliveryToken {
+        if self.number(0...1) == 1 { return self.signedDelivery() }
+        return DeliveryToken(
+            session: self.session(),
+            breakNumber: BreakNumber(rawValue: self.number(0...UInt64.max)),
+            variant: self.number(0...UInt32.max)
+        )
+    }
+
     mutating func words() -> String { self.text(Array("abz019 \n\täß€𝄞\"\\<>,;"), 0...40) }
 
     mutating func url() -> String {

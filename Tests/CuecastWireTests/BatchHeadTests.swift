@@ -16,11 +16,7 @@ struct BatchHeadTests {
             var batch = generator.batch()
             batch.skipped = first
             batch.advertisements = []
-            let delivery = DeliveryToken(
-                session: SessionID(high: generator.number(0...UInt64.max), low: generator.number(0...UInt64.max)),
-                breakNumber: BreakNumber(rawValue: generator.number(0...UInt64.max)),
-                variant: generator.number(0...UInt32.max)
-            )
+            let delivery = generator.delivery()
             batch.delivery = delivery.bytes
             let (id, time) = (generator.number(0...UInt64.max), generator.timestamp())
             let tail = encoded.tail(from: first)

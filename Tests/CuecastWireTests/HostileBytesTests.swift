@@ -51,7 +51,7 @@ struct HostileBytesTests {
         Format("board", { $0.boardRecord() }, { $0.encoded() }, { try BoardRecord(decoding: $0) }),
         Format(
             "delivery token",
-            { DeliveryToken(session: $0.session(), breakNumber: BreakNumber(rawValue: $0.next())) },
+            { $0.delivery() },
             { $0.bytes },
             { try DeliveryToken(bytes: $0) }
         ),

@@ -101,25 +101,36 @@ struct RoundTripTests {
     @Test func `delivery tokens survive and keep their size`() throws {
         try self.check(
             #function,
-            {
-                DeliveryToken(
-                    session: $0.session(),
-                    breakNumber: BreakNumber(rawValue: $0.number(0...UInt64.max)),
-                    variant: $0.number(0...UInt32.max)
-                )
-            },
+            { $0.delivery() },
             encode: { $0.bytes },
             decode: { try DeliveryToken(bytes: $0) }
         )
-        let token = DeliveryToken(session: SessionID(high: 1, low: 2), breakNumber: BreakNumber(rawValue: 3))
-        #expect(token.bytes.count == 29)
-        #expect(token.bytes.count <= WireLimits.deliveryBytesMax)
+        let unsigned = DeliveryToken(session: SessionID(high: 1, low: 2), breakNumber: BreakNumber(rawValue: 3))
+        #expect(unsigned.bytes.count == 29)
+        #expect(unsigned.codedBytes == nil)
+        var generator = SeededGenerator(for: #function)
+        let signed = generator.signedDelivery()
+        #expect(signed.bytes.count == 58)
+        #expect(signed.bytes.count <= WireLimits.deliveryBytesMax)
+        // The code is over everything before it.
+        #expect(signed.codedBytes == Array(signed.bytes.dropLast(AuthenticationCode.byteCount)))
     }
 
-    @Test func `a delivery token of another version is refused`() {
-        var bytes = DeliveryToken(session: SessionID(high: 1, low: 2), breakNumber: BreakNumber(rawValue: 3)).bytes
-        bytes[0] = 2
-        #expect(throws: WireError.self) { try DeliveryToken(bytes: bytes) }
+    @Test func `a delivery token of another version or length is refused`() {
+        var generator = SeededGenerator(for: #function)
+        for token in [
+            DeliveryToken(session: SessionID(high: 1, low: 2), breakNumber: BreakNumber(rawValue: 3)),
+            generator.signedDelivery(),
+        ] {
+            for version in [0, 3, 255] as [UInt8] {
+                let bytes = [version] + token.bytes.dropFirst()
+                #expect(throws: WireError.self) { try DeliveryToken(bytes: bytes) }
+            }
+            #expect(throws: WireError.self) { try DeliveryToken(bytes: token.bytes + [0]) }
+            for count in 0..<token.bytes.count {
+                #expect(throws: WireError.self) { try DeliveryToken(bytes: Array(token.bytes.prefix(count))) }
+            }
+        }
     }
 
     @Test func `a break number leaves room for a whole group`() {

@@ -51,6 +51,51 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
+    @Test func `a connection that hears a protected stream ends with what let it hear`() async throws {
+        let stand = try LoopStand { $0.protectedStreams = [StreamPattern("prem*")].compactMap(\.self) }
+        let (ended, kept, open) = (try stand.peer(.dealer), try stand.peer(.dealer), try stand.peer(.dealer))
+        #expect(try ended.ask("push premium 0 1") == "head 0")
+        #expect(try kept.ask("push premium 0 2") == "head 0")
+        #expect(try open.ask("push radio1 0") == "head 0")
+        // Its ticket is renewed by a join with one of another key, and back.
+        #expect(try kept.ask("push premium 0 1") == "head 0")
+        #expect(try kept.ask("push premium 0 2") == "head 0")
+        try await stand.publish(1, of: "premium")
+        #expect(try self.next(ended) == "1")
+        #expect(try self.next(kept) == "1")
+        stand.withdraw(KeyID(rawValue: 1))
+        #expect(try self.next(ended) == nil)
+        #expect(stand.closings == [.expired])
+        #expect(stand.metrics.value(.connectionsClosed, .expired) == 1)
+        try await stand.publish(2, of: "premium")
+        try await stand.publish(7, of: "radio1")
+        #expect(try self.next(kept) == "2")
+        #expect(try self.next(open) == "7")
+        #expect(stand.metrics.value(.pushedConnections) == 2)
+        await stand.shared.stop()
+    }
+
+    @Test func `no topic of a protected stream is heard by a subscription`() async throws {
+        let stand = try LoopStand { $0.protectedStreams = [StreamPattern("prem*")].compactMap(\.self) }
+        let peer = try stand.subscriber(of: "premium")
+        #expect(stand.metrics.value(.framesRefused, .protectedTopic) == 1)
+        var bytes: [UInt8] = []
+        // Cancelling what is not there is as usual.
+        Outgoing.appendSubscription(Array("premium".utf8) + [0], cancel: true, to: &bytes)
+        Outgoing.appendSubscription(Array("prem".utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(Array("pre".utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
+        try peer.send(bytes)
+        try peer.tick()
+        #expect(stand.metrics.value(.framesRefused, .protectedTopic) == 2)
+        try await stand.publish(1...3, of: "premium")
+        try await stand.publish(1...3, of: "prem")
+        try await stand.publish(9, of: "pre")
+        #expect(try self.next(peer) == "9")
+        await stand.shared.stop()
+    }
+
     @Test func `what each kind of peer may have`() async throws {
         let stand = try LoopStand()
         #expect(try stand.peer(.req).ask("place") == "impossible")

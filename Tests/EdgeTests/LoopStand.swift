@@ -55,15 +55,25 @@ final class LoopStand: Sendable {
 
         var now: Timestamp { Timestamp(microseconds: 1_000_000) }
 
+        func isGood(_ proof: PushProof) -> Bool {
+            self.happenings.goodKeys.withLock { $0.contains(proof.key) }
+        }
+
         func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
             let words = String(decoding: request, as: UTF8.self).split(separator: " ")
             switch words.first {
             case "push":
                 // As a join does whose answer states this head.
                 guard let stream = try? StreamID(String(words[1])), let head = UInt64(words[2]) else { break }
+                let key = words.count > 3 ? UInt32(words[3]) : nil
                 return EdgeAnswer(
                     reply: ReplyBytes(head: Array("head \(head)".utf8)),
-                    push: .begins(session: Self.session, stream: stream, after: Position(epoch: 7, sequence: head))
+                    push: .begins(
+                        session: Self.session,
+                        stream: stream,
+                        after: Position(epoch: 7, sequence: head),
+                        proof: key.map { PushProof(key: KeyID(rawValue: $0), until: .latest) }
+                    )
                 )
             case "leave": return EdgeAnswer(reply: ReplyBytes(head: Array("left".utf8)), push: .ends)
             case "place":
@@ -125,6 +135,7 @@ final class LoopStand: Sendable {
         let go = DispatchSemaphore(value: 0)
         let waiting = Mutex(0)
         let closings: Mutex<[EdgeClosing]> = Mutex([])
+        let goodKeys: Mutex<Set<KeyID>> = Mutex([KeyID(rawValue: 1), KeyID(rawValue: 2)])
     }
 
     let endpoint: String
@@ -175,6 +186,9 @@ final class LoopStand: Sendable {
 
     /// Lets go of the request that holds the loop.
     func letGo() { self.happenings.go.signal() }
+
+    /// From now on nothing is heard because of this key.
+    func withdraw(_ key: KeyID) { self.happenings.goodKeys.withLock { _ = $0.remove(key) } }
 
     /// How many connections are open.
     var openCount: Int { self.counting.openCount }

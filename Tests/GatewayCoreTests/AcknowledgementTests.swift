@@ -56,7 +56,7 @@ struct AcknowledgementTests {
             kind: .acknowledge(
                 .init(
                     key: Sample.key(),
-                    delivery: DeliveryToken(session: Sample.session(), breakNumber: number).bytes,
+                    delivery: Counter.delivery(of: number).bytes,
                     outcomes: [Counter.played(at: 10)]
                 )
             )
@@ -79,9 +79,9 @@ struct AcknowledgementTests {
         let one = try #require(counter.desk["b1"]).number
         let two = try #require(counter.desk["b2"]).number
         let foreign: [[UInt8]] = [
-            DeliveryToken(session: Sample.session(2), breakNumber: one).bytes,
-            DeliveryToken(session: Sample.session(), breakNumber: two).bytes,
-            DeliveryToken(session: Sample.session(), breakNumber: one, variant: 1).bytes,
+            Counter.delivery(to: Sample.session(2), of: one).bytes,
+            Counter.delivery(of: two).bytes,
+            Counter.delivery(of: one, variant: 1).bytes,
             [], [1, 2, 3], [UInt8](repeating: 1, count: WireLimits.deliveryBytesMax),
         ]
         for delivery in foreign {

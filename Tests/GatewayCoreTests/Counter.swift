@@ -23,6 +23,7 @@ struct Counter {
         self.handler = ListenerRequestHandler(
             settings: settings,
             board: Board(epoch: Sample.epoch),
+            keys: .fixed,
             metrics: self.metrics
         )
     }
@@ -36,6 +37,8 @@ struct Counter {
     enum Got {
         case reply(ListenerReply)
         case later(ListenerRequestHandler.Deferred)
+        /// When the token of a join has been checked.
+        case afterToken(String)
 
         var body: ListenerReply.Body? {
             if case .reply(let reply) = self { reply.body } else { nil }
@@ -79,6 +82,7 @@ struct Counter {
         case .afterGroup(let deferred):
             #expect(deferred.requestID == id)
             return .later(deferred)
+        case .afterToken(let token): return .afterToken(token)
         }
     }
 
@@ -105,12 +109,24 @@ struct Counter {
         at seconds: Double
     ) throws -> Got {
         let number = self.desk.board[Sample.key(id)]?.number ?? BreakNumber(rawValue: 0)
-        let token = delivery ?? DeliveryToken(session: session, breakNumber: number).bytes
+        let token = delivery ?? Self.delivery(to: session, of: number).bytes
         return try self.ask(
             .acknowledge(.init(key: Sample.key(id), delivery: token, outcomes: outcomes)),
             by: session,
             at: seconds
         )
+    }
+
+    /// As the gateway's batches carry it.
+    static func delivery(
+        to session: SessionID = Sample.session(),
+        of number: BreakNumber,
+        variant: UInt32 = 0,
+        first: Int = 0,
+        keys: MessageKeys = .fixed,
+        at seconds: Double = 0
+    ) -> DeliveryToken {
+        keys.delivery(to: session, of: number, variant: variant, first: first, at: Sample.at(seconds))
     }
 
     static func played(_ advertisement: String = "ad0", at seconds: Double) -> Outcome {

@@ -126,7 +126,7 @@ struct ListenerRequestTests {
         #expect(batch.duration == .seconds(30))
         #expect(batch.skipped == 0)
         #expect(batch.endMode == .cut)
-        #expect(batch.delivery == DeliveryToken(session: Sample.session(), breakNumber: number).bytes)
+        #expect(batch.delivery == Counter.delivery(of: number, at: 13).bytes)
         let delivery = AcknowledgementGroup.Delivery(
             session: Sample.session(),
             breakNumber: number,

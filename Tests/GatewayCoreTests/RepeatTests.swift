@@ -290,7 +290,7 @@ struct RepeatTests {
         throws -> [UInt8]
     {
         let number = try #require(counter.desk["b1"]).number
-        let delivery = DeliveryToken(session: Sample.session(), breakNumber: number).bytes
+        let delivery = Counter.delivery(of: number).bytes
         var played: [UInt8] = self.nested(OutcomeField.advertisementID, Array("ad0".utf8))
         played.appendField(OutcomeField.kind, 1)
         played.appendField(OutcomeField.evidence, 1)

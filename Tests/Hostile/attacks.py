@@ -560,8 +560,8 @@ class PushedSlowReaders(SlowReaders):
 
 class ForgedDeliveries(Attack):
     name, entrance = "forged-deliveries", "requests"
-    does = ("40,000 acknowledgements with deliveries that were never given: random, of other lengths and versions, of another session, of "
-            "breaks that do not exist, for the listeners' streams and one of its own.")
+    does = ("40,000 acknowledgements with deliveries that were never given: random, of other lengths and versions, without a signature, of "
+            "another session, of another break, with one bit changed, for the listeners' streams and one of its own.")
     full, short = 40_000, 2_000
     seconds = 20
 
@@ -575,7 +575,7 @@ class ForgedDeliveries(Attack):
         def forge():
             choose = self.random
             for _ in range(self.amount):
-                session, kind, made = self.session(), choose.randrange(6), bytearray(delivery)
+                session, kind, made = self.session(), choose.randrange(8), bytearray(delivery)
                 target = choose.choice((stream, *self.context["streams"]))
                 if kind == 0:
                     made = choose.randbytes(len(delivery))
@@ -586,9 +586,15 @@ class ForgedDeliveries(Attack):
                 elif kind == 3:
                     pass  # Another session's.
                 elif kind == 4:
-                    # Its own, with a bit changed behind what names the session.
+                    # Its own, with a bit changed.
                     session = own
-                    made[choose.randrange(17, len(made))] ^= 1 << choose.randrange(8)
+                    made[choose.randrange(len(made))] ^= 1 << choose.randrange(8)
+                elif kind == 5:
+                    # Its own, as gateways gave it that did not sign: session, number of the break, variant.
+                    session, made = own, bytes([1]) + made[5:33]
+                elif kind == 6:
+                    # Its own, for another break.
+                    session, target = own, self.context["streams"][0]
                 else:
                     made = made[:-1] + bytes(choose.randrange(1, 40))
                 yield self.acknowledgement(target, "b-1", bytes(made), kinds, session)

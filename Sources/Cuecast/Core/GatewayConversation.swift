@@ -222,6 +222,16 @@ struct GatewayConversation: Sendable {
         return effects
     }
 
+    /// Joins again on another connection, with a new token where the app has one: the gateway does not take the ticket any more.
+    mutating func renewTicket(
+        _ refusal: Refusal,
+        now: LocalInstant,
+        _ output: inout ListenerCore.Output
+    ) -> [Effect] {
+        self.ticket = []
+        return self.lose(.sentAway(refusal.description), now: now, &output)
+    }
+
     private mutating func lose(
         _ reason: ConnectionLoss,
         atLeast: Duration = .zero,

@@ -66,6 +66,11 @@ extension ListenerCore {
                 self.output.keep(.batch(entry.notice, batch, skipped: skipped))
             }
             self.apply(self.book.batchArrived(id, batch, at: moment), at: now)
+        case .refused(let refusal) where refusal.status == .notAllowed && self.ticketRefused != id:
+            // The ticket is over, or its key is gone: another join gets another one. Once for a break, so that it comes to an end.
+            self.ticketRefused = id
+            self.book.batchAbandoned(id)
+            self.apply(self.conversation.renewTicket(refusal, now: now, &self.output), at: now)
         case .refused(let refusal):
             self.apply(self.book.batchRefused(id, refusal, now: now, jitter: &self.jitter), at: now)
         case .joined, .acknowledged, .done:

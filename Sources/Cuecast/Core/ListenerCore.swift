@@ -82,6 +82,8 @@ struct ListenerCore: Sendable {
     var tracking: ListenerTracking?
     var leftovers = Leftovers()
     private var aliveAt: LocalInstant?
+    /// The break whose batch was refused last because of the ticket.
+    var ticketRefused: BreakID?
     /// Whether outcomes of earlier runs were looked through for those that are too old.
     private var hasCheckedAge = false
     /// Where entries go.

@@ -71,7 +71,7 @@ package struct CoreGateway: Sendable {
     ) -> ListenerRequestHandler {
         var settings = ListenerRequestHandler.Settings(instance: instance)
         settings.headInterval = headInterval
-        return ListenerRequestHandler(settings: settings, board: board, metrics: MetricRegistry())
+        return ListenerRequestHandler(settings: settings, board: board, keys: .fixed, metrics: MetricRegistry())
     }
 
     /// Where the stream stands.
@@ -162,12 +162,13 @@ package struct CoreGateway: Sendable {
     package mutating func answer(_ frame: [UInt8], push: inout PushPlace, at now: Timestamp) -> [UInt8] {
         let answer = self.handler.handle(frame, from: PeerFacts(transport: "memory", push: push), at: now)
         switch self.handler.takePushChange() {
-        case .begins(let session, let stream, _): push = .taken(session: session, stream: stream)
+        case .begins(let session, let stream, _, _): push = .taken(session: session, stream: stream)
         case .ends: push = .free
         case nil: break
         }
         switch answer {
         case .now(let reply): return reply.frame
+        case .afterToken: preconditionFailure("a gateway in memory protects no stream")
         case .afterGroup(let deferred):
             self.flush()
             return self.handler.finish(deferred, isDurable: true, at: now).frame

@@ -65,6 +65,13 @@ extension Array where Element == UInt8 {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe self.append(contentsOf: $0) }
     }
 
+    /// Appends four bytes, the highest first.
+    @inlinable @inline(__always)
+    mutating func appendBigEndian(_ value: UInt32) {
+        // Safety: the bytes of a number, copied while it lives.
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe self.append(contentsOf: $0) }
+    }
+
     @inlinable @inline(__always)
     mutating func appendLittleEndian(_ value: UInt64) { self.appendBigEndian(value.byteSwapped) }
 

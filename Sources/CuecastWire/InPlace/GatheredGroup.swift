@@ -39,11 +39,13 @@ package struct GatheredGroup: Sendable {
     ///
     /// - Parameters:
     ///   - request: the request's bytes, with nothing in them that is not understood.
+    ///   - left: what of it is left out: whole fields that nobody needs later.
     ///   - received: when it came, by the gateway's clock.
     ///   - breakNumber: the break that it is about.
     ///   - ordinals: the ordinals in the break of the advertisements that its outcomes name, in their order.
     package mutating func accept(
         _ request: [UInt8],
+        leavingOut left: Range<Int> = 0..<0,
         received: Timestamp,
         breakNumber: BreakNumber,
         ordinals: [UInt32]
@@ -51,12 +53,14 @@ package struct GatheredGroup: Sendable {
         let received = UInt64(bitPattern: received.microseconds)
         let packed = ordinals.reduce(0) { $0 + varintBytes(UInt64($1)) }
         let length =
-            fieldBytes(AcceptedRequestField.request, bytes: request.count)
+            fieldBytes(AcceptedRequestField.request, bytes: request.count - left.count)
             + fieldBytes(AcceptedRequestField.receivedUs, received)
             + fieldBytes(AcceptedRequestField.breakNumber, breakNumber.rawValue)
             + (packed == 0 ? 0 : fieldBytes(AcceptedRequestField.ordinals, bytes: packed))
         self.requests.appendFieldHead(AcknowledgementGroupField.requests, bytes: length)
-        self.requests.appendMessage(AcceptedRequestField.request, request)
+        self.requests.appendFieldHead(AcceptedRequestField.request, bytes: request.count - left.count)
+        self.requests.append(contentsOf: request[..<left.lowerBound])
+        self.requests.append(contentsOf: request[left.upperBound...])
         self.requests.appendField(AcceptedRequestField.receivedUs, received)
         self.requests.appendField(AcceptedRequestField.breakNumber, breakNumber.rawValue)
         if packed > 0 {
@@ -64,7 +68,7 @@ package struct GatheredGroup: Sendable {
             for ordinal in ordinals { self.requests.appendVarint(UInt64(ordinal)) }
         }
         self.requestCount += 1
-        self.requestBytes += request.count
+        self.requestBytes += request.count - left.count
     }
 
     /// The record's bytes.

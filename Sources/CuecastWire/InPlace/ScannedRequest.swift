@@ -25,6 +25,9 @@ package struct ScannedRequest: Sendable {
     package private(set) var kind = Kind.getBatch
     package private(set) var id: UInt64 = 0
     package private(set) var session = SessionID(high: 0, low: 0)
+    /// Where the ticket lies, and where its whole field does; empty where there is none.
+    package private(set) var ticket: Range<Int> = 0..<0
+    package private(set) var ticketField: Range<Int> = 0..<0
     /// Where the ids of the stream and of the break lie in the frame.
     package private(set) var stream: Range<Int> = 0..<0
     package private(set) var breakID: Range<Int> = 0..<0
@@ -45,15 +48,22 @@ package struct ScannedRequest: Sendable {
         var hasSession = false
         // `getBatch` or `acknowledge`, and where it lies.
         var nested: (kind: Kind, range: Range<Int>)?
+        self.ticket = 0..<0
+        self.ticketField = 0..<0
+        var start = 0
         var fields = FieldReader<RequestField>(0..<frame.count)
         while let field = fields.nextInOrder(in: frame) {
+            defer { start = fields.position }
             switch field {
             case .varint(.requestID, let value): self.id = value
             case .bytes(.session, let range):
                 guard let session = SessionID(frame, at: range) else { return false }
                 self.session = session
                 hasSession = true
-            case .bytes(.ticket, let range): guard range.count <= WireLimits.ticketBytesMax else { return false }
+            case .bytes(.ticket, let range):
+                guard range.count <= WireLimits.ticketBytesMax else { return false }
+                self.ticket = range
+                self.ticketField = start..<range.upperBound
             case .bytes(.getBatch, let range): nested = (.getBatch, range)
             case .bytes(.acknowledge, let range):
                 guard nested == nil else { return false }

@@ -179,10 +179,10 @@ extension ListenerReply {
         tailBytes: Int
     ) -> [UInt8] {
         let length =
-            fieldBytes(BatchField.delivery, bytes: DeliveryToken.byteCount) + fields.count + tailBytes
+            fieldBytes(BatchField.delivery, bytes: delivery.encodedByteCount) + fields.count + tailBytes
         var head = Self.okHead(requestID: requestID, gatewayTime: gatewayTime, room: length - tailBytes + 8)
         head.appendFieldHead(ReplyField.batch, bytes: length)
-        head.appendFieldHead(BatchField.delivery, bytes: DeliveryToken.byteCount)
+        head.appendFieldHead(BatchField.delivery, bytes: delivery.encodedByteCount)
         delivery.append(to: &head)
         head.append(contentsOf: fields)
         return head

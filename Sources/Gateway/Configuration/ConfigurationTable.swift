@@ -116,6 +116,17 @@ package enum ConfigurationTable {
             "the file of broadcasters: names, public keys and streams; read again with SIGHUP; empty: none",
             \.broadcastersFile
         ) { Self.reasonAgainstFile($0) },
+        text(
+            "signing.keysFile",
+            "the file of the keys that sign deliveries and tickets; read again with SIGHUP; empty: signing.keys in the data directory",
+            \.signingKeysFile
+        ) { Self.reasonAgainstFile($0) },
+        duration(
+            "signing.unsignedDeliveriesFor",
+            "how long after the first start of a version that signs deliveries without a signature are taken",
+            \.unsignedDeliveriesFor,
+            .zero ... .seconds(9 * 86_400)
+        ),
         flag(
             "ledger.paused",
             "true to leave acknowledgements in the event log without counting them, until a start without this",
@@ -282,6 +293,21 @@ package enum ConfigurationTable {
             "the most bytes that wait until connections take them; beyond it whoever has most is closed",
             \.listenerBytesWaitingMax,
             4_194_304...1_099_511_627_776
+        ),
+        Row(
+            key: "listeners.protectedStreams",
+            help:
+                "streams that ask for a token: ids, or beginnings of ids and a '*', with commas between them; empty: none",
+            set: { configuration, value in
+                let texts = value.isEmpty ? [] : value.split(separator: ",", omittingEmptySubsequences: false)
+                let patterns = texts.map { StreamPattern(String($0.trimmingPrefix(while: { $0 == " " }))) }
+                guard patterns.count <= 64, patterns.allSatisfy({ $0 != nil }) else {
+                    return "it must be at most 64 patterns with commas between them, each of them \(StreamPattern.rule)"
+                }
+                configuration.protectedStreams = patterns.compactMap(\.self)
+                return nil
+            },
+            get: { $0.protectedStreams.map(\.description).joined(separator: ",") }
         ),
         duration(
             "listeners.stalledTimeout",

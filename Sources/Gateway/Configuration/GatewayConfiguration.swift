@@ -38,6 +38,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var broadcastersKeyFile = ""
     /// The file of broadcasters; empty: none.
     package var broadcastersFile = ""
+    /// The file of the keys that sign deliveries and tickets; empty: `signing.keys` in the data directory, made at the first start.
+    package var signingKeysFile = ""
+    /// How long after the first start of a gateway that signs deliveries are taken that are not signed, by the log's own time.
+    package var unsignedDeliveriesFor: Duration = .seconds(8 * 86_400)
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
@@ -66,6 +70,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var connectionsPerAddressMax = 4_096
     /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
     package var listenerBytesWaitingMax = 256 * 1_048_576
+    /// Streams that ask listeners for a token.
+    package var protectedStreams: [StreamPattern] = []
     /// How long a listener may take nothing of what waits for it before its connection is closed.
     package var stalledTimeout: Duration = .seconds(30)
     /// How long a shutdown waits for answers that were promised.

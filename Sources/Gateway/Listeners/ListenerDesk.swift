@@ -14,6 +14,7 @@ final class ListenerDesk: EdgeDelegate {
     struct Tools: Sendable {
         let log: LogHealth
         let holder: BoardHolder
+        let keys: KeyHolder
         let clock: any GatewayClock
         let metrics: MetricRegistry
         let peers: PeerLog
@@ -25,12 +26,17 @@ final class ListenerDesk: EdgeDelegate {
     /// Whether it ends the leases that are over, for all desks.
     private let endsLeases: Bool
     private var handler: ListenerRequestHandler
+    /// How often the keys had been swapped when the handler got its own.
+    private var keySwaps: Int
     private var lane = AcknowledgementLane()
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
     init(handler: ListenerRequestHandler, mailbox: ListenerMailbox, endsLeases: Bool, tools: Tools) {
         self.handler = handler
+        self.keySwaps = tools.keys.swaps
+        // Whoever swaps them from here on is noticed.
+        self.handler.keys = tools.keys.keys
         self.mailbox = mailbox
         self.endsLeases = endsLeases
         self.tools = tools
@@ -44,6 +50,7 @@ final class ListenerDesk: EdgeDelegate {
         // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
         // listener that has it already ask for the break.
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
+        if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
         self.handler.isDraining = self.mailbox.isDraining
         let answer = self.handler.handle(
             request,
@@ -58,7 +65,20 @@ final class ListenerDesk: EdgeDelegate {
         case .afterGroup(let deferred):
             self.handler.wait(peer.number, for: deferred)
             return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
+        case .afterToken:
+            preconditionFailure("nobody checks tokens, so no join waits for that")
         }
+    }
+
+    func isGood(_ proof: PushProof) -> Bool {
+        if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
+        return proof.holds(self.handler.keys, at: self.now)
+    }
+
+    private func takeKeys() {
+        // First the number: keys that are swapped in between are taken once more, and never missed.
+        self.keySwaps = self.tools.keys.swaps
+        self.handler.keys = self.tools.keys.keys
     }
 
     /// Looks at the clock, and tells the handler how far commands have moved it.

@@ -46,6 +46,7 @@ final class ListenerService: Service {
             ListenerRequestHandler(
                 settings: settings,
                 board: tools.holder.board,
+                keys: tools.keys.keys,
                 metrics: tools.metrics,
                 leases: leases,
                 waiting: waiting

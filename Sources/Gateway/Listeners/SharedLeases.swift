@@ -25,6 +25,8 @@ final class SharedLeases: LeaseTable {
     private let parts: [Part]
     private let live: LiveListeners
     private let most: Atomic<Int>
+    /// How many sessions each subject has whose sessions are limited, in all parts.
+    private let subjects: Mutex<[String: Int]> = Mutex([:])
 
     /// - Parameters:
     ///   - length: how long a session counts as listening after its last request.
@@ -51,25 +53,38 @@ final class SharedLeases: LeaseTable {
         for part in self.parts { part.leases.withLock { $0.requestsPerSecondMax = requestsPerSecondMax } }
     }
 
-    func renew(_ session: SessionID, stream: StreamID, at now: Timestamp, mayBegin: Bool) -> LeaseRenewal {
-        let first = self.tryToRenew(session, stream: stream, at: now, mayBegin: mayBegin)
-        guard first == .full else { return first }
+    func renew(
+        _ session: SessionID,
+        stream: StreamID,
+        owner: LeaseOwner? = nil,
+        at now: Timestamp,
+        mayBegin: Bool
+    ) -> LeaseRenewal {
+        let first = self.tryToRenew(session, stream: stream, owner: owner, at: now, mayBegin: mayBegin)
+        guard first == .full || first == .ownerFull else { return first }
         // Those whose time is over make room, wherever they are.
         self.expire(at: now)
-        return self.tryToRenew(session, stream: stream, at: now, mayBegin: mayBegin)
+        return self.tryToRenew(session, stream: stream, owner: owner, at: now, mayBegin: mayBegin)
     }
 
     private func tryToRenew(
         _ session: SessionID,
         stream: StreamID,
+        owner: LeaseOwner?,
         at now: Timestamp,
         mayBegin: Bool
     ) -> LeaseRenewal {
         let most = self.listenersMax
         return self.withPart(of: session) { leases in
-            let renewal = leases.renew(session, stream: stream, at: now, mayBegin: mayBegin) { _ in
-                self.live.reserve(atMost: most)
-            }
+            let renewal = leases.renew(
+                session,
+                stream: stream,
+                owner: owner,
+                at: now,
+                mayBegin: mayBegin,
+                hasRoom: { _ in self.live.reserve(atMost: most) },
+                ownerHasRoom: { owner, _ in self.reserve(owner) }
+            )
             self.tell(&leases, reserved: renewal == .begun)
             return renewal
         }
@@ -101,8 +116,29 @@ final class SharedLeases: LeaseTable {
 
     /// Tells what has changed, before the part is free again: whoever is answered may count on being counted.
     private func tell(_ leases: inout Leases, reserved: Bool = false) {
+        let ended = leases.takeEndedSubjects()
+        if !ended.isEmpty { self.release(ended) }
         let changes = leases.takeCountChanges()
         if !changes.isEmpty { self.live.add(changes, reserved: reserved ? 1 : 0) }
+    }
+
+    /// Counts one more session of a subject, where it may have one more.
+    private func reserve(_ owner: LeaseOwner) -> Bool {
+        self.subjects.withLock { subjects in
+            let count = subjects[owner.subject] ?? 0
+            guard count < owner.sessionsMax else { return false }
+            subjects[owner.subject] = count + 1
+            return true
+        }
+    }
+
+    private func release(_ ended: [String]) {
+        self.subjects.withLock { subjects in
+            for subject in ended {
+                let count = (subjects[subject] ?? 0) - 1
+                subjects[subject] = count > 0 ? count : nil
+            }
+        }
     }
 
     /// Sessions are random: whoever makes many for one part waits for himself.

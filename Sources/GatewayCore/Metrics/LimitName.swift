@@ -37,6 +37,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case ringBytesMax
     case ringsBytesMax
     case sessionsPerConnectionMax
+    case sessionsPerSubjectMax
     case streamsMax
     case subscriptionsPerConnectionMax
 }

@@ -19,6 +19,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case deliveredAdvertisements = "cuecast_delivered_advertisements_total"
     case acknowledgedOutcomes = "cuecast_acknowledged_outcomes_total"
     case repeatedOutcomes = "cuecast_repeated_outcomes_total"
+    case unsignedDeliveries = "cuecast_unsigned_deliveries_total"
     case acknowledgementGroups = "cuecast_acknowledgement_groups_total"
     case countedOutcomes = "cuecast_counted_outcomes_total"
     case noticesSent = "cuecast_notices_sent_total"
@@ -106,6 +107,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .deliveredAdvertisements: "Advertisements of batches that are recorded as delivered."
         case .acknowledgedOutcomes: "Outcomes confirmed as durable (repeats included)."
         case .repeatedOutcomes: "Outcomes that memory knew: confirmed without being logged again."
+        case .unsignedDeliveries: "Deliveries taken that are not signed, because gateways before did not sign."
         case .acknowledgementGroups: "Groups of acknowledgements and deliveries appended to the event log."
         case .countedOutcomes: "Outcomes that the ledger counted as the first of their session, by kind."
         case .noticesSent: "Notices published (head notices and ticks not counted)."
@@ -198,10 +200,10 @@ package enum Metric: String, CaseIterable, Sendable {
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .countedOutcomes: [.played, .ignored, .failed]
         case .repliesDropped: [.peerGone, .peerSlow]
-        case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic]
+        case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic, .protectedTopic]
         case .connectionsClosed:
             [
-                .handshake, .unused, .stalled, .slow, .violation, .limit(.framesPerMessageMax),
+                .handshake, .unused, .stalled, .slow, .violation, .expired, .limit(.framesPerMessageMax),
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
             ]
         case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
@@ -246,6 +248,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let tooManyFrames = MetricLabel(text: "too_many_frames")
     package static let notSubscription = MetricLabel(text: "not_a_subscription")
     package static let unknownTopic = MetricLabel(text: "unknown_topic")
+    package static let protectedTopic = MetricLabel(text: "protected_topic")
     package static let admitted = MetricLabel(text: "admitted")
     package static let unknownKey = MetricLabel(text: "unknown_key")
     package static let granted = MetricLabel(text: "granted")

@@ -14,9 +14,34 @@ package enum LeaseRenewal: Hashable, Sendable {
     case notAllowed
     /// It has none, and there are as many sessions as there may be.
     case full
+    /// It has none, and its owner has as many as it may have.
+    case ownerFull
 
     /// Whether the session has a lease.
     package var isGiven: Bool { self == .renewed || self == .begun }
+}
+
+/// Whose a session is, where sessions of one owner are limited.
+package struct LeaseOwner: Hashable, Sendable {
+    /// The subject of a token.
+    package let subject: String
+    /// The most sessions of it.
+    package let sessionsMax: Int
+
+    /// `nil`: nothing limits the sessions.
+    package init?(_ ticket: SessionTicket) {
+        guard ticket.sessionsMax > 0, !ticket.subject.isEmpty else { return nil }
+        self.subject = ticket.subject
+        self.sessionsMax = Int(ticket.sessionsMax)
+    }
+
+    /// Of a ticket that lies in other bytes; only one that limits sessions is read whole.
+    @inline(__always)
+    init?(_ head: TicketHead?, in bytes: [UInt8], at range: Range<Int>? = nil) {
+        guard let head, head.sessionsMax > 0, let ticket = SessionTicket(bytes: Array(bytes[range ?? bytes.indices]))
+        else { return nil }
+        self.init(ticket)
+    }
 }
 
 /// Who is listening, as decisions about requests need it: ``Leases`` for one thread, or a table of them for several.
@@ -31,7 +56,13 @@ package protocol LeaseTable: Sendable {
     func count(of stream: StreamID) -> Int
 
     /// Makes or renews a lease; as ``Leases``.
-    mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp, mayBegin: Bool) -> LeaseRenewal
+    mutating func renew(
+        _ session: SessionID,
+        stream: StreamID,
+        owner: LeaseOwner?,
+        at now: Timestamp,
+        mayBegin: Bool
+    ) -> LeaseRenewal
 
     /// Notes that a session gets a batch; as ``Leases``.
     mutating func noteBatch(of number: BreakNumber, from first: UInt32, to session: SessionID) -> Bool
@@ -52,6 +83,8 @@ package protocol LeaseTable: Sendable {
 package struct Leases: LeaseTable {
     private struct Lease {
         var stream: StreamID
+        /// Whose it is, where those of one subject are counted.
+        var subject: String?
         var expires: Timestamp
         /// Requests that the session may make at once; refills with time.
         var allowance: Double
@@ -94,6 +127,10 @@ package struct Leases: LeaseTable {
     private var leases: [SessionID: Lease] = [:]
     private var ends: Heap<End> = []
     private var counts: [StreamID: Int] = [:]
+    /// How many sessions each subject has whose sessions are limited.
+    private var subjects: [String: Int] = [:]
+    /// The subjects of leases that have ended since somebody took them.
+    private var endedSubjects: [String] = []
     /// How the counts have changed since somebody took the changes.
     private var countChanges: [StreamID: Int] = [:]
 
@@ -120,6 +157,13 @@ package struct Leases: LeaseTable {
         return self.countChanges
     }
 
+    /// Takes whose leases have ended since the last time, for whoever counts subjects of several of these.
+    package mutating func takeEndedSubjects() -> [String] {
+        guard !self.endedSubjects.isEmpty else { return [] }
+        defer { self.endedSubjects.removeAll() }
+        return self.endedSubjects
+    }
+
     /// The streams that have listeners, with their numbers.
     package var countsByStream: [StreamID: Int] { self.counts }
 
@@ -128,17 +172,29 @@ package struct Leases: LeaseTable {
     /// - Parameters:
     ///   - session: who listens.
     ///   - stream: what it listens to; a session that changes it counts for the new one.
+    ///   - owner: whose it is, where that limits its beginning.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     /// - Returns: what became of it.
     package mutating func renew(
         _ session: SessionID,
         stream: StreamID,
+        owner: LeaseOwner? = nil,
         at now: Timestamp,
         mayBegin: Bool = true
     ) -> LeaseRenewal {
         let most = self.listenersMax
-        return self.renew(session, stream: stream, at: now, mayBegin: mayBegin) { $0 < most }
+        let renewal = self.renew(
+            session,
+            stream: stream,
+            owner: owner,
+            at: now,
+            mayBegin: mayBegin,
+            hasRoom: { $0 < most },
+            ownerHasRoom: { $1 < $0.sessionsMax }
+        )
+        _ = self.takeEndedSubjects()
+        return renewal
     }
 
     /// Makes or renews a lease where others count sessions too.
@@ -149,13 +205,17 @@ package struct Leases: LeaseTable {
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     ///   - hasRoom: whether one more may begin, beside so many that are here; then it does.
+    ///   - ownerHasRoom: whether one more of this owner may begin, beside so many of it that are here; then it is counted, and
+    ///     where it does not begin after all, its subject is among the ended ones.
     /// - Returns: what became of it.
     package mutating func renew(
         _ session: SessionID,
         stream: StreamID,
+        owner: LeaseOwner?,
         at now: Timestamp,
         mayBegin: Bool,
-        hasRoom: (_ count: Int) -> Bool
+        hasRoom: (_ count: Int) -> Bool,
+        ownerHasRoom: (_ owner: LeaseOwner, _ count: Int) -> Bool
     ) -> LeaseRenewal {
         if let place = self.leases.index(forKey: session) {
             let before = self.leases.values[place].stream
@@ -169,9 +229,15 @@ package struct Leases: LeaseTable {
         }
         guard mayBegin else { return .notAllowed }
         self.expire(at: now)
-        guard hasRoom(self.leases.count) else { return .full }
+        if let owner, !ownerHasRoom(owner, self.subjects[owner.subject] ?? 0) { return .ownerFull }
+        guard hasRoom(self.leases.count) else {
+            if let owner { self.endedSubjects.append(owner.subject) }
+            return .full
+        }
+        if let owner { self.subjects[owner.subject, default: 0] += 1 }
         self.leases[session] = Lease(
             stream: stream,
+            subject: owner?.subject,
             expires: now + self.length,
             allowance: self.burst,
             refilled: now
@@ -222,6 +288,11 @@ package struct Leases: LeaseTable {
     /// Ends a lease.
     package mutating func end(_ session: SessionID) {
         guard let lease = self.leases.removeValue(forKey: session) else { return }
+        if let subject = lease.subject {
+            let count = (self.subjects[subject] ?? 0) - 1
+            self.subjects[subject] = count > 0 ? count : nil
+            self.endedSubjects.append(subject)
+        }
         self.add(-1, to: lease.stream)
     }
 

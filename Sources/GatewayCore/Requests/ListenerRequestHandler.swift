@@ -41,6 +41,12 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         package var recordBytesMax = EventLogLimits.recordBytesMax
         /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
         package var rememberedOutcomesMax = 524_288
+        /// Until when deliveries that are not signed are taken, by the log's own time; `nil`: none are.
+        ///
+        /// Gateways before signed none, and what they handed out is acknowledged for days.
+        package var unsignedDeliveriesUntil: Timestamp?
+        /// What listeners must show.
+        package var tickets = TicketRule()
         /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;
         /// `nil`: secrets that are new with every start.
         package var fixedHashSecret: UInt64?
@@ -55,6 +61,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     package var board: Board {
         didSet { if self.board.offset != oldValue.offset { self.served.removeAll() } }
     }
+    /// What signs deliveries, and checks those that come back; swapped by whoever owns the handler.
+    package var keys: MessageKeys
     /// What was asked for since the board last changed.
     private var served = ServedBreaks()
     private var scanned = ScannedRequest()
@@ -91,6 +99,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         let deliveredAdvertisements: MetricRegistry.Cell
         let outcomes: MetricRegistry.Cell
         let repeats: MetricRegistry.Cell
+        let unsignedDeliveries: MetricRegistry.Cell
 
         init(_ metrics: MetricRegistry) {
             self.batchRequests = metrics.cell(.listenerRequests, .batch)
@@ -99,24 +108,28 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             self.deliveredAdvertisements = metrics.cell(.deliveredAdvertisements)
             self.outcomes = metrics.cell(.acknowledgedOutcomes)
             self.repeats = metrics.cell(.repeatedOutcomes)
+            self.unsignedDeliveries = metrics.cell(.unsignedDeliveries)
         }
     }
 
     /// - Parameters:
     ///   - settings: limits and times.
     ///   - board: as it is.
+    ///   - keys: what signs deliveries.
     ///   - metrics: counts what is decided.
     ///   - leases: who listens, where other handlers decide about the same listeners; `nil`: whoever asks here.
     ///   - waiting: counts what waits for the log, where others count together with this.
     package init(
         settings: Settings,
         board: Board,
+        keys: MessageKeys,
         metrics: MetricRegistry,
         leases: (any LeaseTable)? = nil,
         waiting: any WaitingCount = WaitingForLog()
     ) {
         self.settings = settings
         self.board = board
+        self.keys = keys
         self.metrics = metrics
         self.counters = Counters(metrics)
         self.recent = RecentOutcomes(
@@ -253,16 +266,26 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         do throws(Refusal) {
             switch decoded.kind {
-            case .join(let join): return .now(try self.join(join, of: decoded, from: peer, at: now))
+            case .join(let join): return try self.join(join, of: decoded, from: peer, at: now)
             case .getBatch(let get):
+                let ticket = try self.checkTicket(of: decoded, on: get.key.stream, for: .fetch, at: now)
                 let served = try self.serve(get.key, at: now)
                 return .now(
-                    try self.batch(of: served, delay: get.delay.now, to: decoded.session, decoded.id, at: now)
+                    try self.batch(
+                        of: served,
+                        delay: get.delay.now,
+                        to: decoded.session,
+                        LeaseOwner(ticket, in: decoded.ticket),
+                        decoded.id,
+                        at: now
+                    )
                 )
             case .acknowledge(let acknowledge):
+                _ = try self.checkTicket(of: decoded, on: acknowledge.key.stream, for: .acknowledge, at: now)
                 return try self.accept(acknowledge, of: decoded, at: now)
             case .getTime: return .now(self.reply(.done, to: decoded, at: now))
-            case .leave:
+            case .leave(let stream):
+                _ = try self.checkTicket(of: decoded, on: stream, for: .leave, at: now)
                 self.leases.end(decoded.session)
                 if peer.push.isTaken(by: decoded.session) { self.pushChange = .ends }
                 return .now(self.reply(.done, to: decoded, at: now))
@@ -289,7 +312,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             self.counters.batchRequests.add()
             guard self.leases.allows(session, at: self.steady(now)) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
-                return .now(try self.batch(of: served, delay: self.scanned.delay, to: session, id, at: now))
+                let ticket = try self.checkTicket(request, of: served, for: .fetch, at: now)
+                let owner = LeaseOwner(ticket, in: request, at: self.scanned.ticket)
+                return .now(try self.batch(of: served, delay: self.scanned.delay, to: session, owner, id, at: now))
             } catch {
                 return self.refuse(error, requestID: id, at: now)
             }
@@ -304,8 +329,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             for outcome in self.scanned.outcomes {
                 let near = (self.ordinals.last.map { Int($0) } ?? -1) + 1
                 guard let ordinal = served.ordinal(of: frame, at: outcome.advertisementID, near: near),
-                    !self.ordinals.contains(UInt32(ordinal)), outcome.details.occurred >= oldest,
-                    times.allows(outcome.details.occurred)
+                    !self.ordinals.contains(UInt32(ordinal)), ordinal >= Int(token.first),
+                    outcome.details.occurred >= oldest, times.allows(outcome.details.occurred)
                 else { return nil }
                 let known = self.recent.known(key, ordinal: UInt32(ordinal), outcome.details)
                 // All are new, or all are known and nothing or one group is waited for: else what is new is picked out.
@@ -324,9 +349,11 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             self.counters.acknowledgeRequests.add()
             guard self.leases.allows(session, at: self.steady(now)) else { return self.refuseRate(id, at: now) }
             do throws(Refusal) {
+                _ = try self.checkTicket(request, of: served, for: .acknowledge, at: now)
                 try self.check(token, of: session, for: served, at: self.board.retentionTime)
                 guard isNew else { return try self.answerRepeat(self.ordinals.count, id: id, group: waitsFor, at: now) }
-                try self.gather(request, for: served, at: now)
+                // Nobody needs the ticket later, and whoever reads the log is not to have it.
+                try self.gather(request, leavingOut: self.scanned.ticketField, for: served, at: now)
                 for (outcome, ordinal) in zip(self.scanned.outcomes, self.ordinals) {
                     self.recent.remember(key, ordinal: ordinal, outcome.details, at: now)
                 }
@@ -337,6 +364,45 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
                 return self.refuse(error, requestID: id, at: now)
             }
         }
+    }
+
+    /// Decides about the ticket of the request that was read in place.
+    @inline(__always)
+    private func checkTicket(
+        _ request: [UInt8],
+        of served: ServedBreak,
+        for use: TicketRule.Use,
+        at now: Timestamp
+    ) throws(Refusal) -> TicketHead? {
+        try TicketRule.check(
+            request,
+            at: self.scanned.ticket,
+            of: self.scanned.session,
+            on: served.key.stream,
+            isProtected: served.isProtected,
+            for: use,
+            self.keys,
+            at: now
+        )
+    }
+
+    /// Decides about the ticket of a request that was decoded.
+    private func checkTicket(
+        of request: ListenerRequest,
+        on stream: StreamID,
+        for use: TicketRule.Use,
+        at now: Timestamp
+    ) throws(Refusal) -> TicketHead? {
+        try TicketRule.check(
+            request.ticket,
+            at: request.ticket.indices,
+            of: request.session,
+            on: stream,
+            isProtected: self.settings.tickets.protects(stream),
+            for: use,
+            self.keys,
+            at: now
+        )
     }
 
     private static let acknowledgeWithinMicroseconds = BoardLimits.acknowledgeWithin.inMicroseconds
@@ -377,25 +443,108 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     private func refuse(_ refusal: Refusal, requestID: UInt64, at now: Timestamp) -> Answer<Deferred> {
+        .now(self.refusal(refusal, requestID: requestID, at: now))
+    }
+
+    private func refusal(_ refusal: Refusal, requestID: UInt64, at now: Timestamp) -> ReplyBytes {
         self.metrics.count(.refusals, .status(refusal.status))
-        return .now(
-            ReplyBytes(
-                head: ListenerReply(requestID: requestID, gatewayTime: now, body: .refused(refusal)).encoded()
-            )
+        return ReplyBytes(
+            head: ListenerReply(requestID: requestID, gatewayTime: now, body: .refused(refusal)).encoded()
         )
     }
 }
 
 extension ListenerRequestHandler {
+    /// Answers a join whose token was found true.
+    ///
+    /// - Parameters:
+    ///   - request: its bytes, as `handle` was given them.
+    ///   - granted: what the token grants; or why it is refused.
+    ///   - peer: what the transport knows now: whoever asked may have done other things meanwhile.
+    ///   - now: the gateway's clock.
+    /// - Returns: the answer.
+    package mutating func join(
+        _ request: [UInt8],
+        granted: Result<ListenerGrant, Refusal>,
+        from peer: PeerFacts,
+        at now: Timestamp
+    ) -> ReplyBytes {
+        self.mayBeginSession = peer.mayBeginSession
+        self.hasBegunSession = false
+        self.pushChange = nil
+        let decoded: ListenerRequest
+        do throws(WireError) {
+            decoded = try ListenerRequest(decoding: request)
+        } catch {
+            return self.refusal(Refusal(error), requestID: ListenerRequest.requestID(of: request), at: now)
+        }
+        do throws(Refusal) {
+            guard !self.isDraining else { throw .draining }
+            guard case .join(let join) = decoded.kind else {
+                throw Refusal(.invalid, "Only a join is granted by a token.")
+            }
+            let grant = try granted.get()
+            guard grant.streams.contains(where: { $0.matches(join.stream) }) else {
+                throw Refusal(.notAllowed, "The token has no right to the stream \(join.stream).")
+            }
+            guard now <= grant.until else {
+                throw Refusal(.notAllowed, "The token ended at \(grant.until); join with a new one.")
+            }
+            let ticket = grant.ticket(of: decoded.session, to: join.stream)
+            return try self.join(join, of: decoded, with: ticket, from: peer, at: now)
+        } catch {
+            return self.refusal(error, requestID: decoded.id, at: now)
+        }
+    }
+
+    /// Decides about a join: with a token that somebody has to check first, with the ticket of an earlier join, or with neither.
     private mutating func join(
         _ join: ListenerRequest.Join,
         of request: ListenerRequest,
         from peer: PeerFacts,
         at now: Timestamp
+    ) throws(Refusal) -> Answer<Deferred> {
+        let isProtected = self.settings.tickets.protects(join.stream)
+        var known: SessionTicket?
+        do throws(Refusal) {
+            if try self.checkTicket(of: request, on: join.stream, for: .fetch, at: now) != nil {
+                known = SessionTicket(bytes: request.ticket)
+            }
+        } catch {
+            // Where nobody needs a ticket, one that is over or another gateway's is as none: the answer has a new one.
+            if isProtected, join.token.isEmpty { throw error }
+        }
+        if isProtected {
+            guard join.push, peer.push != .none else { throw .needsPush(join.stream) }
+            if known == nil {
+                guard self.settings.tickets.checksTokens else { throw .cannotCheckTokens(join.stream) }
+                // Before anybody spends time on the token.
+                _ = try peer.push.decide(request.session, join)
+                return .afterToken(join.token)
+            }
+        }
+        let ticket = known ?? SessionTicket(session: request.session, stream: join.stream)
+        return .now(try self.join(join, of: request, with: ticket, from: peer, at: now))
+    }
+
+    private mutating func join(
+        _ join: ListenerRequest.Join,
+        of request: ListenerRequest,
+        with ticket: SessionTicket,
+        from peer: PeerFacts,
+        at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
         // What is refused changes nothing.
         let isPushed = try peer.push.decide(request.session, join)
-        try self.renew(request.session, stream: join.stream, at: now)
+        let isProtected = self.settings.tickets.protects(join.stream)
+        guard isPushed || !isProtected else { throw .needsPush(join.stream) }
+        guard let ticketBytes = self.keys.ticket(ticket) else {
+            throw Refusal(
+                .tooLarge,
+                "What the token says is too long for a ticket; the limit ticketBytesMax is \(WireLimits.ticketBytesMax)."
+            )
+        }
+        try self.renew(request.session, stream: join.stream, owner: LeaseOwner(ticket), at: now)
         let stream = self.board.streamOrNew(join.stream)
         let head = self.board.position(of: join.stream)
         let kind: ListenerReply.Joined.Kind
@@ -424,10 +573,16 @@ extension ListenerRequestHandler {
             instance: self.settings.instance,
             headInterval: self.settings.headInterval * (isPushed ? HeadSchedule.pushedEvery : 1),
             lease: self.settings.lease,
+            ticket: ticketBytes,
             pushed: isPushed
         )
         if isPushed {
-            self.pushChange = .begins(session: request.session, stream: join.stream, after: head)
+            self.pushChange = .begins(
+                session: request.session,
+                stream: join.stream,
+                after: head,
+                proof: isProtected ? PushProof(key: self.keys.ring.signing.id, until: ticket.fetchUntil) : nil
+            )
         } else if peer.push.isTaken(by: request.session) {
             self.pushChange = .ends
         }
@@ -437,7 +592,7 @@ extension ListenerRequestHandler {
     /// The break of this name, ready to be answered about.
     private mutating func serve(_ key: BreakKey, at now: Timestamp) throws(Refusal) -> ServedBreak {
         guard let each = self.board[key] else { throw self.missing(key) }
-        let served = ServedBreak(each, at: now)
+        let served = ServedBreak(each, isProtected: self.settings.tickets.protects(key.stream), at: now)
         self.served.insert(served)
         return served
     }
@@ -446,6 +601,7 @@ extension ListenerRequestHandler {
         of served: ServedBreak,
         delay: Duration,
         to session: SessionID,
+        _ owner: LeaseOwner?,
         _ requestID: UInt64,
         at now: Timestamp
     ) throws(Refusal) -> ReplyBytes {
@@ -460,7 +616,7 @@ extension ListenerRequestHandler {
             self.metrics.count(.limitsHit, .limit(.deliveriesWaitingMax))
             throw .logBehind
         }
-        try self.renew(session, stream: served.key.stream, at: now)
+        try self.renew(session, stream: served.key.stream, owner: owner, at: now)
         // Who asks again got it already: that is recorded, or will be with the next group, whatever becomes of this one.
         if self.leases.noteBatch(of: served.number, from: UInt32(first), to: session),
             self.isNewDelivery(of: served.number, from: UInt32(first), to: session, at: now)
@@ -481,7 +637,7 @@ extension ListenerRequestHandler {
             head: ListenerReply.batchHead(
                 requestID: requestID,
                 gatewayTime: now,
-                delivery: DeliveryToken(session: session, breakNumber: served.number),
+                delivery: self.keys.delivery(to: session, of: served.number, first: first, at: now),
                 fields: batch.fields,
                 tailBytes: batch.advertisements.count
             ),
@@ -526,6 +682,12 @@ extension ListenerRequestHandler {
             }
             guard !self.ordinals.contains(UInt32(ordinal)) else {
                 throw Refusal(.invalid, "The advertisement \(outcome.advertisementID) stands there twice.")
+            }
+            guard ordinal >= Int(token.first) else {
+                throw Refusal(
+                    .deliveryInvalid,
+                    "The batch of this delivery began behind the advertisement \(outcome.advertisementID)."
+                )
             }
             guard outcome.occurred >= self.board.retentionTime - BoardLimits.acknowledgeWithin else {
                 throw Refusal(.breakTooOld, "The outcome of \(outcome.advertisementID) is more than 8 days old.")
@@ -575,6 +737,8 @@ extension ListenerRequestHandler {
             return try self.answerRepeat(recorded, id: request.id, group: groups.values.first, at: now)
         }
         var known = request
+        // Nobody needs it later, and whoever reads the log is not to have it.
+        known.ticket = []
         var outcomes = acknowledge
         outcomes.outcomes = logged.map { acknowledge.outcomes[$0] }
         known.kind = .acknowledge(outcomes)
@@ -628,7 +792,7 @@ extension ListenerRequestHandler {
         OutcomeTime(announced: served.announced ?? now, now: now, newest: self.board.newestTime)
     }
 
-    /// Whether listeners were told of the break, and a delivery is this session's, of this break, and not too old.
+    /// Whether listeners were told of the break, and a delivery is this session's, of this break, not too old, and not made up.
     @inline(__always)
     private func check(
         _ token: DeliveryToken,
@@ -648,12 +812,20 @@ extension ListenerRequestHandler {
         guard retentionTime <= served.acknowledgeUntil else {
             throw Refusal(.breakTooOld, "The break \(served.key.id) ended more than 8 days ago.")
         }
+        guard token.signature != nil else {
+            guard let until = self.settings.unsignedDeliveriesUntil, retentionTime <= until else {
+                throw .unsignedDelivery
+            }
+            return self.counters.unsignedDeliveries.add()
+        }
+        if let fault = self.keys.fault(of: token) { throw Refusal(.deliveryInvalid, "The delivery \(fault.reason).") }
     }
 
     /// Adds an acknowledgement to the group, with the ordinals that were found for it.
     @inline(__always)
     private mutating func gather(
         _ request: [UInt8],
+        leavingOut left: Range<Int> = 0..<0,
         for served: ServedBreak,
         at now: Timestamp
     ) throws(Refusal) {
@@ -670,12 +842,36 @@ extension ListenerRequestHandler {
             throw .logBehind
         }
         self.makeRoom(for: request.count + GatheredGroup.requestOverheadBytesMax)
-        self.groups.accept(request, received: now, breakNumber: served.number, ordinals: self.ordinals)
+        self.groups.accept(
+            request,
+            leavingOut: left,
+            received: now,
+            breakNumber: served.number,
+            ordinals: self.ordinals
+        )
     }
 
-    private mutating func renew(_ session: SessionID, stream: StreamID, at now: Timestamp) throws(Refusal) {
-        switch self.leases.renew(session, stream: stream, at: self.steady(now), mayBegin: self.mayBeginSession) {
+    private mutating func renew(
+        _ session: SessionID,
+        stream: StreamID,
+        owner: LeaseOwner?,
+        at now: Timestamp
+    ) throws(Refusal) {
+        switch self.leases.renew(
+            session,
+            stream: stream,
+            owner: owner,
+            at: self.steady(now),
+            mayBegin: self.mayBeginSession
+        ) {
         case .renewed: break
+        case .ownerFull:
+            self.metrics.count(.limitsHit, .limit(.sessionsPerSubjectMax))
+            throw Refusal(
+                .limitReached,
+                "This token's subject listens with as many sessions as it may (sessionsPerSubjectMax).",
+                retryAfter: .seconds(10)
+            )
         case .begun: self.hasBegunSession = true
         case .notAllowed:
             self.metrics.count(.limitsHit, .limit(.sessionsPerConnectionMax))
@@ -708,6 +904,11 @@ extension Refusal {
         .limitReached,
         "This connection or this address has begun as many sessions as it may (listeners.sessionsPerConnectionMax, listeners.sessionsPerAddressMax).",
         retryAfter: .seconds(10)
+    )
+    /// A delivery as gateways gave it that did not sign, when that is too long ago.
+    static let unsignedDelivery = Refusal(
+        .deliveryInvalid,
+        "The delivery is not signed; those of gateways that did not sign are not taken any more."
     )
     /// The event log did not take a record.
     package static let logUnavailable = Refusal(
@@ -744,4 +945,15 @@ extension ListenerRequest.Kind {
 extension Position {
     /// Whether a player has heard of more than there is: the machine was put back to an earlier state as a whole.
     fileprivate func isAhead(of head: Position) -> Bool { self.epoch == head.epoch && self.sequence > head.sequence }
+}
+
+extension MessageKeys.Fault {
+    /// The end of a sentence about what was signed.
+    var reason: String {
+        switch self {
+        case .unknownKey: "was signed with a key that this gateway does not have"
+        case .revokedKey: "was signed with a key that was withdrawn"
+        case .forged: "is not one that a gateway made"
+        }
+    }
 }

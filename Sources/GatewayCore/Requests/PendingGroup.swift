@@ -124,9 +124,21 @@ struct PendingGroups: Sendable {
 
     /// Adds an acknowledgement to the group that gathers; the rest as `GatheredGroup.accept`.
     @inline(__always)
-    mutating func accept(_ request: [UInt8], received: Timestamp, breakNumber: BreakNumber, ordinals: [UInt32]) {
-        self.gathering.content.accept(request, received: received, breakNumber: breakNumber, ordinals: ordinals)
-        self.count.add(WaitingForLog(requests: 1, requestBytes: request.count))
+    mutating func accept(
+        _ request: [UInt8],
+        leavingOut left: Range<Int>,
+        received: Timestamp,
+        breakNumber: BreakNumber,
+        ordinals: [UInt32]
+    ) {
+        self.gathering.content.accept(
+            request,
+            leavingOut: left,
+            received: received,
+            breakNumber: breakNumber,
+            ordinals: ordinals
+        )
+        self.count.add(WaitingForLog(requests: 1, requestBytes: request.count - left.count))
     }
 
     /// Adds a delivery to the group that gathers.

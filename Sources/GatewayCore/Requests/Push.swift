@@ -18,8 +18,9 @@ package enum PushPlace: Hashable, Sendable {
 /// What a request changes about pushing on the connection that it came by.
 package enum PushChange: Hashable, Sendable {
     /// From now on every notice of the stream above `after` goes to the connection, behind the answer to this request. Where
-    /// notices were pushed before, they are of the same session and stream.
-    case begins(session: SessionID, stream: StreamID, after: Position)
+    /// notices were pushed before, they are of the same session and stream. `proof` lets the connection hear a protected stream: when
+    /// it holds no more, the connection ends.
+    case begins(session: SessionID, stream: StreamID, after: Position, proof: PushProof? = nil)
     /// No more notices go to the connection, and it is free again.
     case ends
 }

@@ -53,6 +53,8 @@ package enum Answer<Deferred: Sendable>: Sendable {
     case now(ReplyBytes)
     /// When the group that it joined is durable; `Deferred` is what the answer will need.
     case afterGroup(Deferred)
+    /// When somebody has found out whether this token of a join is true: then as a join that was granted or refused.
+    case afterToken(String)
 }
 
 /// Decides about requests, whatever transport they come by.

@@ -15,6 +15,8 @@ package final class ServedBreak: Sendable {
 
     let key: BreakKey
     let number: BreakNumber
+    /// Whether its stream asks for a token.
+    let isProtected: Bool
     /// When listeners were told of it first; `nil`: they were not.
     let announced: Timestamp?
     /// The name of its state where it was withdrawn; `nil`: it was not.
@@ -28,8 +30,9 @@ package final class ServedBreak: Sendable {
     /// By the ordinal of the first advertisement; empty where nobody can ask for a batch.
     private let batches: [Batch]
 
-    init(_ each: Break, at now: Timestamp) {
+    init(_ each: Break, isProtected: Bool, at now: Timestamp) {
         self.key = each.key
+        self.isProtected = isProtected
         self.number = each.number
         self.announced = each.announced
         self.withdrawn = each.record.closed == nil ? nil : each.state(at: now).name

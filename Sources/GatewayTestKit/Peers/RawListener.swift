@@ -82,16 +82,18 @@ package final class RawListener: Sendable {
     }
 
     /// Asks, and waits for the reply.
-    package func ask(_ kind: ListenerRequest.Kind) async throws -> ListenerReply {
-        try await self.reply(to: self.send(kind))
+    package func ask(_ kind: ListenerRequest.Kind, ticket: [UInt8] = []) async throws -> ListenerReply {
+        try await self.reply(to: self.send(kind, ticket: ticket))
     }
 
     /// Asks without waiting.
     ///
     /// - Returns: the request's id, for `reply(to:)`.
-    package func send(_ kind: ListenerRequest.Kind) async throws -> UInt64 {
+    package func send(_ kind: ListenerRequest.Kind, ticket: [UInt8] = []) async throws -> UInt64 {
         let session = self.session
-        return try await self.requests.send { ListenerRequest(id: $0, session: session, kind: kind).encoded() }
+        return try await self.requests.send {
+            ListenerRequest(id: $0, session: session, ticket: ticket, kind: kind).encoded()
+        }
     }
 
     /// Waits for the reply to a request.

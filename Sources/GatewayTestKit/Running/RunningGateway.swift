@@ -109,6 +109,8 @@ package struct RunningGateway: Sendable {
 ///   - configuration: as an operator would set it.
 ///   - log: the event log; the gateway closes it.
 ///   - ledger: the ledger; the gateway closes it.
+///   - keys: what signs deliveries.
+///   - signing: knows since when they are signed; `nil`: all of them are.
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
 ///   - state: what the run before left.
@@ -120,6 +122,8 @@ package func withGateway<Result>(
     configuration: GatewayConfiguration = .forTests,
     log: any EventLog,
     ledger: any Ledger,
+    keys: MessageKeys = .fixed,
+    signing: (any SigningRecord)? = nil,
     clock: any GatewayClock = SystemClock(),
     retention: RetentionGate = RetentionGate(),
     state: (any GatewayStateStore)? = nil,
@@ -133,6 +137,8 @@ package func withGateway<Result>(
             configuration: configuration,
             log: log,
             ledger: ledger,
+            keys: keys,
+            signing: signing,
             clock: clock,
             retention: retention,
             state: state,

@@ -98,6 +98,7 @@ package enum StoreBackups {
     /// - Parameters:
     ///   - log: open.
     ///   - ledger: open.
+    ///   - directory: the data directory, whose keys go with the stores; `nil`: none do.
     ///   - folder: is made; may exist empty.
     ///   - version: the program's.
     ///   - now: by the wall clock.
@@ -107,6 +108,7 @@ package enum StoreBackups {
     package static func make(
         of log: SQLiteEventLog,
         _ ledger: SQLiteLedger,
+        keysOf directory: String? = nil,
         in folder: String,
         version: String,
         at now: Timestamp,
@@ -119,7 +121,13 @@ package enum StoreBackups {
             try? FileManager.default.removeItem(atPath: partial)
             try Self.makeFolder(partial)
             do {
-                let manifest = try await Self.copy(log, ledger, to: partial, version: version, at: now, progress)
+                var manifest = try await Self.copy(log, ledger, to: partial, version: version, at: now, progress)
+                if let directory {
+                    for name in try KeyBackup.copy(of: directory, to: partial) {
+                        manifest.files[name] = try Self.file(partial + "/" + name)
+                    }
+                }
+                try Self.write(manifest, to: partial)
                 try StoreFiles.rename(partial, to: folder)
                 return manifest
             } catch {
@@ -165,7 +173,6 @@ package enum StoreBackups {
                 files: [:]
             )
             manifest.files = [ledgerFile: facts.0, logFile: facts.1]
-            try Self.write(manifest, to: folder)
             return manifest
         }
         throw BackupError.pruned
@@ -249,6 +256,8 @@ package enum StoreBackups {
         guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
             throw BackupError.notEmpty(path)
         }
+        // Before anything is replaced: keys that cannot be used leave everything as it is.
+        try KeyBackup.restoreKeys(from: folder, manifest, to: directory)
         let unfinished = directory.file(Self.unfinishedFile)
         // What an attempt that did not end knew of the files that were there first.
         let before = (try? String(contentsOfFile: unfinished, encoding: .utf8)).flatMap { UInt64($0) } ?? 0
@@ -271,6 +280,7 @@ package enum StoreBackups {
                 try StoreFiles.rename(partial, to: target)
             }
         }
+        try KeyBackup.restoreSince(from: folder, manifest, to: directory)
         let stores = try Stores.open(in: directory, floor: floor, finishing: true)
         let restored = RestoredStores(
             manifest: manifest,
@@ -295,6 +305,13 @@ package enum StoreBackups {
             guard found == expected else { throw BackupError.damaged("\(path) is not as it was written") }
             let problems = try await StoreFiles.problems(of: path)
             if let problem = problems.first { throw BackupError.damaged("\(path): \(problem)") }
+        }
+        for name in KeyBackup.files {
+            guard let expected = manifest.files[name] else { continue }
+            let path = folder + "/" + name
+            guard (try? Self.file(path)) == expected else {
+                throw BackupError.damaged("\(path) is not as it was written")
+            }
         }
     }
 
@@ -321,6 +338,7 @@ package enum StoreBackups {
         switch error {
         case let error as BackupError: error
         case let error as StoreCopyError: .failed("\(error)")
+        case let error as KeyFileError: .failed("\(error)")
         default: .failed(error is DatabaseError ? StoreFile.sentence(error) : error.localizedDescription)
         }
     }

@@ -22,8 +22,6 @@ struct CoreBench {
     private(set) var push = PushPlace.none
     /// Refuses, before they reach the gateway, the requests for which it gives a refusal.
     var refuse: @Sendable (ListenerRequest) -> Refusal? = { _ in nil }
-    /// What the answer to a join carries on its way: no gateway of this version has tickets, and clients carry them already.
-    static let ticket: [UInt8] = [0xAA]
     /// The requests that were answered.
     private(set) var requests: [ListenerRequest] = []
     /// The outcomes of each advertisement that the gateway took, every time.
@@ -101,7 +99,7 @@ struct CoreBench {
             return ListenerReply(requestID: request.id, gatewayTime: now, body: .refused(refusal)).encoded()
         }
         let answer = self.gateway.answer(frame, push: &self.push, at: now)
-        guard var reply = try? ListenerReply(decoding: answer) else {
+        guard let reply = try? ListenerReply(decoding: answer) else {
             preconditionFailure("the gateway sends what can be read")
         }
         if case .acknowledge(let told) = request.kind, case .acknowledged = reply.body {
@@ -110,10 +108,12 @@ struct CoreBench {
                 self.outcomes[key, default: []].append(outcome)
             }
         }
-        guard case .joined(var joined) = reply.body else { return answer }
-        joined.ticket = Self.ticket
-        reply.body = .joined(joined)
-        return reply.encoded()
+        return answer
+    }
+
+    /// What the answer to a join gives the core's session.
+    var ticket: [UInt8]? {
+        MessageKeys.fixed.ticket(SessionTicket(session: self.core.session, stream: self.core.settings.stream))
     }
 
     /// Wakes the core whenever it wants to be, until then.

@@ -70,7 +70,7 @@ struct ListenerCoreTests {
         let batches = bench.requests.compactMap { if case .getBatch(let get) = $0.kind { get.key.id } else { nil } }
         #expect(Set(batches) == [breakID("pre"), breakID("b1")] && batches.count == 2)
         #expect(Set(bench.requests.map(\.session)).count == 1)
-        #expect(bench.requests[1].ticket == CoreBench.ticket, "the second join is of the session that the first began")
+        #expect(bench.requests[1].ticket == bench.ticket, "the second join is of the session that the first began")
         // On later connections it is not asked for again.
         bench.actions = []
         bench.receive(.closed(reason: "reset"))
@@ -158,7 +158,29 @@ struct ListenerCoreTests {
         #expect(bench.core.acknowledgements.count == 0)
         #expect(bench.events.contains { if case .acknowledged("b1", ["b"]) = $0 { true } else { false } })
         let tickets = bench.requests.map(\.ticket)
-        #expect(tickets.first?.isEmpty == true && tickets.dropFirst().allSatisfy { $0 == [0xAA] })
+        #expect(tickets.first?.isEmpty == true && tickets.dropFirst().allSatisfy { $0 == bench.ticket })
+    }
+
+    @Test func `a ticket that is not taken any more is renewed by another join`() throws {
+        var bench = try CoreBench()
+        bench.listen()
+        bench.refuse = { request in
+            guard case .getBatch = request.kind else { return nil }
+            return Refusal(.notAllowed, "The ticket ended.")
+        }
+        bench.receive(try bench.publish("b1", [content("a")], start: gateway(40), at: gateway(0)))
+        bench.advance(to: 1)
+        #expect(bench.core.connectionState != .listening)
+        bench.refuse = { _ in nil }
+        bench.connect()
+        bench.advance(to: 10)
+        func joins() -> Int { bench.sent.count(where: { if case .join = $0.kind { true } else { false } }) }
+        func batches() -> Int { bench.sent.count(where: { if case .getBatch = $0.kind { true } else { false } }) }
+        #expect(joins() == 2 && batches() == 2)
+        let sent = bench.sent.filter { if case .join = $0.kind { true } else { false } }
+        let isWithout = sent.allSatisfy { $0.ticket.isEmpty }
+        #expect(isWithout, "a ticket that was refused is not shown again")
+        bench.expectNext("a", at: local(40))
     }
 
     @Test(arguments: NoticePath.allCases)

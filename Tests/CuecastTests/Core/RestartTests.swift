@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import GatewayCore
 import Testing
 
 @testable import Cuecast
@@ -74,7 +75,7 @@ struct RestartTests {
         device.killAndStart(after: 600)
         device.bench.listen()
         #expect(device.bench.core.session == SessionID(high: 1, low: 2))
-        #expect(device.bench.core.conversation.ticket == [0xAA])
+        #expect(device.bench.core.conversation.ticket == device.bench.ticket)
         let resumed = device.bench.events.compactMap { if case .sessionBegan(let it) = $0 { it } else { nil } }
         #expect(resumed == [true])
     }
@@ -338,7 +339,9 @@ struct RestartTests {
         device.bench.advance(to: 3_610)
         let acknowledged = device.bench.sent.filter { if case .acknowledge = $0.kind { true } else { false } }
         #expect(!acknowledged.isEmpty)
-        #expect(acknowledged.allSatisfy { $0.session == SessionID(high: 1, low: 2) && $0.ticket == [0xAA] })
+        let old = SessionTicket(session: SessionID(high: 1, low: 2), stream: device.bench.core.settings.stream)
+        let ticket = MessageKeys.fixed.ticket(old)
+        #expect(acknowledged.allSatisfy { $0.session == old.session && $0.ticket == ticket })
         let told = self.outcomes(device.bench)
         #expect(told["a"]?.result == .played)
         #expect(told["b"]?.result == .ignored(.expired) && told["c"]?.result == .ignored(.expired))

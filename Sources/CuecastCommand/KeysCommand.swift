@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CommandSupport
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import SQLiteStore
+
+struct Keys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List, rotate and revoke the keys by which a gateway knows its own deliveries.",
+        discussion: """
+            The keys are in the file signing.keys of the data directory, which the gateway makes at its first start, or in the
+            file that signing.keysFile names. A gateway that runs takes a change over with SIGHUP.
+            """,
+        subcommands: [ListKeys.self, RotateKeys.self, RevokeKey.self]
+    )
+}
+
+/// Where the keys are.
+struct KeysOptions: ParsableArguments {
+    @Option(help: "The file of the keys. (default: signing.keys in the data directory)")
+    var file: String?
+
+    @Option(help: "The data directory. (default: cuecast-data) [CUECAST_DATA_DIR]")
+    var dataDir: String?
+
+    @Flag(help: "Print one JSON object: a list of the keys, without their secrets.")
+    var json = false
+
+    private struct Printed: Encodable {
+        struct Key: Encodable {
+            let id: String
+            let state: String
+            let since: String
+        }
+
+        let file: String
+        let keys: [Key]
+    }
+
+    var path: String {
+        if let file = self.file { return file }
+        let environment = ProcessInfo.processInfo.environment["CUECAST_DATA_DIR"] ?? ""
+        let folder = self.dataDir ?? (environment.isEmpty ? GatewayConfiguration().dataDirectory : environment)
+        return folder + "/" + KeyRingFile.name
+    }
+
+    /// Shows what there is after something was done.
+    func show(_ act: (String) throws(KeyFileError) -> KeyRing) throws {
+        let ring: KeyRing
+        do throws(KeyFileError) {
+            ring = try act(self.path)
+        } catch {
+            complain("\(error)")
+            throw CommandExit.badData
+        }
+        guard !self.json else {
+            return try CommandOutput.say(
+                json: Printed(
+                    file: self.path,
+                    keys: ring.keys.map {
+                        Printed.Key(id: "\($0.id)", state: $0.state.rawValue, since: "\($0.since)")
+                    }
+                ),
+                isPretty: true
+            )
+        }
+        for key in ring.keys { CommandOutput.say("\(key)") }
+    }
+
+    /// Changes the file that is there.
+    func change(_ change: (KeyRing) throws(KeyRingFault) -> KeyRing) throws {
+        try self.show { (path) throws(KeyFileError) in
+            try KeyRingFile.change(path) { (ring) throws(KeyRingFault) in
+                guard let ring else {
+                    throw KeyRingFault("there is no such file; the gateway makes it at its first start")
+                }
+                return try change(ring)
+            }
+        }
+    }
+}
+
+struct ListKeys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show ids and states of the keys, never their secrets."
+    )
+
+    @OptionGroup var options: KeysOptions
+
+    func run() throws {
+        try self.options.show { (path) throws(KeyFileError) in try KeyRingFile.read(path) }
+    }
+}
+
+struct RotateKeys: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Let a new key sign; the one before is taken for 9 days at least.",
+        discussion: """
+            Keys that have not signed for 9 days are left out: no acknowledgement of what they signed is accepted any more. Send
+            SIGHUP to the gateway afterwards.
+            """
+    )
+
+    @OptionGroup var options: KeysOptions
+
+    func run() throws {
+        try self.options.change { (ring) throws(KeyRingFault) in try ring.rotated(at: SigningKeys.now) }
+    }
+}
+
+struct RevokeKey: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "Take nothing any more that a key signed, for instance because somebody else has read it.",
+        discussion: """
+            Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. Where it was the one
+            that signs, a new one signs from now on. Send SIGHUP to the gateway afterwards.
+            """
+    )
+
+    @OptionGroup var options: KeysOptions
+
+    @Argument(help: "The id of the key, as 'cuecast keys list' shows it.", transform: Self.id)
+    var id: KeyID
+
+    private static func id(_ text: String) throws -> KeyID {
+        guard text.utf8.count == 8, let id = UInt32(text, radix: 16) else {
+            throw ValidationError("An id of a key has 8 hexadecimal digits.")
+        }
+        return KeyID(rawValue: id)
+    }
+
+    func run() throws {
+        try self.options.change { (ring) throws(KeyRingFault) in try ring.revoking(self.id, at: SigningKeys.now) }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import Logging
+import SQLiteStore
+
+/// The file of the keys that sign, as a configuration names it.
+enum SigningKeys {
+    static func path(for configuration: GatewayConfiguration) -> String {
+        configuration.signingKeysFile.isEmpty
+            ? configuration.dataDirectory + "/" + KeyRingFile.name : configuration.signingKeysFile
+    }
+
+    /// The wall clock.
+    static var now: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6)) }
+
+    /// Reads the file.
+    ///
+    /// - Throws: with no secret in the sentence.
+    static func read(for configuration: GatewayConfiguration) throws(ConfigurationFaults) -> MessageKeys {
+        do throws(KeyFileError) {
+            return MessageKeys(try KeyRingFile.read(Self.path(for: configuration)))
+        } catch {
+            throw ConfigurationFaults([ConfigurationFault(key: "signing.keysFile", reason: "\(error)")])
+        }
+    }
+
+    /// Reads the file, or makes one: in the data directory only, which the gateway keeps by itself.
+    ///
+    /// - Throws: with no secret in the sentence.
+    static func open(for configuration: GatewayConfiguration, logger: Logger) throws -> MessageKeys {
+        guard configuration.signingKeysFile.isEmpty else { return try Self.read(for: configuration) }
+        let path = Self.path(for: configuration)
+        let hasSigned = SigningSinceFile(directory: configuration.dataDirectory).isThere
+        let (ring, isNew) = try KeyRingFile.readOrMake(path, at: Self.now)
+        if isNew, hasSigned {
+            logger.warning(
+                "the keys that signed deliveries are gone: acknowledgements of what was handed out before are refused, until a backup of the file is in place",
+                metadata: ["file": "\(path)", "key": "\(ring.signing.id)"]
+            )
+        } else if isNew {
+            logger.notice("a key that signs was made", metadata: ["file": "\(path)", "key": "\(ring.signing.id)"])
+        }
+        return MessageKeys(ring)
+    }
+}

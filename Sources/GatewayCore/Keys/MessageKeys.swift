@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Crypto
+package import CuecastWire
+
+/// A ring of keys, ready to sign and to check: what depends on the keys alone is worked out once.
+///
+/// Each kind of thing that is signed has a key of its own, made of the secret, so that no ticket passes for a delivery.
+package struct MessageKeys: Sendable {
+    /// What is signed.
+    private enum Purpose: String {
+        case delivery = "cuecast delivery 1"
+        case ticket = "cuecast ticket 1"
+    }
+
+    /// Why something that was signed is not taken.
+    package enum Fault: Hashable, Sendable {
+        /// No key of this name is here: it is another gateway's, or one from before a file was lost.
+        case unknownKey
+        case revokedKey
+        /// The code is not one of this key.
+        case forged
+    }
+
+    private struct Entry: Sendable {
+        let id: KeyID
+        let isRevoked: Bool
+        let delivery: HMAC<SHA256>
+        let ticket: HMAC<SHA256>
+
+        init(_ key: SigningKey) {
+            self.id = key.id
+            self.isRevoked = key.state == .revoked
+            self.delivery = Self.authenticator(of: key, for: .delivery)
+            self.ticket = Self.authenticator(of: key, for: .ticket)
+        }
+
+        private static func authenticator(of key: SigningKey, for purpose: Purpose) -> HMAC<SHA256> {
+            let secret = SymmetricKey(data: key.secret)
+            let derived = HMAC<SHA256>.authenticationCode(for: Array(purpose.rawValue.utf8), using: secret)
+            return HMAC(key: SymmetricKey(data: derived))
+        }
+    }
+
+    package let ring: KeyRing
+    /// The one that signs is the first.
+    private let entries: [Entry]
+
+    package init(_ ring: KeyRing) {
+        self.ring = ring
+        self.entries = ring.keys.map(Entry.init)
+    }
+
+    /// Keys that are always the same, for doubles and measurements of what is decided; they keep no secret.
+    package static let fixed: MessageKeys = {
+        let secret = [UInt8](repeating: 0x5A, count: SigningKey.secretBytes)
+        guard let key = SigningKey(secret: secret, state: .signing, since: Timestamp(microseconds: 0)),
+            let ring = try? KeyRing([key])
+        else { preconditionFailure("a secret of the right length makes a ring") }
+        return MessageKeys(ring)
+    }()
+
+    /// A signed delivery.
+    ///
+    /// - Parameters:
+    ///   - session: who gets the batch.
+    ///   - breakNumber: of which break.
+    ///   - variant: which choice of advertisements.
+    ///   - first: the ordinal of its first advertisement.
+    ///   - now: the gateway's clock.
+    /// - Returns: what the batch carries.
+    package func delivery(
+        to session: SessionID,
+        of breakNumber: BreakNumber,
+        variant: UInt32 = 0,
+        first: Int,
+        at now: Timestamp
+    ) -> DeliveryToken {
+        let entry = self.entries[0]
+        return DeliveryToken(
+            session: session,
+            breakNumber: breakNumber,
+            variant: variant,
+            first: UInt8(truncatingIfNeeded: first),
+            issued: now,
+            key: entry.id
+        ) { Self.code(of: $0[...], entry.delivery) }
+    }
+
+    /// The bytes of a signed ticket.
+    ///
+    /// - Returns: `nil` where it would be longer than tickets may be.
+    package func ticket(_ ticket: SessionTicket) -> [UInt8]? {
+        let entry = self.entries[0]
+        return ticket.signed(entry.id) { Self.code(of: $0[...], entry.ticket) }
+    }
+
+    /// Why a ticket is not one that a gateway with these keys made; `nil`: it is.
+    ///
+    /// - Parameters:
+    ///   - bytes: what its code is over.
+    ///   - signature: its code.
+    package func fault(ofTicket bytes: ArraySlice<UInt8>, _ signature: Signature) -> Fault? {
+        self.fault(of: signature) { Self.code(of: bytes, $0.ticket) }
+    }
+
+    /// Whether anything that a key signed is taken.
+    package func takes(_ key: KeyID) -> Bool { self.entries.contains { $0.id == key && !$0.isRevoked } }
+
+    /// Why a delivery is not one that a gateway with these keys made; `nil`: it is, or it is not signed.
+    package func fault(of delivery: DeliveryToken) -> Fault? {
+        guard let signature = delivery.signature, let bytes = delivery.codedBytes else { return nil }
+        return self.fault(of: signature) { Self.code(of: bytes[...], $0.delivery) }
+    }
+
+    @inline(__always)
+    private func fault(of signature: Signature, code: (Entry) -> AuthenticationCode) -> Fault? {
+        for entry in self.entries where entry.id == signature.key {
+            if entry.isRevoked { return .revokedKey }
+            return code(entry).matches(signature.code) ? nil : .forged
+        }
+        return .unknownKey
+    }
+
+    private static func code(of bytes: ArraySlice<UInt8>, _ authenticator: HMAC<SHA256>) -> AuthenticationCode {
+        var authenticator = authenticator
+        authenticator.update(data: bytes)
+        let code = authenticator.finalize()
+        // Safety: a code of SHA-256 has 32 bytes.
+        return unsafe code.withUnsafeBytes { bytes in
+            unsafe AuthenticationCode(
+                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Crypto
+package import CuecastWire
+
+/// A secret by which gateways know what they made: deliveries and tickets.
+///
+/// Neither its description nor a dump of it shows the secret.
+package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// What a key is used for.
+    package enum State: String, CaseIterable, Sendable {
+        /// What is made now is signed with it.
+        case signing
+        /// What was signed with it is taken.
+        case verifyOnly = "verify-only"
+        /// Nothing that was signed with it is taken any more.
+        case revoked
+    }
+
+    /// How long a secret is, in bytes.
+    package static let secretBytes = 32
+
+    package let secret: [UInt8]
+    package let id: KeyID
+    package var state: State
+    /// Since when it has this state, by the wall clock of whoever gave it.
+    package var since: Timestamp
+
+    /// - Parameters:
+    ///   - secret: `secretBytes` bytes that nobody can guess.
+    ///   - state: what it is used for.
+    ///   - since: since when.
+    /// - Returns: `nil` where the secret has another length.
+    package init?(secret: [UInt8], state: State, since: Timestamp) {
+        guard secret.count == Self.secretBytes else { return nil }
+        self.secret = secret
+        self.state = state
+        self.since = since
+        self.id = KeyID(
+            rawValue: SHA256.hash(data: Array("cuecast key id".utf8) + secret).prefix(4)
+                .reduce(0) { $0 << 8 | UInt32($1) }
+        )
+    }
+
+    /// A new secret.
+    package static func make(_ state: State, at now: Timestamp) -> SigningKey {
+        var generator = SystemRandomNumberGenerator()
+        let secret = (0..<Self.secretBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        guard let key = SigningKey(secret: secret, state: state, since: now) else {
+            preconditionFailure("a secret that was just made is as long as secrets are")
+        }
+        return key
+    }
+
+    package var description: String { "\(self.id) \(self.state.rawValue) since \(self.since)" }
+
+    package var customMirror: Mirror { Mirror(self, children: ["key": self.description]) }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import GatewayCore
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The part of a backup that is not in the stores: the keys of a data directory, and since when they sign.
+enum KeyBackup {
+    static let files = [KeyRingFile.name, SigningSinceFile.name]
+
+    /// Copies what is there of it.
+    ///
+    /// Made after the copies of the stores: keys come and stay for days, so the newest ones are those that all in the stores was signed with.
+    ///
+    /// - Parameters:
+    ///   - directory: a data directory.
+    ///   - folder: the backup.
+    /// - Returns: the names of the files that were copied.
+    static func copy(of directory: String, to folder: String) throws -> [String] {
+        try Self.files.filter { name in
+            do throws(KeyFileError) {
+                let bytes = try SecretFile.read(directory + "/" + name, bytesMax: KeyRingLimits.keyRingFileBytesMax)
+                try SecretFile.Draft(of: folder + "/" + name).commit(bytes)
+                return true
+            } catch {
+                guard error.isMissing else { throw error }
+                return false
+            }
+        }
+    }
+
+    /// Brings the keys of a backup into a data directory; keys that are there already decide, because they are newer.
+    ///
+    /// - Parameters:
+    ///   - folder: the backup.
+    ///   - manifest: says which files are in it.
+    ///   - directory: the data directory.
+    /// - Throws: where the keys on one of both sides cannot be used; then everything is as it was.
+    static func restoreKeys(from folder: String, _ manifest: BackupManifest, to directory: StoreDirectory) throws {
+        guard manifest.files[KeyRingFile.name] != nil else { return }
+        let older = try KeyRingFile.read(folder + "/" + KeyRingFile.name)
+        try KeyRingFile.change(directory.file(KeyRingFile.name)) { (ring) throws(KeyRingFault) in
+            ring?.adding(older: older) ?? older
+        }
+    }
+
+    /// Says since when the gateways of the log of a backup sign; nothing where the version that made it did not.
+    static func restoreSince(from folder: String, _ manifest: BackupManifest, to directory: StoreDirectory) throws {
+        let name = SigningSinceFile.name
+        guard manifest.files[name] != nil else {
+            _ = unsafe unlink(directory.file(name))
+            return
+        }
+        let bytes = try SecretFile.read(folder + "/" + name, bytesMax: KeyRingLimits.keyRingFileBytesMax)
+        try SecretFile.Draft(of: directory.file(name)).commit(bytes)
+    }
+}

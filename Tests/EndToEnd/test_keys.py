@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The keys that sign deliveries: made at the first start, rotated, revoked and read again by a gateway that runs."""
+import json, os, signal, stat, unittest
+
+from harness import Broadcaster, Gateway, Listener, ad, status_pb2, until
+
+OK = status_pb2.STATUS_CODE_OK
+INVALID = status_pb2.STATUS_CODE_DELIVERY_INVALID
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+        self.data = self.gateway.folder + "/data"
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        self.assertEqual(broadcaster.publish("s", "b", [ad("x"), ad("y")], pre_stream=True).status, OK)
+
+    def listener(self):
+        listener = Listener(self.gateway, "s")
+        self.addCleanup(listener.close)
+        return listener
+
+    def keys(self, *arguments):
+        said = self.gateway.run("keys", *(arguments or ("list",)), "--data-dir", self.data, "--json")
+        with open(self.data + "/signing.keys") as file:
+            secrets = [line.split()[3] for line in file if len(line.split()) == 4 and line[0] != "#"]
+        self.assertTrue(secrets)
+        self.assertFalse([secret for secret in secrets if secret in said], "a secret is printed")
+        return [(key["id"], key["state"]) for key in json.loads(said)["keys"]]
+
+    def signer(self):
+        """The key that signed a batch: four bytes behind the version of its delivery."""
+        return self.listener().batch("b").batch.delivery[1:5].hex()
+
+    def hang_up(self):
+        self.gateway.process.send_signal(signal.SIGHUP)
+
+    def alarms(self):
+        return [alarm["alarm"] for alarm in json.loads(self.gateway.run("health", "--json")).get("alarms", [])]
+
+    def test_the_first_start_makes_a_key_and_later_ones_keep_it(self):
+        for name in ("signing.keys", "signing.since"):
+            self.assertEqual(stat.S_IMODE(os.stat(f"{self.data}/{name}").st_mode), 0o600)
+        with open(self.data + "/signing.since") as file:
+            self.assertEqual(file.read(), "never\n")
+        [(first, state)] = self.keys()
+        self.assertEqual((state, self.signer()), ("signing", first))
+        listener = self.listener()
+        delivery = listener.batch("b").batch.delivery
+        self.gateway.stop(signal.SIGKILL)
+        self.gateway.start()
+        self.assertEqual(self.keys(), [(first, "signing")])
+        self.assertEqual(listener.acknowledge("b", delivery, {"x": "played"}).status, OK)
+
+    def test_a_rotation_is_taken_over_and_what_was_signed_before_is_taken(self):
+        [(first, _)] = self.keys()
+        listener = self.listener()
+        delivery = listener.batch("b").batch.delivery
+        (second, _), before = self.keys("rotate")
+        self.assertEqual(before, (first, "verify-only"))
+        self.assertEqual(self.signer(), first, "nothing changes before the file is read again")
+        self.hang_up()
+        until("the new key signs", lambda: self.signer() == second)
+        self.assertEqual(listener.acknowledge("b", delivery, {"x": "played"}).status, OK)
+        self.assertEqual(self.keys("revoke", first)[1], (first, "revoked"))
+        self.hang_up()
+        until("the old key is not taken", lambda: listener.acknowledge("b", delivery, {"y": "played"}).status == INVALID)
+        self.assertEqual({name: each["played"] for name, each in self.gateway.report("s", "b").items()}, {"x": 1, "y": 0})
+
+    def test_a_file_that_others_may_read_changes_nothing_and_ends_a_start(self):
+        [(first, _)] = self.keys()
+        path = self.data + "/signing.keys"
+        self.keys("rotate")
+        os.chmod(path, 0o644)
+        self.hang_up()
+        until("the alarm is raised", lambda: "reload" in self.alarms())
+        self.assertEqual(self.signer(), first)
+        self.assertIn("chmod 600", self.gateway.run("keys", "list", "--data-dir", self.data, code=65))
+        self.gateway.stop()
+        with self.assertRaises(AssertionError):
+            self.gateway.start()
+        self.gateway.process.wait()
+        os.chmod(path, 0o600)
+        self.gateway.start()
+        self.assertNotEqual(self.signer(), first)
+
+    def test_deliveries_of_a_gateway_that_did_not_sign_are_taken_for_their_time(self):
+        listener = self.listener()
+        signed = listener.batch("b").batch.delivery
+        # The version, the session, the number of the break, the variant.
+        unsigned = bytes([1]) + signed[5:33]
+        self.assertEqual(listener.acknowledge("b", unsigned, {"x": "played"}).status, INVALID)
+        self.gateway.stop()
+        # As if the version that made the log did not sign.
+        os.remove(self.data + "/signing.since")
+        self.gateway.start()
+        self.assertEqual(listener.acknowledge("b", unsigned, {"x": "played"}).status, OK)
+        with open(self.data + "/signing.since") as file:
+            self.assertGreater(int(file.read()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
