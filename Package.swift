@@ -129,7 +129,7 @@ let package = Package(
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "NetworkIO", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
+                "GatewayCore", "Edge", "NetworkIO", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
                 configuration, yams,
             ]
         ),
@@ -157,7 +157,9 @@ let package = Package(
         library("ZMTP"),
         .systemLibrary(name: "CEpoll"),
         library("NetworkIO", ["CEpoll"]),
-        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO"]),
+        .systemLibrary(name: "COpenSSL"),
+        library("TLS", ["COpenSSL"]),
+        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS"]),
         library("LoadEngine", ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", heap, histogram]),
         .executableTarget(
             name: "CuecastLoadCommand",
@@ -198,7 +200,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("ZeroMQTests", ["SecretFiles", "ZeroMQ"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
-        tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TestSupport"]),
+        tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", "TestSupport"]),
         tests(
             "LoadEngineTests",
             [
@@ -247,7 +249,7 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "ZeroMQ", "TestSupport",
+                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "TLS", "ZeroMQ", "TestSupport",
                 hashTrees, lifecycle, logging,
             ]
         ),
@@ -266,12 +268,12 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "CEpoll", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
+    "CEpoll", "COpenSSL", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
     "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
-    "StoreBenchmark", "Tokens", "ZMTPTests",
+    "StoreBenchmark", "TLS", "Tokens", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

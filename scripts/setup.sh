@@ -15,17 +15,17 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq and
+# Building: the linker and the C and C++ libraries that Swift links against, git for the packages' sources, libzmq, OpenSSL and
 # SQLite, curl (Foundation links it into what has Swift linked in), and what the Swift package manager itself needs.
 build_packages=(
-    binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libxml2 libzmq3-dev make tzdata
+    binutils ca-certificates g++ git libcurl4-openssl-dev libncurses6 libsqlite3-dev libssl-dev libxml2 libzmq3-dev make tzdata
     zlib1g-dev
 )
 # Testing: valgrind, which counts the instructions of the hot paths, systemd, whose systemd-analyze checks the service
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
-# And Prometheus, whose promtool tests the alerts, and PyYAML. And WebKit with a screen that is none, for the scripts that
-# measure web content. And openssl, which makes the certificates of tests.
+# And the command of OpenSSL, which makes certificates and is a peer. And Prometheus, whose promtool tests the alerts, and PyYAML. And WebKit with a screen that is none, for the scripts that
+# measure web content.
 test_packages=(
     gir1.2-webkit2-4.1 openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-yaml python3-zmq systemd
     valgrind xvfb

@@ -68,6 +68,7 @@ actor Reloader {
             let change = ConfigurationChange(from: self.running, to: try await self.options.load())
             let broadcasters = try BroadcasterAccess.read(for: change.configuration)
             let keys = try SigningKeys.read(for: change.configuration)
+            let identity = try ListenerEncryption.read(for: change.configuration)
             var access: HTTPAccess?
             if self.httpAccess != nil {
                 access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
@@ -75,7 +76,7 @@ actor Reloader {
             // From here on nothing fails.
             self.running = change.configuration
             self.output.reload(self.running)
-            await self.gateway.reload(self.running, broadcasters, keys)
+            await self.gateway.reload(self.running, broadcasters, keys, identity)
             if let access { self.httpAccess?.reload(access) }
             self.gateway.readiness.clear(.reload)
             return self.tell(change, broadcasters, keys, way)

@@ -49,6 +49,7 @@ struct ServeConfiguration: ParsableArguments {
     func checkFiles(of configuration: GatewayConfiguration) async throws {
         _ = try BroadcasterAccess.read(for: configuration)
         if !configuration.signingKeysFile.isEmpty { _ = try SigningKeys.read(for: configuration) }
+        _ = try ListenerEncryption.read(for: configuration)
         guard configuration.http != nil else { return }
         _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: false, at: .latest)
     }

@@ -4,6 +4,7 @@
 package import CuecastWire
 package import GatewayCore
 package import NetworkIO
+package import TLS
 package import ZMTP
 
 /// A connection of an ``EdgeLoop``: a value, valid until the connection ends.
@@ -40,6 +41,10 @@ package enum EdgeClosing: Hashable, Sendable {
     case slow
     /// The peer does not keep to ZMTP.
     case violation(ZMTPError)
+    /// The peer does not keep to TLS, or not to the part of it that there is here.
+    case encryption(TLSFailure)
+    /// The peer speaks TLS at a door without a certificate.
+    case encrypted
     /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
     case endless
     /// More subscriptions than ``EdgeSettings/subscriptionsPerConnectionMax``.
@@ -59,6 +64,8 @@ package enum EdgeClosing: Hashable, Sendable {
         case .stalled: .stalled
         case .slow: .slow
         case .violation: .violation
+        case .encryption: .encryption
+        case .encrypted: .encrypted
         case .endless: .limit(.framesPerMessageMax)
         case .subscriptions: .limit(.subscriptionsPerConnectionMax)
         case .address: .limit(.connectionsPerAddressMax)
@@ -74,15 +81,18 @@ package enum EdgeClosing: Hashable, Sendable {
         case .subscriptions: .subscriptionsPerConnectionMax
         case .address: .connectionsPerAddressMax
         case .memory: .bytesWaitingMax
-        case .handshake, .unused, .stalled, .slow, .violation, .expired: nil
+        case .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .expired: nil
         }
     }
 }
 
 extension EdgeClosing: CustomStringConvertible {
     package var description: String {
-        if case .violation(let error) = self { return "\(self.metricLabel.text): \(error)" }
-        return self.metricLabel.text
+        switch self {
+        case .violation(let error): "\(self.metricLabel.text): \(error)"
+        case .encryption(let failure): "\(self.metricLabel.text): \(failure)"
+        default: self.metricLabel.text
+        }
     }
 }
 
@@ -160,10 +170,13 @@ package struct EdgeDoor: Sendable {
     package let descriptor: Int32
     /// The metric label of its connections.
     package let label: MetricLabel
+    /// The certificate, where its connections are by TLS; `nil`: they are plain.
+    package let identity: DoorIdentity?
 
-    package init(descriptor: Int32, label: MetricLabel) {
+    package init(descriptor: Int32, label: MetricLabel, identity: DoorIdentity? = nil) {
         self.descriptor = descriptor
         self.label = label
+        self.identity = identity
     }
 
     /// Closes it where no loop has it.

@@ -179,6 +179,7 @@ extension EdgeLoop {
             self.slots[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
+        if let session = self.slots[index].session { return self.writeNotices(index, number, through: session) }
         let descriptor = self.slots[index].descriptor
         let (written, wanted) = stream.ring.withPending(cursor) { (System.write(descriptor, $0), $0.count) }
         if written == wanted {
@@ -196,7 +197,7 @@ extension EdgeLoop {
         }
     }
 
-    private func fallBehind(_ index: Int, _ number: Int) {
+    func fallBehind(_ index: Int, _ number: Int) {
         if !self.slots[index].subscriptions[number].isBehind {
             self.slots[index].subscriptions[number].isBehind = true
             self.slots[index].subscriptions[number].stream.behindCount += 1

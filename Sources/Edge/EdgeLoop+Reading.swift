@@ -14,6 +14,7 @@ extension EdgeLoop {
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
             return self.handleInput(index, kept)
         }
+        if self.slots[index].isByTLS { return self.readEncrypted(index, kept) }
         let count = System.read(
             self.slots[index].descriptor,
             into: &self.buffer,
@@ -125,13 +126,13 @@ extension EdgeLoop {
     }
 
     /// Keeps what was not handled.
-    private func keepInput(_ index: Int, _ count: Int, from offset: Int) {
+    func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
         self.slots[index].input = Array(self.buffer[offset..<count])
         self.hold(count - offset)
     }
 
-    private func handleInput(_ index: Int, _ count: Int) {
+    func handleInput(_ index: Int, _ count: Int) {
         let generation = self.slots[index].generation
         var offset = 0
         while self.slots[index].generation == generation {
@@ -159,6 +160,8 @@ extension EdgeLoop {
                 self.takeAllowance(index)
                 self.count(strange, index)
             case .endless: self.close(index, .endless)
+            case .failed(.noSignature) where self.buffer[offset] == Self.recordOfHandshake && !self.slots[index].isByTLS:
+                self.close(index, .encrypted)
             case .failed(let error): self.close(index, .violation(error))
             }
         }

@@ -62,8 +62,17 @@ extension EdgeLoop {
 
     // MARK: - Writing
 
-    /// Writes what the kernel takes and keeps the rest.
+    /// Writes what the kernel takes and keeps the rest, encrypted where the connection is.
     func write(_ bytes: Span<UInt8>, _ index: Int) {
+        if let session = self.slots[index].session {
+            self.writeEncrypted(bytes, index, session)
+        } else {
+            self.put(bytes, index)
+        }
+    }
+
+    /// Writes what the kernel takes, as it is, and keeps the rest.
+    func put(_ bytes: Span<UInt8>, _ index: Int) {
         guard self.slots[index].output.isEmpty else { return self.keep(bytes, index) }
         let written = System.write(self.slots[index].descriptor, bytes)
         if written == bytes.count { return }
@@ -74,7 +83,7 @@ extension EdgeLoop {
         self.keep(bytes.extracting(written..<bytes.count), index)
     }
 
-    /// Keeps what the kernel did not take.
+    /// Keeps what the kernel did not take, as it is.
     func keep(_ bytes: Span<UInt8>, _ index: Int) {
         System.append(bytes, to: &self.slots[index].output)
         self.beginStall(index)

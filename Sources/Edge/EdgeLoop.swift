@@ -4,6 +4,7 @@
 package import CuecastWire
 internal import GatewayCore
 internal import NetworkIO
+internal import TLS
 internal import ZMTP
 
 /// Listeners' connections, on one thread: ZMTP in, answers and notices out.
@@ -93,9 +94,15 @@ package final class EdgeLoop {
         var output: [UInt8] = []
         /// How much of it is sent.
         var outputSent = 0
+        /// Whether it came by a door with a certificate.
+        var isByTLS = false
+        /// What decrypts and encrypts; `nil`: nothing has come, or nothing is encrypted.
+        var session: TLSSession?
+        /// What that keeps of what the peer sent.
+        var sessionBytes = 0
 
         /// What it has to itself, in bytes.
-        var bytesHeld: Int { self.input.count + self.output.count }
+        var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
     }
 
     /// How many bytes one read takes.
@@ -106,6 +113,9 @@ package final class EdgeLoop {
     private static let writesPerTurn = 512
     /// So many connections are accepted in one go.
     private static let acceptsPerTurn = 128
+    /// The same of a door with a certificate: no more handshakes begin than are gone on with, and the others wait at the door, where
+    /// no time runs for them.
+    private static let encryptedAcceptsPerTurn = 16
     private static let second: UInt64 = 1_000_000_000
 
     let settings: EdgeSettings
@@ -132,6 +142,8 @@ package final class EdgeLoop {
     private var nextMinute: UInt64
     /// What all connections read into.
     var buffer: [UInt8]
+    /// What the sessions of those that are encrypted read from and write to.
+    let pipe = TLSPipe()
     /// The request at hand.
     var request: [UInt8] = []
     /// Answers to one connection, which go out as one write.
@@ -165,6 +177,8 @@ package final class EdgeLoop {
     let repliesGone: MetricRegistry.Cell
     /// Connections that notices are pushed to, of all loops.
     let pushed: MetricRegistry.Cell
+    /// Connections that are encrypted, of all loops.
+    let encrypted: MetricRegistry.Cell
     private let ringBytes: MetricRegistry.Cell
     unowned var delegate: any EdgeDelegate
 
@@ -205,6 +219,7 @@ package final class EdgeLoop {
         self.nextSecond = self.now + Self.second
         self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)
         self.pushed = shared.metrics.cell(.pushedConnections)
+        self.encrypted = shared.metrics.cell(.encryptedConnections)
         self.ringBytes = shared.metrics.cell(.ringBytes)
     }
 
@@ -357,7 +372,8 @@ package final class EdgeLoop {
 
     private func accept(_ number: Int) {
         let door = self.shared.doors[number]
-        for _ in 0..<Self.acceptsPerTurn where self.isAccepting {
+        let count = door.identity == nil ? Self.acceptsPerTurn : Self.encryptedAcceptsPerTurn
+        for _ in 0..<count where self.isAccepting {
             let (descriptor, address) = System.accept(door.descriptor)
             guard descriptor >= 0 else {
                 if System.hasNoDescriptor(descriptor) {
@@ -411,6 +427,9 @@ package final class EdgeLoop {
         if self.poller.add(arrival.descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
             return self.close(index)
         }
+        self.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
+        // Else it follows the handshake of TLS.
+        guard !self.slots[index].isByTLS else { return }
         let greeting = self.slots[index].connection.greeting
         self.write(greeting.span, index)
     }
@@ -418,6 +437,7 @@ package final class EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
         let (address, door) = (self.slots[index].address, Int(self.slots[index].door))
+        self.noteSessionEnd(index, reason)
         self.close(index)
         self.count(reason, peer: address, on: self.shared.doors[door].label)
     }
@@ -437,6 +457,8 @@ package final class EdgeLoop {
         }
         while let subscription = self.slots[index].subscriptions.last { self.unsubscribe(index, subscription.stream) }
         self.endTicks(index)
+        self.noteSessionEnd(index, nil)
+        self.endSession(index)
         System.close(self.slots[index].descriptor)
         let address = self.slots[index].address
         if self.slots[index].shared != nil { self.shared.leave(address, at: self.now) }

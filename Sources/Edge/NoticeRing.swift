@@ -39,9 +39,12 @@ package struct NoticeRing: Sendable {
 
     /// What is behind a cursor; empty where that is the end, or where the ring has lapped it.
     @inline(__always)
-    package func withPending<Result>(_ cursor: Cursor, _ body: (Span<UInt8>) -> Result) -> Result {
+    package func withPending<Result, Failure: Error>(
+        _ cursor: Cursor,
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let from = cursor < self.start ? self.bytes.count : Int(cursor - self.start)
-        return body(self.bytes.span.extracting(min(from, self.bytes.count)..<self.bytes.count))
+        return try body(self.bytes.span.extracting(min(from, self.bytes.count)..<self.bytes.count))
     }
 
     /// Whether what is behind a cursor is gone in part.
@@ -62,6 +65,23 @@ package struct NoticeRing: Sendable {
             offset += header.headerBytes + header.bodyBytes
         }
         return (Array(self.bytes[(base + sent)..<offset]), self.start + Cursor(offset))
+    }
+
+    /// Finds how many whole frames behind a cursor have no more bytes together than `bytesMax`; the first one has its place whatever its
+    /// length.
+    ///
+    /// - Returns: how many bytes they have, and the cursor behind them; nothing where the cursor is at the end or was lapped.
+    package func wholeFrames(behind cursor: Cursor, bytesMax: Int) -> (count: Int, next: Cursor) {
+        guard cursor >= self.start else { return (0, cursor) }
+        let base = Int(cursor - self.start)
+        if self.bytes.count - base <= bytesMax { return (self.bytes.count - base, self.end) }
+        var offset = base
+        while let header = try? FrameHeader.read(self.bytes.span, at: offset, frameBytesMax: self.bytes.count) {
+            let next = offset + header.headerBytes + header.bodyBytes
+            if offset > base, next - base > bytesMax { break }
+            offset = next
+        }
+        return (offset - base, self.start + Cursor(offset))
     }
 
     /// Gives back what nobody waits for any more.

@@ -7,6 +7,7 @@ package import GatewayCore
 package import Logging
 import ProcessLimits
 package import ServiceLifecycle
+package import TLS
 package import ZeroMQ
 
 /// A gateway: its sockets bound, its board loaded, its services ready to run.
@@ -47,6 +48,8 @@ package struct Gateway: Sendable {
     package let broadcasterKeys: CurveKeyPair?
     /// What signs deliveries.
     package let keys: KeyHolder
+    /// The certificate that listeners are shown; `nil`: their ports are plain.
+    private let listenerIdentity: DoorIdentity?
     private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
@@ -139,6 +142,8 @@ package struct Gateway: Sendable {
         }
 
         let access = try BroadcasterAccess.read(for: configuration)
+        let identity = try ListenerEncryption.read(for: configuration)
+        metrics.set(.certificateExpiry, to: Int(clamping: identity?.notAfter ?? 0))
         let context = try Context(
             // Broadcasters are few: one thread moves all their bytes.
             ioThreads: max(1, configuration.ioThreads),
@@ -172,9 +177,11 @@ package struct Gateway: Sendable {
             .broadcast,
             handshakeFailed: access == nil ? nil : failed
         )
-        let doors = try EdgeDoor.open([
-            (configuration.notices, label: .notices), (configuration.requests, label: .requests),
-        ])
+        self.listenerIdentity = identity.map { DoorIdentity($0) }
+        let doors = try EdgeDoor.open(
+            [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
+            identity: self.listenerIdentity
+        )
         let broadcastEndpoint: String
         do {
             broadcastEndpoint = try broadcast.bind(configured: configuration.broadcast)
@@ -325,12 +332,19 @@ package struct Gateway: Sendable {
     ///   - configuration: checked.
     ///   - access: who may publish from the next request on; the gateway's own key stays as it is.
     ///   - keys: what signs and checks from the next request on; `nil`: as before.
+    ///   - identity: the certificate that listeners who connect from now on are shown; where the ports were bound without one, or
+    ///     with one, they stay so.
     package func reload(
         _ configuration: GatewayConfiguration,
         _ access: BroadcasterAccess?,
-        _ keys: MessageKeys? = nil
+        _ keys: MessageKeys? = nil,
+        _ identity: TLSIdentity? = nil
     ) async {
         if let keys, keys.ring != self.keys.keys.ring { self.keys.swap(keys) }
+        if let identity, let listenerIdentity {
+            listenerIdentity.replace(by: identity)
+            self.metrics.set(.certificateExpiry, to: Int(clamping: identity.notAfter))
+        }
         await self.requestService.reload(configuration, access?.directory)
     }
 }

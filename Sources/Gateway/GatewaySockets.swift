@@ -54,15 +54,18 @@ extension EdgeDoor {
 
     /// Opens doors for listeners: all, or none.
     ///
-    /// - Parameter wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
+    /// - Parameters:
+    ///   - wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
+    ///   - identity: the certificate, where they speak TLS.
     /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
     /// - Throws: for instance where an address is in use.
     static func open(
-        _ wanted: [(configured: String, label: MetricLabel)]
+        _ wanted: [(configured: String, label: MetricLabel)],
+        identity: DoorIdentity?
     ) throws -> [(door: EdgeDoor, endpoint: String)] {
         var doors: [(door: EdgeDoor, endpoint: String)] = []
         do {
-            for each in wanted { doors.append(try Self.open(each.configured, label: each.label)) }
+            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity)) }
         } catch {
             for each in doors { each.door.close() }
             throw error
@@ -70,7 +73,11 @@ extension EdgeDoor {
         return doors
     }
 
-    private static func open(_ configured: String, label: MetricLabel) throws -> (door: EdgeDoor, endpoint: String) {
+    private static func open(
+        _ configured: String,
+        label: MetricLabel,
+        _ identity: DoorIdentity?
+    ) throws -> (door: EdgeDoor, endpoint: String) {
         let address = try NetworkAddress(endpoint: configured, for: .bind)
         let descriptor: Int32
         do throws(SystemCallError) {
@@ -85,7 +92,7 @@ extension EdgeDoor {
         let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
         let written = host.contains(":") ? "[\(host)]" : host
         return (
-            EdgeDoor(descriptor: descriptor, label: label),
+            EdgeDoor(descriptor: descriptor, label: label, identity: identity),
             "tcp://\(written):\(System.port(of: descriptor))"
         )
     }

@@ -144,7 +144,12 @@ final class LoopStand: Sendable {
     private let counting: Counting
     private let happenings = Happenings()
 
-    init(threads: Int = 1, connectionsMax: Int = .max, _ change: (inout EdgeSettings) -> Void = { _ in }) throws {
+    init(
+        threads: Int = 1,
+        connectionsMax: Int = .max,
+        identity: DoorIdentity? = nil,
+        _ change: (inout EdgeSettings) -> Void = { _ in }
+    ) throws {
         var settings = EdgeSettings(instance: 42, epoch: 7)
         settings.messagesPerConnectionPerSecondMax = 0
         // However long a test takes on a busy machine.
@@ -156,7 +161,8 @@ final class LoopStand: Sendable {
         change(&settings)
         let door = EdgeDoor(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
-            label: .requests
+            label: .requests,
+            identity: identity
         )
         self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
         self.counting = Counting(connectionsMax: connectionsMax)
@@ -209,15 +215,7 @@ final class LoopStand: Sendable {
     /// A peer that hears a stream, for sure.
     func subscriber(of stream: String) throws -> WirePeer {
         let peer = try WirePeer(connectedTo: self.endpoint, Session(.sub))
-        // All in one piece: however busy the machine is, it never stands there without a subscription.
-        var bytes = peer.session.greeting + peer.session.ready()
-        Outgoing.appendSubscription(Array(stream.utf8) + [0], to: &bytes)
-        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
-        Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
-        try peer.send(bytes)
-        #expect(try peer.next() == .greeted)
-        #expect(try peer.next() == .ready)
-        try peer.tick()
+        try peer.subscribe(to: stream)
         return peer
     }
 
@@ -259,6 +257,19 @@ extension WirePeer {
         try self.send(self.session.greeting + self.session.ready())
         #expect(try self.next() == .greeted)
         #expect(try self.next() == .ready)
+    }
+
+    /// Shakes hands and hears a stream, for sure.
+    func subscribe(to stream: String) throws {
+        // All in one piece: however busy the machine is, it never stands there without a subscription.
+        var bytes = self.session.greeting + self.session.ready()
+        Outgoing.appendSubscription(Array(stream.utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
+        try self.send(bytes)
+        #expect(try self.next() == .greeted)
+        #expect(try self.next() == .ready)
+        try self.tick()
     }
 
     /// Sends a request and waits for its answer.

@@ -8,6 +8,8 @@ import ZMTP
 /// A session on a real connection, for tests: it blocks until what it waits for comes, or the connection is closed.
 final class WirePeer {
     private let descriptor: Int32
+    /// What is between this and the peer, where something is; it lives as long.
+    let tunnel: TLSTunnel?
     private(set) var session: Session
     private var bytes: [UInt8] = []
 
@@ -16,8 +18,9 @@ final class WirePeer {
     /// Nothing else ends a thread that is blocked.
     private static let patienceSeconds = 3_700
 
-    private init(_ descriptor: Int32, _ session: Session) throws {
+    private init(_ descriptor: Int32, _ session: Session, _ tunnel: TLSTunnel? = nil) throws {
         self.descriptor = descriptor
+        self.tunnel = tunnel
         self.session = session
         var limit = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
         // Safety: the kernel reads the value during the call only.
@@ -48,6 +51,11 @@ final class WirePeer {
         }
         try #require(result == 0, "connecting failed")
         try self.init(descriptor, session)
+    }
+
+    /// Speaks through what encrypts.
+    convenience init(through tunnel: TLSTunnel, _ session: Session) throws {
+        try self.init(tunnel.descriptor, session, tunnel)
     }
 
     /// Listens on a free port, has `connect` called with the endpoint, and takes the connection that comes.
@@ -113,6 +121,27 @@ final class WirePeer {
             self.bytes += buffer.prefix(count)
         }
     }
+
+    /// All that comes until the peer closes the connection.
+    func rest() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            var buffer = [UInt8](repeating: 0, count: 100_000)
+            // Safety: the kernel writes at most `count` bytes, during the call only.
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe recv(self.descriptor, $0.baseAddress, $0.count, 0)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                try #require(count == 0 || errno == ECONNRESET, "nothing came in time")
+                return bytes
+            }
+            bytes += buffer.prefix(count)
+        }
+    }
+
+    /// Says that nothing more is sent.
+    func endSending() { _ = shutdown(self.descriptor, Int32(SHUT_WR)) }
 
     /// Greets, and waits until messages may go.
     func shakeHands() throws {

@@ -152,6 +152,41 @@ class Gateway:
         return {ad["id"]: ad["counts"] for ad in report["breaks"][0]["ads"]}
 
 
+class LoggedGateway(Gateway):
+    """A gateway whose messages are kept."""
+
+    def __init__(self, folder, *arguments):
+        self.log = os.path.join(folder, "messages")
+        super().__init__("--set", "logLevel=info", *arguments)
+
+    def start(self):
+        flags = [flag for name in ("notices", "requests", "broadcast", "http")
+                 for flag in ("--" + name, self.addresses[name])]
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen([BINARY, "serve", "--data-dir", self.folder + "/data", *flags, *self.arguments],
+                                            stdout=subprocess.PIPE, stderr=log, text=True)
+        line = self.process.stdout.readline()
+        assert line.startswith("ready "), f"the gateway did not start: {line!r}"
+        self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
+
+    def messages(self):
+        with open(self.log) as file:
+            return file.read()
+
+    def hang_up(self, expected):
+        """Has the files read again, and waits for what is said then."""
+        before = len(self.messages())
+        self.process.send_signal(signal.SIGHUP)
+        return until(expected, lambda: (said := self.messages()[before:]) and expected in said and said)
+
+    def metric(self, name):
+        with urllib.request.urlopen(f"http://{self.addresses['http']}/metrics", timeout=PATIENCE) as answer:
+            for line in answer.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[-1])
+        return None
+
+
 class Player:
     """A `cuecast listen` process and the events that it has printed."""
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Broadcasters with keys: the real binary, its own commands, and stock pyzmq."""
-import json, os, signal, stat, subprocess, tempfile, unittest, urllib.request
+import json, os, stat, subprocess, tempfile, unittest, urllib.request
 
 import zmq
 import zmq.utils.z85
 
-from harness import BINARY, GENERATED, PATIENCE, ROOT, Gateway, ad, broadcast_pb2, status_pb2, until
+from harness import BINARY, GENERATED, PATIENCE, ROOT, LoggedGateway, ad, broadcast_pb2, status_pb2, until
 
 #: For what is not answered at all: long enough for a handshake, and a test does not pass because it is over.
 SILENCE = 2
@@ -25,14 +25,13 @@ class Keys:
         self.public = self.made["publicKey"]
 
 
-class CurveGateway(Gateway):
-    """A gateway that knows its broadcasters by key, and whose messages are kept."""
+class CurveGateway(LoggedGateway):
+    """A gateway that knows its broadcasters by key."""
 
     def __init__(self, folder, keys, broadcasters, *arguments):
         self.broadcasters_file = os.path.join(folder, "broadcasters.yaml")
-        self.log = os.path.join(folder, "messages")
         self.write(broadcasters)
-        super().__init__("--set", "logLevel=info", "--set", f"broadcasters.secretKeyFile={keys.secret_file}",
+        super().__init__(folder, "--set", f"broadcasters.secretKeyFile={keys.secret_file}",
                          "--set", f"broadcasters.file={self.broadcasters_file}", *arguments)
 
     def write(self, broadcasters):
@@ -41,34 +40,6 @@ class CurveGateway(Gateway):
             json.dump({"broadcasters": [{"name": keys.name, "keys": [keys.public], "streams": streams}
                                         for keys, streams in broadcasters]}, file)
         os.replace(self.broadcasters_file + ".new", self.broadcasters_file)
-
-    def start(self):
-        flags = [flag for name in ("notices", "requests", "broadcast", "http")
-                 for flag in ("--" + name, self.addresses[name])]
-        with open(self.log, "a") as log:
-            self.process = subprocess.Popen(
-                [BINARY, "serve", "--data-dir", self.folder + "/data", *flags, *self.arguments],
-                stdout=subprocess.PIPE, stderr=log, text=True)
-        line = self.process.stdout.readline()
-        assert line.startswith("ready "), f"the gateway did not start: {line!r}"
-        self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
-
-    def messages(self):
-        with open(self.log) as file:
-            return file.read()
-
-    def hang_up(self, expected):
-        """Has the files read again, and waits for what is said then."""
-        before = len(self.messages())
-        self.process.send_signal(signal.SIGHUP)
-        return until(expected, lambda: (said := self.messages()[before:]) and expected in said and said)
-
-    def metric(self, name):
-        with urllib.request.urlopen(f"http://{self.addresses['http']}/metrics", timeout=PATIENCE) as answer:
-            for line in answer.read().decode().splitlines():
-                if line.startswith(name + " "):
-                    return float(line.split()[-1])
-        return None
 
 
 class Curve(unittest.TestCase):

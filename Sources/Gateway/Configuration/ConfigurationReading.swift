@@ -60,6 +60,7 @@ extension GatewayConfiguration {
         let wrong = Set(faults.map(\.key))
         if wrong.isDisjoint(with: Self.broadcasterKeys) { faults += configuration.broadcasterFaults }
         faults += configuration.openReadsFaults
+        if wrong.isDisjoint(with: Self.encryptionKeys) { faults += configuration.encryptionFaults }
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
@@ -127,10 +128,22 @@ extension GatewayConfiguration {
             : [ConfigurationFault(key: file, reason: "it is missing: with \(key) nobody may publish who is not in it")]
     }
 
+    private static let encryptionKeys = [Self.certificateFileKey, Self.certificateKeyFileKey]
+
+    /// A certificate without its key, or a key without its certificate.
+    private var encryptionFaults: [ConfigurationFault] {
+        guard self.listenersCertificateFile.isEmpty != self.listenersKeyFile.isEmpty else { return [] }
+        let (missing, other) =
+            self.listenersKeyFile.isEmpty
+            ? (Self.certificateKeyFileKey, Self.certificateFileKey) : (Self.certificateFileKey, Self.certificateKeyFileKey)
+        return [ConfigurationFault(key: missing, reason: "it is missing: a certificate and its key belong together, and there is \(other)")]
+    }
+
     /// Sockets that would be open to the network without encryption, although nobody asked for that.
     private var remoteFaults: [ConfigurationFault] {
         guard !self.allowUnencryptedRemote else { return [] }
-        var sockets = [("notices", self.notices), ("requests", self.requests)]
+        var sockets: [(String, String)] = []
+        if !self.encryptsListeners { sockets += [("notices", self.notices), ("requests", self.requests)] }
         // With keys it is encrypted, and lets nobody in who is not known.
         if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
         return (sockets + (self.http.map { [("http", "tcp://" + $0)] } ?? []))
@@ -140,7 +153,7 @@ extension GatewayConfiguration {
                     : ConfigurationFault(
                         key: key,
                         reason:
-                            "\(endpoint) can be reached from other machines and nothing encrypts it; bind to 127.0.0.1,\(key == "broadcast" ? " or give broadcasters keys (broadcasters.secretKeyFile)," : "") or say allowUnencryptedRemote: true"
+                            "\(endpoint) can be reached from other machines and nothing encrypts it; bind to 127.0.0.1,\(Self.wayToEncrypt[key] ?? "") or say allowUnencryptedRemote: true"
                     )
             }
     }
@@ -156,6 +169,13 @@ extension GatewayConfiguration {
             )
         ]
     }
+
+    /// What would encrypt a socket, where there is something.
+    private static let wayToEncrypt = [
+        "notices": " or have a certificate (listeners.tls.certificateFile),",
+        "requests": " or have a certificate (listeners.tls.certificateFile),",
+        "broadcast": " or give broadcasters keys (broadcasters.secretKeyFile),",
+    ]
 
     static func isLoopback(_ endpoint: String) -> Bool {
         (try? NetworkAddress(endpoint: endpoint, for: .bind))?.isLoopback ?? false

@@ -127,6 +127,16 @@ package enum ConfigurationTable {
             \.unsignedDeliveriesFor,
             .zero ... .seconds(9 * 86_400)
         ),
+        text(
+            GatewayConfiguration.certificateFileKey,
+            "the file of certificates (PEM) with which the listeners' ports speak TLS, and nothing else; read again with SIGHUP; empty: none",
+            \.listenersCertificateFile
+        ) { Self.reasonAgainstFile($0) },
+        text(
+            GatewayConfiguration.certificateKeyFileKey,
+            "the file of the certificate's private key (PEM, without a password); read again with SIGHUP; empty: none",
+            \.listenersKeyFile
+        ) { Self.reasonAgainstFile($0) },
         flag(
             "ledger.paused",
             "true to leave acknowledgements in the event log without counting them, until a start without this",

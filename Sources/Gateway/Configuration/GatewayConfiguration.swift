@@ -42,6 +42,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var signingKeysFile = ""
     /// How long after the first start of a gateway that signs deliveries are taken that are not signed, by the log's own time.
     package var unsignedDeliveriesFor: Duration = .seconds(8 * 86_400)
+    /// The file of the certificates that listeners are shown, PEM; empty: none, and the listeners' ports are plain.
+    package var listenersCertificateFile = ""
+    /// The file of its private key, PEM; empty: none.
+    package var listenersKeyFile = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
@@ -137,6 +141,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     /// Whether broadcasters must show a key: then the gateway has one too.
     package var tellsBroadcastersApart: Bool { !self.broadcastersKeyFile.isEmpty }
+
+    /// Whether listeners are served by TLS and not otherwise.
+    package var encryptsListeners: Bool { !self.listenersCertificateFile.isEmpty }
+
+    static let certificateFileKey = "listeners.tls.certificateFile"
+    static let certificateKeyFileKey = "listeners.tls.keyFile"
 
     package init() {}
 

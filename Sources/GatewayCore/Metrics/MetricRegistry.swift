@@ -38,6 +38,9 @@ package enum Metric: String, CaseIterable, Sendable {
     case bytesWaiting = "cuecast_bytes_waiting"
     case ringBytes = "cuecast_ring_bytes"
     case pushedConnections = "cuecast_pushed_connections"
+    case encryptionHandshakes = "cuecast_tls_handshakes_total"
+    case encryptedConnections = "cuecast_tls_connections"
+    case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
@@ -80,6 +83,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
         case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections,
+            .encryptedConnections, .certificateExpiry,
             .subscribedStreams, .streams,
             .boardBytes, .logOffset,
             .ledgerOffset, .ledgerLag, .ledgerCopyTime, .ledgerCopyBytes, .ledgerGaps, .logBytes, .logUsedBytes,
@@ -126,6 +130,9 @@ package enum Metric: String, CaseIterable, Sendable {
         case .bytesWaiting: "Bytes that wait until listeners' connections take them."
         case .ringBytes: "Bytes of notices that wait, once for all connections that hear their stream."
         case .pushedConnections: "Connections that have notices pushed beside their answers."
+        case .encryptionHandshakes: "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
+        case .encryptedConnections: "Open connections of listeners that are encrypted by the gateway."
+        case .certificateExpiry: "Until when the listeners' certificate is valid, in seconds since 1970; 0: there is none."
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
@@ -168,7 +175,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations,
-            .ledgerCopies:
+            .ledgerCopies, .encryptionHandshakes:
             "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
@@ -203,8 +210,13 @@ package enum Metric: String, CaseIterable, Sendable {
         case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic, .protectedTopic]
         case .connectionsClosed:
             [
-                .handshake, .unused, .stalled, .slow, .violation, .expired, .limit(.framesPerMessageMax),
+                .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .expired, .limit(.framesPerMessageMax),
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
+            ]
+        case .encryptionHandshakes:
+            [
+                .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation, .late, .gone,
+                .refused,
             ]
         case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
         case .breakEntries: [.changed, .unchanged, .refused]
@@ -272,6 +284,18 @@ package struct MetricLabel: Hashable, Sendable {
     package static let stalled = MetricLabel(text: "stalled")
     package static let slow = MetricLabel(text: "slow")
     package static let violation = MetricLabel(text: "violation")
+    package static let encryption = MetricLabel(text: "tls")
+    package static let encrypted = MetricLabel(text: "tls_at_plain_port")
+    package static let done = MetricLabel(text: "done")
+    package static let plaintext = MetricLabel(text: "plaintext")
+    package static let version = MetricLabel(text: "version")
+    package static let cipher = MetricLabel(text: "cipher")
+    package static let alert = MetricLabel(text: "alert")
+    package static let tooLong = MetricLabel(text: "too_long")
+    package static let renegotiation = MetricLabel(text: "renegotiation")
+    package static let keyUpdates = MetricLabel(text: "key_updates")
+    package static let late = MetricLabel(text: "late")
+    package static let gone = MetricLabel(text: "gone")
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")

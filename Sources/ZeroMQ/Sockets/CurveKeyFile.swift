@@ -28,8 +28,7 @@ package enum CurveKeyFile {
 
     /// Reads a secret key.
     ///
-    /// - Throws: also where others than the file's owner may read it, because then it is no secret. A file of root's may be
-    ///   readable by its group: that is how secrets reach a container that runs as somebody else.
+    /// - Throws: also where others than the file's owner may read it, because then it is no secret (``bytes(at:isSecret:bytesMax:limit:)``).
     package static func secretKey(at path: String) throws(Fault) -> CurveSecretKey {
         let text = try self.text(at: path, isSecret: true)
         guard let key = CurveSecretKey(z85: text) else { throw self.notAKey(path, text) }

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import GatewayCore
+internal import NetworkIO
+internal import TLS
+
+/// Connections that came by a door with a certificate: TLS stands between the socket and ``EdgeConnection``, which sees plain bytes.
+///
+/// Everything that came is decrypted at once, so that what waits is plain in ``EdgeLoop/Slot/input`` and encrypted in
+/// ``EdgeLoop/Slot/output``, and both count as they do without TLS. A step of a handshake takes as long as many messages; no connection takes
+/// more than one of them in a row, and notices have their turn between them as they do between reads.
+extension EdgeLoop {
+    /// So many bytes of notices are encrypted at the most before the kernel has taken them: what is encrypted has to be sent, and is kept for each
+    /// connection by itself.
+    private static let noticePieceBytesMax = 16_384
+
+    /// What a connection begins with by a door with a certificate: nothing is sent before the peer has.
+    static let recordOfHandshake: UInt8 = 0x16
+
+    // MARK: - Reading
+
+    /// Reads once what is there, decrypts it, and handles every whole message of it.
+    ///
+    /// - Parameters:
+    ///   - index: a connection by TLS.
+    ///   - kept: so many plain bytes are at the beginning of the buffer already.
+    func readEncrypted(_ index: Int, _ kept: Int) {
+        let count = System.read(
+            self.slots[index].descriptor,
+            into: &self.pipe.input,
+            at: 0,
+            bytesMax: TLSPipe.inputBytesMax
+        )
+        guard count > 0 else {
+            if count < 0, System.wouldBlock(count) {
+                self.keepInput(index, kept, from: 0)
+            } else {
+                self.close(index)
+            }
+            return
+        }
+        self.pipe.received(count)
+        let generation = self.slots[index].generation
+        do throws(TLSFailure) {
+            guard let session = try self.session(of: index) else { return self.close(index) }
+            guard try self.shakeHands(index, session) else { return }
+            let (end, hasEnded) = try self.decrypt(session, behind: kept)
+            // OpenSSL answers by itself where the peer changes its keys.
+            self.sendPipe(index)
+            guard self.slots[index].generation == generation else { return }
+            self.noteMemory(of: session, index)
+            guard self.slots[index].generation == generation else { return }
+            if end > 0 { self.handleInput(index, end) }
+            guard hasEnded, self.slots[index].generation == generation else { return }
+            self.flushScratch()
+            if self.slots[index].generation == generation { self.close(index) }
+        } catch {
+            // The peer is told why, where there is a way to say it.
+            self.sendPipe(index)
+            if self.slots[index].generation == generation { self.close(index, .encryption(error)) }
+        }
+    }
+
+    /// The session of a connection, which begins with its first bytes: who connects and says nothing costs none.
+    private func session(of index: Int) throws(TLSFailure) -> TLSSession? {
+        if let session = self.slots[index].session { return session }
+        guard self.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }
+        guard let identity = self.shared.doors[Int(self.slots[index].door)].identity else { return nil }
+        let session = TLSSession(identity.current, through: self.pipe)
+        self.slots[index].session = session
+        return session
+    }
+
+    /// - Returns: whether the handshake is done, and the connection still there.
+    private func shakeHands(_ index: Int, _ session: TLSSession) throws(TLSFailure) -> Bool {
+        guard !session.isOpen else { return true }
+        let generation = self.slots[index].generation
+        let isDone = try session.shakeHands()
+        self.sendPipe(index)
+        guard self.slots[index].generation == generation else { return false }
+        guard isDone else {
+            self.noteMemory(of: session, index)
+            return false
+        }
+        self.metrics.count(.encryptionHandshakes, .done)
+        self.encrypted.add()
+        let greeting = self.slots[index].connection.greeting
+        self.write(greeting.span, index)
+        return self.slots[index].generation == generation
+    }
+
+    /// Decrypts all that came behind what is in the buffer: there is room, because what is kept is bounded, and what was read is too.
+    private func decrypt(_ session: TLSSession, behind kept: Int) throws(TLSFailure) -> (end: Int, hasEnded: Bool) {
+        var end = kept
+        while true {
+            switch try session.read(into: &self.buffer, at: end) {
+            case .bytes(let count): end += count
+            case .needsMore: return (end, false)
+            case .ended: return (end, true)
+            }
+        }
+    }
+
+    /// Counts what the session keeps of what its peer sent.
+    private func noteMemory(of session: TLSSession, _ index: Int) {
+        let bytes = session.bytesHeld
+        let change = bytes - self.slots[index].sessionBytes
+        self.slots[index].sessionBytes = bytes
+        self.hold(change)
+    }
+
+    // MARK: - Writing
+
+    /// Encrypts bytes and writes what the kernel takes of them.
+    func writeEncrypted(_ bytes: Span<UInt8>, _ index: Int, _ session: TLSSession) {
+        do throws(TLSFailure) {
+            try session.write(bytes)
+        } catch {
+            return self.close(index, .encryption(error))
+        }
+        self.sendPipe(index)
+    }
+
+    /// Sends what the session of a connection has to say.
+    private func sendPipe(_ index: Int) {
+        let bytes = self.pipe.takeOutput()
+        guard !bytes.isEmpty else { return }
+        self.put(bytes.span, index)
+        self.pipe.reuse(bytes)
+    }
+
+    /// Writes what waits for a connection on one stream, in pieces, for as long as the kernel takes them.
+    func writeNotices(_ index: Int, _ number: Int, through session: TLSSession) {
+        let generation = self.slots[index].generation
+        let stream = self.slots[index].subscriptions[number].stream
+        while self.slots[index].subscriptions[number].cursor.place != stream.ring.end {
+            guard self.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
+            let cursor = self.slots[index].subscriptions[number].cursor.place
+            let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticePieceBytesMax)
+            do throws(TLSFailure) {
+                try stream.ring.withPending(cursor) { (bytes) throws(TLSFailure) in
+                    try session.write(bytes.extracting(0..<count))
+                }
+            } catch {
+                return self.close(index, .encryption(error))
+            }
+            self.slots[index].subscriptions[number].cursor.place = next
+            self.sendPipe(index)
+            guard self.slots[index].generation == generation else { return }
+        }
+    }
+
+    // MARK: - The end
+
+    /// Tells the peer that nothing more comes, where what was sent before has gone.
+    func endSession(_ index: Int) {
+        guard let session = self.slots[index].session, session.isOpen else { return }
+        self.encrypted.add(-1)
+        guard self.slots[index].output.isEmpty else { return }
+        session.end()
+        let bytes = self.pipe.takeOutput()
+        if !bytes.isEmpty { _ = System.write(self.slots[index].descriptor, bytes.span) }
+    }
+
+    /// Counts a handshake that comes to nothing, or what ends a session after it, once.
+    ///
+    /// - Parameters:
+    ///   - index: a connection that is about to end.
+    ///   - reason: why; `nil`: its peer is gone, or the gateway stops.
+    func noteSessionEnd(_ index: Int, _ reason: EdgeClosing?) {
+        guard self.slots[index].isByTLS else { return }
+        self.slots[index].isByTLS = false
+        switch reason {
+        case .encryption(let failure): self.metrics.count(.encryptionHandshakes, failure.metricLabel)
+        case _ where self.slots[index].session?.isOpen == true: break
+        case .handshake: self.metrics.count(.encryptionHandshakes, .late)
+        case nil: self.metrics.count(.encryptionHandshakes, .gone)
+        default: self.metrics.count(.encryptionHandshakes, .refused)
+        }
+    }
+}
+
+extension TLSFailure {
+    /// What counts it.
+    var metricLabel: MetricLabel {
+        switch self {
+        case .plaintext: .plaintext
+        case .version: .version
+        case .cipher: .cipher
+        case .alert: .alert
+        case .tooLong: .tooLong
+        case .renegotiation: .renegotiation
+        case .keyUpdates: .keyUpdates
+        case .violation: .violation
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import Foundation
+
+/// A certificate of a test's own for 127.0.0.1, signed by itself, and its key: made by the command `openssl`, in files of a folder of its own.
+package final class TestCertificate: Sendable {
+    package struct Failure: Error {
+        package let status: Int32
+    }
+
+    private let folder: String
+    /// PEM.
+    package var certificateFile: String { self.folder + "/certificate.pem" }
+    /// PEM; only its owner may read it.
+    package var keyFile: String { self.folder + "/key.pem" }
+
+    /// - Parameters:
+    ///   - name: its common name.
+    ///   - days: for how long it is valid.
+    package init(_ name: String, days: Int = 2) throws {
+        self.folder = FileManager.default.temporaryDirectory.appending(path: "cuecast-certificate-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        try Self.run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "\(days)",
+            "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-out", self.certificateFile, "-keyout",
+            self.keyFile,
+        ])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: self.folder) }
+
+    package func certificates() throws -> [UInt8] { try Self.bytes(self.certificateFile) }
+
+    package func key() throws -> [UInt8] { try Self.bytes(self.keyFile) }
+
+    private static func bytes(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// Runs the command `openssl` to its end.
+    package static func run(_ arguments: [String]) throws {
+        let process = Self.process(arguments)
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
+    }
+
+    /// The command `openssl`, not started.
+    package static func process(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+}
