@@ -129,7 +129,7 @@ let package = Package(
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "NetworkIO", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
+                "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
                 configuration, yams,
             ]
         ),
@@ -212,7 +212,9 @@ let package = Package(
         // What libFuzzer runs (scripts/fuzz-targets.sh), and tests with inputs that were kept.
         .target(
             name: "FuzzTargets",
-            dependencies: ["Edge", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TestSupport"],
+            dependencies: [
+                "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TestSupport",
+            ],
             path: "Tests/FuzzTargets",
             exclude: ["Corpora"],
             swiftSettings: strict
@@ -268,7 +270,8 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "CEpoll", "COpenSSL", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand", "CuecastLoadCommand",
+    "CEpoll", "COpenSSL", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
+    "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
     "LoadEngine",

@@ -45,6 +45,8 @@ package enum EdgeClosing: Hashable, Sendable {
     case encryption(TLSFailure)
     /// The peer speaks TLS at a door without a certificate.
     case encrypted
+    /// What a balancer says about the connection is missing, or nobody may believe it.
+    case proxy(ProxyRefusal)
     /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
     case endless
     /// More subscriptions than ``EdgeSettings/subscriptionsPerConnectionMax``.
@@ -66,6 +68,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .violation: .violation
         case .encryption: .encryption
         case .encrypted: .encrypted
+        case .proxy: .proxy
         case .endless: .limit(.framesPerMessageMax)
         case .subscriptions: .limit(.subscriptionsPerConnectionMax)
         case .address: .limit(.connectionsPerAddressMax)
@@ -81,7 +84,7 @@ package enum EdgeClosing: Hashable, Sendable {
         case .subscriptions: .subscriptionsPerConnectionMax
         case .address: .connectionsPerAddressMax
         case .memory: .bytesWaitingMax
-        case .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .expired: nil
+        case .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .expired: nil
         }
     }
 }
@@ -91,6 +94,7 @@ extension EdgeClosing: CustomStringConvertible {
         switch self {
         case .violation(let error): "\(self.metricLabel.text): \(error)"
         case .encryption(let failure): "\(self.metricLabel.text): \(failure)"
+        case .proxy(let refusal): "\(self.metricLabel.text): \(refusal)"
         default: self.metricLabel.text
         }
     }
@@ -172,11 +176,19 @@ package struct EdgeDoor: Sendable {
     package let label: MetricLabel
     /// The certificate, where its connections are by TLS; `nil`: they are plain.
     package let identity: DoorIdentity?
+    /// Who stands before it; `nil`: nobody, and clients come by themselves.
+    package let balancers: Balancers?
 
-    package init(descriptor: Int32, label: MetricLabel, identity: DoorIdentity? = nil) {
+    package init(
+        descriptor: Int32,
+        label: MetricLabel,
+        identity: DoorIdentity? = nil,
+        balancers: Balancers? = nil
+    ) {
         self.descriptor = descriptor
         self.label = label
         self.identity = identity
+        self.balancers = balancers
     }
 
     /// Closes it where no loop has it.

@@ -40,6 +40,11 @@ extension EdgeLoop {
             }
             return
         }
+        self.handleEncrypted(index, count, kept)
+    }
+
+    /// Handles what came, which is in the pipe.
+    func handleEncrypted(_ index: Int, _ count: Int, _ kept: Int) {
         self.pipe.received(count)
         let generation = self.slots[index].generation
         do throws(TLSFailure) {

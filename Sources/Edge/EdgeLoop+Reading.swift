@@ -14,6 +14,7 @@ extension EdgeLoop {
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
             return self.handleInput(index, kept)
         }
+        if self.slots[index].awaitsHeader { return self.readHeader(index, kept) }
         if self.slots[index].isByTLS { return self.readEncrypted(index, kept) }
         let count = System.read(
             self.slots[index].descriptor,
@@ -132,9 +133,9 @@ extension EdgeLoop {
         self.hold(count - offset)
     }
 
-    func handleInput(_ index: Int, _ count: Int) {
+    func handleInput(_ index: Int, _ count: Int, from start: Int = 0) {
         let generation = self.slots[index].generation
-        var offset = 0
+        var offset = start
         while self.slots[index].generation == generation {
             guard self.slots[index].pause.isEmpty else {
                 self.keepInput(index, count, from: offset)
@@ -160,7 +161,8 @@ extension EdgeLoop {
                 self.takeAllowance(index)
                 self.count(strange, index)
             case .endless: self.close(index, .endless)
-            case .failed(.noSignature) where self.buffer[offset] == Self.recordOfHandshake && !self.slots[index].isByTLS:
+            case .failed(.noSignature)
+            where self.buffer[offset] == Self.recordOfHandshake && !self.slots[index].isByTLS:
                 self.close(index, .encrypted)
             case .failed(let error): self.close(index, .violation(error))
             }

@@ -94,6 +94,8 @@ package final class EdgeLoop {
         var output: [UInt8] = []
         /// How much of it is sent.
         var outputSent = 0
+        /// Whether nothing is known of it but what its balancer is going to say.
+        var awaitsHeader = false
         /// Whether it came by a door with a certificate.
         var isByTLS = false
         /// What decrypts and encrypts; `nil`: nothing has come, or nothing is encrypted.
@@ -374,7 +376,7 @@ package final class EdgeLoop {
         let door = self.shared.doors[number]
         let count = door.identity == nil ? Self.acceptsPerTurn : Self.encryptedAcceptsPerTurn
         for _ in 0..<count where self.isAccepting {
-            let (descriptor, address) = System.accept(door.descriptor)
+            let (descriptor, from) = System.accept(door.descriptor)
             guard descriptor >= 0 else {
                 if System.hasNoDescriptor(descriptor) {
                     self.setAccepting(false)
@@ -382,6 +384,17 @@ package final class EdgeLoop {
                 }
                 return
             }
+            if let balancers = door.balancers {
+                guard balancers.trusted.contains(from) else {
+                    System.close(descriptor)
+                    self.metrics.count(.proxyHeaders, ProxyRefusal.untrusted.metricLabel)
+                    self.count(.proxy(.untrusted), peer: PeerAddress(from), on: door.label)
+                    continue
+                }
+                self.take(descriptor, PeerAddress(from), nil, number)
+                continue
+            }
+            let address = PeerAddress(from)
             var shared: EdgeAddress?
             if self.settings.limitsOwnMachine || !address.isLoopback {
                 shared = self.shared.admit(address)
@@ -391,12 +404,14 @@ package final class EdgeLoop {
                     continue
                 }
             }
-            // Counted before anybody can end it.
-            if !self.shared.counting.accepted(on: door.label) { self.setAccepting(false) }
-            self.handOut(
-                EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, door: number)
-            )
+            self.take(descriptor, address, shared, number)
         }
+    }
+
+    private func take(_ descriptor: Int32, _ address: PeerAddress, _ shared: EdgeAddress?, _ door: Int) {
+        // Counted before anybody can end it.
+        if !self.shared.counting.accepted(on: self.shared.doors[door].label) { self.setAccepting(false) }
+        self.handOut(EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, door: door))
     }
 
     /// Gives a connection to the loop whose turn it is.
@@ -428,8 +443,9 @@ package final class EdgeLoop {
             return self.close(index)
         }
         self.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
-        // Else it follows the handshake of TLS.
-        guard !self.slots[index].isByTLS else { return }
+        self.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
+        // Else it follows the balancer's header, or the handshake of TLS.
+        guard !self.slots[index].isByTLS, !self.slots[index].awaitsHeader else { return }
         let greeting = self.slots[index].connection.greeting
         self.write(greeting.span, index)
     }
@@ -437,6 +453,7 @@ package final class EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
         let (address, door) = (self.slots[index].address, Int(self.slots[index].door))
+        self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
         self.close(index)
         self.count(reason, peer: address, on: self.shared.doors[door].label)
@@ -457,6 +474,7 @@ package final class EdgeLoop {
         }
         while let subscription = self.slots[index].subscriptions.last { self.unsubscribe(index, subscription.stream) }
         self.endTicks(index)
+        self.noteHeaderEnd(index, nil)
         self.noteSessionEnd(index, nil)
         self.endSession(index)
         System.close(self.slots[index].descriptor)

@@ -180,7 +180,8 @@ package struct Gateway: Sendable {
         self.listenerIdentity = identity.map { DoorIdentity($0) }
         let doors = try EdgeDoor.open(
             [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
-            identity: self.listenerIdentity
+            identity: self.listenerIdentity,
+            balancers: configuration.balancers
         )
         let broadcastEndpoint: String
         do {

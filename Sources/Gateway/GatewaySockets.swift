@@ -57,15 +57,17 @@ extension EdgeDoor {
     /// - Parameters:
     ///   - wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
     ///   - identity: the certificate, where they speak TLS.
+    ///   - balancers: who stands before them; `nil`: nobody.
     /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
     /// - Throws: for instance where an address is in use.
     static func open(
         _ wanted: [(configured: String, label: MetricLabel)],
-        identity: DoorIdentity?
+        identity: DoorIdentity?,
+        balancers: Balancers?
     ) throws -> [(door: EdgeDoor, endpoint: String)] {
         var doors: [(door: EdgeDoor, endpoint: String)] = []
         do {
-            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity)) }
+            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity, balancers)) }
         } catch {
             for each in doors { each.door.close() }
             throw error
@@ -76,7 +78,8 @@ extension EdgeDoor {
     private static func open(
         _ configured: String,
         label: MetricLabel,
-        _ identity: DoorIdentity?
+        _ identity: DoorIdentity?,
+        _ balancers: Balancers?
     ) throws -> (door: EdgeDoor, endpoint: String) {
         let address = try NetworkAddress(endpoint: configured, for: .bind)
         let descriptor: Int32
@@ -92,7 +95,7 @@ extension EdgeDoor {
         let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
         let written = host.contains(":") ? "[\(host)]" : host
         return (
-            EdgeDoor(descriptor: descriptor, label: label, identity: identity),
+            EdgeDoor(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
             "tcp://\(written):\(System.port(of: descriptor))"
         )
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import Glibc
-
 /// Who is at the other end of a connection, as far as limits go: an IPv4 address, or the first 64 bits of an IPv6 address.
 ///
 /// One subscriber of an internet provider gets a whole network of 64 bits (RFC 6177), so that single IPv6 addresses limit
@@ -22,24 +20,12 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bits: UInt64(address), isIPv4: true)
     }
 
-    init(_ address: sockaddr_in6) {
-        // Safety: both are plain values of the kernel's; the family says which one it wrote.
-        if address.sin6_family == sa_family_t(AF_INET) {
-            let number = unsafe withUnsafeBytes(of: address) { unsafe $0.load(fromByteOffset: 4, as: UInt32.self) }
-            self.init(ipv4: UInt32(bigEndian: number))
-            return
-        }
-        let words = unsafe withUnsafeBytes(of: address.sin6_addr) { bytes in
-            unsafe (
-                UInt64(bigEndian: bytes.load(as: UInt64.self)),
-                UInt64(bigEndian: bytes.load(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
-        // An IPv4 peer of a socket that takes both (RFC 4291 section 2.5.5.2).
-        if words.0 == 0, words.1 >> 32 == 0xFFFF {
-            self.init(ipv4: UInt32(truncatingIfNeeded: words.1))
+    /// Whose address this is.
+    package init(_ address: IPAddress) {
+        if let ipv4 = address.ipv4 {
+            self.init(ipv4: ipv4)
         } else {
-            self.init(bits: words.0, isIPv4: false)
+            self.init(bits: address.high, isIPv4: false)
         }
     }
 

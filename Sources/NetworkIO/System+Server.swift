@@ -67,7 +67,7 @@ extension System {
     /// Takes a connection that waits.
     ///
     /// - Returns: its descriptor, which does not block, or the negated errno; and who is at the other end.
-    package static func accept(_ listening: Int32) -> (result: Int32, peer: PeerAddress) {
+    package static func accept(_ listening: Int32) -> (result: Int32, peer: IPAddress) {
         var address = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
         // Safety: the kernel writes at most `length` bytes during the call.
@@ -76,11 +76,40 @@ extension System {
                 unsafe accept4(listening, generic, &length, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
             }
         }
-        guard descriptor >= 0 else { return (-errno, PeerAddress()) }
+        guard descriptor >= 0 else { return (-errno, IPAddress(ipv4: 0)) }
         Self.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         Self.set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         for (option, value) in Self.keepAlive { Self.set(descriptor, Int32(IPPROTO_TCP), option, value) }
-        return (descriptor, PeerAddress(address))
+        return (descriptor, Self.address(address))
+    }
+
+    private static func address(_ address: sockaddr_in6) -> IPAddress {
+        // Safety: both are plain values of the kernel's; the family says which one it wrote.
+        if address.sin6_family == sa_family_t(AF_INET) {
+            let number = unsafe withUnsafeBytes(of: address) { unsafe $0.load(fromByteOffset: 4, as: UInt32.self) }
+            return IPAddress(ipv4: UInt32(bigEndian: number))
+        }
+        return Self.address(address.sin6_addr)
+    }
+
+    private static func address(_ address: in6_addr) -> IPAddress {
+        // Safety: a plain value of sixteen bytes.
+        let words = unsafe withUnsafeBytes(of: address) { bytes in
+            unsafe (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+        return IPAddress(high: words.0, low: words.1)
+    }
+
+    /// An address as people write it; `nil`: it is none.
+    static func address(_ text: String) -> IPAddress? {
+        var ipv4 = in_addr()
+        // Safety: the C library writes one address of the family during the call, where it answers 1.
+        if unsafe inet_pton(AF_INET, text, &ipv4) == 1 { return IPAddress(ipv4: UInt32(bigEndian: ipv4.s_addr)) }
+        var ipv6 = in6_addr()
+        return unsafe inet_pton(AF_INET6, text, &ipv6) == 1 ? Self.address(ipv6) : nil
     }
 
     /// Should the kernel refuse, the connection works all the same.

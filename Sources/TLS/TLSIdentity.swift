@@ -23,7 +23,8 @@ package final class TLSIdentity: Sendable {
 
         package var description: String {
             switch self {
-            case .noCertificate: "it holds no certificate (PEM, the server's own first, then those that lead to the root)"
+            case .noCertificate:
+                "it holds no certificate (PEM, the server's own first, then those that lead to the root)"
             case .unreadableCertificate: "one of its certificates cannot be read; they must be PEM"
             case .unreadableKey: "it holds no private key that can be read; it must be PEM"
             case .encryptedKey: "its private key needs a password, which nobody can type; it must be without one"
@@ -124,13 +125,14 @@ package final class TLSIdentity: Sendable {
     }
 
     /// Says that there is no password; OpenSSL would ask at the terminal.
-    private static let noPassword: @convention(c) (
-        UnsafeMutablePointer<CChar>?, CInt, CInt, UnsafeMutableRawPointer?
-    ) -> CInt = { _, _, _, asked in
-        // Safety: whoever gives a pointer gives one to a Bool that lives during the call.
-        unsafe asked?.assumingMemoryBound(to: Bool.self).pointee = true
-        return 0
-    }
+    private static let noPassword:
+        @convention(c) (
+            UnsafeMutablePointer<CChar>?, CInt, CInt, UnsafeMutableRawPointer?
+        ) -> CInt = { _, _, _, asked in
+            // Safety: whoever gives a pointer gives one to a Bool that lives during the call.
+            unsafe asked?.assumingMemoryBound(to: Bool.self).pointee = true
+            return 0
+        }
 
     /// The bytes as something that OpenSSL reads; it has a copy of its own.
     private static func memory(_ bytes: [UInt8]) -> OpaquePointer? {

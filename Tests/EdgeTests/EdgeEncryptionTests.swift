@@ -184,21 +184,6 @@ struct EdgeEncryptionTests {
         await stand.shared.stop()
     }
 
-    @Test func `pieces of notices are whole frames, up to their limit`() {
-        var ring = NoticeRing(bytesMax: 1_000)
-        // With its header a hundred bytes.
-        for _ in 0..<5 { ring.append(EdgeLoop.framed([UInt8](repeating: 1, count: 98))) }
-        #expect(ring.wholeFrames(behind: 0, bytesMax: 300) == (300, 300))
-        #expect(ring.wholeFrames(behind: 0, bytesMax: 299) == (200, 200))
-        #expect(ring.wholeFrames(behind: 100, bytesMax: 299) == (200, 300))
-        #expect(ring.wholeFrames(behind: 0, bytesMax: 1) == (100, 100))
-        #expect(ring.wholeFrames(behind: 0, bytesMax: 500) == (500, 500))
-        #expect(ring.wholeFrames(behind: 500, bytesMax: 500) == (0, 500))
-        ring.keep(atMost: 200)
-        #expect(ring.wholeFrames(behind: 100, bytesMax: 500) == (0, 100))
-        #expect(ring.wholeFrames(behind: 300, bytesMax: 150) == (100, 400))
-    }
-
     @Test func `nobody shakes hands twice`() async throws {
         let stand = try self.stand()
         // Without -quiet its commands are taken: a line with R asks for another handshake.

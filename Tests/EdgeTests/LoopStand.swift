@@ -148,6 +148,7 @@ final class LoopStand: Sendable {
         threads: Int = 1,
         connectionsMax: Int = .max,
         identity: DoorIdentity? = nil,
+        balancers: Balancers? = nil,
         _ change: (inout EdgeSettings) -> Void = { _ in }
     ) throws {
         var settings = EdgeSettings(instance: 42, epoch: 7)
@@ -162,7 +163,8 @@ final class LoopStand: Sendable {
         let door = EdgeDoor(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
             label: .requests,
-            identity: identity
+            identity: identity,
+            balancers: balancers
         )
         self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
         self.counting = Counting(connectionsMax: connectionsMax)

@@ -60,7 +60,9 @@ struct ListenerEncryptionTests {
         let (pem, key) = (try self.certificate.certificates(), try self.certificate.key())
         let other = try TestCertificate("other")
         let encrypted = self.certificate.keyFile + ".encrypted"
-        try TestCertificate.run(["pkey", "-in", self.certificate.keyFile, "-aes128", "-passout", "pass:x", "-out", encrypted])
+        try TestCertificate.run([
+            "pkey", "-in", self.certificate.keyFile, "-aes128", "-passout", "pass:x", "-out", encrypted,
+        ])
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: encrypted)
         let large = [UInt8](repeating: 0x20, count: ListenerEncryption.certificateFileBytesMax)
         let cases: [(certificate: String?, key: String?, sentence: String)] = [
@@ -121,7 +123,8 @@ struct ListenerEncryptionTests {
         try await withGateway(configuration: self.configuration, log: InMemoryEventLog(), ledger: InMemoryLedger()) {
             running in
             let first = running.metrics.value(.certificateExpiry)
-            try Data(try other.certificates()).write(to: URL(fileURLWithPath: self.configuration.listenersCertificateFile))
+            try Data(try other.certificates())
+                .write(to: URL(fileURLWithPath: self.configuration.listenersCertificateFile))
             // The key is still that of the first one.
             #expect(throws: ConfigurationFaults.self) { try ListenerEncryption.read(for: self.configuration) }
             #expect(running.metrics.value(.certificateExpiry) == first)

@@ -135,15 +135,24 @@ extension GatewayConfiguration {
         guard self.listenersCertificateFile.isEmpty != self.listenersKeyFile.isEmpty else { return [] }
         let (missing, other) =
             self.listenersKeyFile.isEmpty
-            ? (Self.certificateKeyFileKey, Self.certificateFileKey) : (Self.certificateFileKey, Self.certificateKeyFileKey)
-        return [ConfigurationFault(key: missing, reason: "it is missing: a certificate and its key belong together, and there is \(other)")]
+            ? (Self.certificateKeyFileKey, Self.certificateFileKey)
+            : (Self.certificateFileKey, Self.certificateKeyFileKey)
+        return [
+            ConfigurationFault(
+                key: missing,
+                reason: "it is missing: a certificate and its key belong together, and there is \(other)"
+            )
+        ]
     }
 
     /// Sockets that would be open to the network without encryption, although nobody asked for that.
     private var remoteFaults: [ConfigurationFault] {
         guard !self.allowUnencryptedRemote else { return [] }
         var sockets: [(String, String)] = []
-        if !self.encryptsListeners { sockets += [("notices", self.notices), ("requests", self.requests)] }
+        // With balancers each connection must be encrypted, by them or by the gateway.
+        if !self.encryptsListeners, self.listenersProxyTrusted.isEmpty {
+            sockets += [("notices", self.notices), ("requests", self.requests)]
+        }
         // With keys it is encrypted, and lets nobody in who is not known.
         if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
         return (sockets + (self.http.map { [("http", "tcp://" + $0)] } ?? []))

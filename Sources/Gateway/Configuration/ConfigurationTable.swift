@@ -3,6 +3,7 @@
 
 import CuecastWire
 import GatewayCore
+import NetworkIO
 import ZeroMQ
 
 /// The table of all keys: name, what it means, where it goes, and its bounds.
@@ -137,6 +138,15 @@ package enum ConfigurationTable {
             "the file of the certificate's private key (PEM, without a password); read again with SIGHUP; empty: none",
             \.listenersKeyFile
         ) { Self.reasonAgainstFile($0) },
+        text(
+            "listeners.proxyProtocol.trusted",
+            "the networks of the balancers that pass listeners on with the PROXY protocol, version 2, such as 10.0.0.0/8, ::1; nobody else gets in; empty: none",
+            \.listenersProxyTrusted
+        ) { value in
+            value.isEmpty || AddressNetworks(value) != nil
+                ? nil
+                : "it must be up to \(AddressNetworks.networksMax) networks with commas between them, such as 10.0.0.0/8, 2001:db8::/32, with no bits beside those of the network, and is \(value)"
+        },
         flag(
             "ledger.paused",
             "true to leave acknowledgements in the event log without counting them, until a start without this",

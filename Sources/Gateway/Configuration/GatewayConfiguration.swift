@@ -2,7 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Edge
 package import GatewayCore
+import NetworkIO
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -46,6 +48,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersCertificateFile = ""
     /// The file of its private key, PEM; empty: none.
     package var listenersKeyFile = ""
+    /// The networks of the balancers before the listeners' ports, with commas between them; empty: none, and clients come by themselves.
+    package var listenersProxyTrusted = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
     package var breaks = BreakPolicy()
@@ -144,6 +148,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
 
     /// Whether listeners are served by TLS and not otherwise.
     package var encryptsListeners: Bool { !self.listenersCertificateFile.isEmpty }
+
+    /// The balancers before the listeners' ports; `nil`: none.
+    var balancers: Balancers? {
+        AddressNetworks(self.listenersProxyTrusted)
+            .map {
+                Balancers(trusted: $0, mustEncrypt: !self.allowUnencryptedRemote)
+            }
+    }
 
     static let certificateFileKey = "listeners.tls.certificateFile"
     static let certificateKeyFileKey = "listeners.tls.keyFile"

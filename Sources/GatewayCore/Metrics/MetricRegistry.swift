@@ -41,6 +41,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case encryptionHandshakes = "cuecast_tls_handshakes_total"
     case encryptedConnections = "cuecast_tls_connections"
     case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
+    case proxyHeaders = "cuecast_proxy_headers_total"
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
@@ -130,9 +131,12 @@ package enum Metric: String, CaseIterable, Sendable {
         case .bytesWaiting: "Bytes that wait until listeners' connections take them."
         case .ringBytes: "Bytes of notices that wait, once for all connections that hear their stream."
         case .pushedConnections: "Connections that have notices pushed beside their answers."
-        case .encryptionHandshakes: "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
+        case .encryptionHandshakes:
+            "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
         case .encryptedConnections: "Open connections of listeners that are encrypted by the gateway."
-        case .certificateExpiry: "Until when the listeners' certificate is valid, in seconds since 1970; 0: there is none."
+        case .certificateExpiry:
+            "Until when the listeners' certificate is valid, in seconds since 1970; 0: there is none."
+        case .proxyHeaders: "Connections that a balancer passed on, by what became of what it says about them."
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
@@ -175,7 +179,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations,
-            .ledgerCopies, .encryptionHandshakes:
+            .ledgerCopies, .encryptionHandshakes, .proxyHeaders:
             "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
@@ -210,13 +214,21 @@ package enum Metric: String, CaseIterable, Sendable {
         case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic, .protectedTopic]
         case .connectionsClosed:
             [
-                .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .expired, .limit(.framesPerMessageMax),
+                .handshake, .unused, .stalled, .slow, .violation, .encryption, .encrypted, .proxy, .expired,
+                .limit(.framesPerMessageMax),
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
             ]
         case .encryptionHandshakes:
             [
-                .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation, .late, .gone,
+                .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation, .late,
+                .gone,
                 .refused,
+            ]
+        case .proxyHeaders:
+            [
+                .client, .balancer, .untrusted, .noSignature, .version, .tooLong, .family, .malformed, .checksum,
+                .unencrypted,
+                .late, .gone, .refused,
             ]
         case .limitsHit: LimitName.allCases.map(MetricLabel.limit)
         case .breakEntries: [.changed, .unchanged, .refused]
@@ -296,6 +308,14 @@ package struct MetricLabel: Hashable, Sendable {
     package static let keyUpdates = MetricLabel(text: "key_updates")
     package static let late = MetricLabel(text: "late")
     package static let gone = MetricLabel(text: "gone")
+    package static let proxy = MetricLabel(text: "proxy")
+    package static let client = MetricLabel(text: "client")
+    package static let balancer = MetricLabel(text: "balancer")
+    package static let untrusted = MetricLabel(text: "untrusted")
+    package static let noSignature = MetricLabel(text: "no_signature")
+    package static let family = MetricLabel(text: "family")
+    package static let checksum = MetricLabel(text: "checksum")
+    package static let unencrypted = MetricLabel(text: "unencrypted")
     package static let notices = MetricLabel(text: "notices")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import GatewayCore
+package import NetworkIO
+internal import TLS
+
+/// Who stands before a door and passes connections on: each begins with a header of the PROXY protocol, and nobody else gets in.
+package struct Balancers: Hashable, Sendable {
+    /// From where they come.
+    package let trusted: AddressNetworks
+    /// Whether connections of clients on other machines must be encrypted, by the balancer or by the gateway.
+    package let mustEncrypt: Bool
+
+    package init(trusted: AddressNetworks, mustEncrypt: Bool) {
+        self.trusted = trusted
+        self.mustEncrypt = mustEncrypt
+    }
+}
+
+/// Why a connection that somebody passed on is not taken.
+package enum ProxyRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// It does not come from a balancer.
+    case untrusted
+    case header(ProxyFailure)
+    /// Neither the balancer nor the gateway encrypts it, and its client is on another machine.
+    case unencrypted
+
+    /// What counts it.
+    var metricLabel: MetricLabel {
+        switch self {
+        case .untrusted: .untrusted
+        case .unencrypted: .unencrypted
+        case .header(.noSignature): .noSignature
+        case .header(.version): .version
+        case .header(.tooLong): .tooLong
+        case .header(.family): .family
+        case .header(.malformed): .malformed
+        case .header(.checksum): .checksum
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .untrusted: "it does not come from a balancer"
+        case .header(let failure): "\(failure)"
+        case .unencrypted: "its client is on another machine, and nothing says that the connection is encrypted"
+        }
+    }
+}
+
+extension EdgeLoop {
+    /// Reads what a balancer says about a connection, and goes on with what follows it.
+    ///
+    /// - Parameters:
+    ///   - index: a connection that a balancer passed on.
+    ///   - kept: so many bytes of its header are in the buffer already.
+    func readHeader(_ index: Int, _ kept: Int) {
+        // What follows the header goes to the pipe where it is encrypted: there is room for all of it.
+        let count = System.read(
+            self.slots[index].descriptor,
+            into: &self.buffer,
+            at: kept,
+            bytesMax: TLSPipe.inputBytesMax
+        )
+        guard count > 0 else {
+            if count < 0, System.wouldBlock(count) {
+                self.keepInput(index, kept, from: 0)
+            } else {
+                self.close(index)
+            }
+            return
+        }
+        let end = kept + count
+        do throws(ProxyFailure) {
+            // One more reference to the bytes, given back at once: nothing is copied.
+            let buffer = self.buffer
+            guard let header = try ProxyHeader.read(buffer.span.extracting(0..<end)) else {
+                return self.keepInput(index, end, from: 0)
+            }
+            self.take(header, index, end)
+        } catch {
+            self.close(index, .proxy(.header(error)))
+        }
+    }
+
+    /// Takes a connection for its client's, and handles what follows the header.
+    private func take(_ header: ProxyHeader, _ index: Int, _ end: Int) {
+        if let refusal = self.admit(header, index) { return self.close(index, refusal) }
+        self.slots[index].awaitsHeader = false
+        switch header.source {
+        case .balancer: self.metrics.count(.proxyHeaders, .balancer)
+        case .client: self.metrics.count(.proxyHeaders, .client)
+        }
+        if self.slots[index].isByTLS {
+            let rest = self.buffer[header.byteCount..<end]
+            guard !rest.isEmpty else { return }
+            self.pipe.input.replaceSubrange(0..<rest.count, with: rest)
+            return self.handleEncrypted(index, rest.count, 0)
+        }
+        let generation = self.slots[index].generation
+        let greeting = self.slots[index].connection.greeting
+        self.write(greeting.span, index)
+        guard self.slots[index].generation == generation, header.byteCount < end else { return }
+        self.handleInput(index, end, from: header.byteCount)
+    }
+
+    /// From here on the client's address has the limits of an address.
+    ///
+    /// - Returns: why the connection is not taken; `nil`: it is.
+    private func admit(_ header: ProxyHeader, _ index: Int) -> EdgeClosing? {
+        // The balancer's own connections are nobody's.
+        guard case .client(let client) = header.source else { return nil }
+        let address = PeerAddress(client)
+        self.slots[index].address = address
+        let balancers = self.shared.doors[Int(self.slots[index].door)].balancers
+        if balancers?.mustEncrypt == true, !header.isEncrypted, !self.slots[index].isByTLS, !address.isLoopback {
+            return .proxy(.unencrypted)
+        }
+        guard self.settings.limitsOwnMachine || !address.isLoopback else { return nil }
+        guard let shared = self.shared.admit(address) else { return .address }
+        self.slots[index].shared = shared
+        return nil
+    }
+
+    /// Counts a connection that ends before it is known whose it is, once.
+    ///
+    /// - Parameters:
+    ///   - index: a connection that is about to end.
+    ///   - reason: why; `nil`: the balancer is gone, or the gateway stops.
+    func noteHeaderEnd(_ index: Int, _ reason: EdgeClosing?) {
+        guard self.slots[index].awaitsHeader else { return }
+        switch reason {
+        case .proxy(let refusal): self.metrics.count(.proxyHeaders, refusal.metricLabel)
+        case .handshake: self.metrics.count(.proxyHeaders, .late)
+        case nil: self.metrics.count(.proxyHeaders, .gone)
+        default: self.metrics.count(.proxyHeaders, .refused)
+        }
+        // Nothing after it has begun.
+        self.slots[index].isByTLS = false
+        self.slots[index].awaitsHeader = false
+    }
+}
