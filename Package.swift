@@ -129,7 +129,8 @@ let package = Package(
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire", lifecycle, logging,
+                "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire",
+                lifecycle, logging,
                 configuration, yams,
             ]
         ),

@@ -184,6 +184,28 @@ struct EdgeEncryptionTests {
         await stand.shared.stop()
     }
 
+    @Test func `pieces of notices are whole frames, up to their limit`() {
+        var ring = NoticeRing(bytesMax: 1_000)
+        func expect(_ cursor: NoticeRing.Cursor, _ bytesMax: Int, _ count: Int, _ next: NoticeRing.Cursor) {
+            let piece = ring.wholeFrames(behind: cursor, bytesMax: bytesMax)
+            #expect(piece.count == count)
+            #expect(piece.next == next)
+        }
+        // With its header a hundred bytes.
+        for _ in 0..<5 { ring.append(EdgeLoop.framed([UInt8](repeating: 1, count: 98))) }
+        expect(0, 300, 300, 300)
+        expect(0, 299, 200, 200)
+        expect(100, 299, 200, 300)
+        // One frame at least.
+        expect(0, 1, 100, 100)
+        expect(0, 500, 500, 500)
+        expect(500, 500, 0, 500)
+        ring.keep(atMost: 200)
+        // What is lapped is gone.
+        expect(100, 500, 0, 100)
+        expect(300, 150, 100, 400)
+    }
+
     @Test func `nobody shakes hands twice`() async throws {
         let stand = try self.stand()
         // Without -quiet its commands are taken: a line with R asks for another handshake.

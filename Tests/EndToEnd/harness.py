@@ -170,8 +170,11 @@ class LoggedGateway(Gateway):
         self.addresses = dict(pair.split("=", 1) for pair in line.split()[1:])
 
     def messages(self):
+        """What it said so far, in whole lines."""
         with open(self.log) as file:
-            return file.read()
+            said = file.read()
+        # Half a line is for the next look.
+        return said[:said.rfind("\n") + 1]
 
     def hang_up(self, expected):
         """Has the files read again, and waits for what is said then."""

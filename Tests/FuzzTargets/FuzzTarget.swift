@@ -17,7 +17,7 @@ package struct FuzzTarget: Sendable {
     package let fault: @Sendable ([UInt8]) -> String?
 
     package static let all: [FuzzTarget] = [
-        .zmtpSession, .edgeConnection, .listenerRequest, .listenerReply, .broadcast, .records, .proofs,
+        .zmtpSession, .edgeConnection, .proxyHeader, .listenerRequest, .listenerReply, .broadcast, .records, .proofs,
     ]
 }
 
