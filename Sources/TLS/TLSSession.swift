@@ -80,10 +80,11 @@ package final class TLSSession {
     private var keyUpdates = 0
     private var wantsRenegotiation = false
 
+    /// Makes a session for a connection; `nil` where there is no memory.
+    ///
     /// - Parameters:
     ///   - identity: the server's.
     ///   - pipe: what comes and goes; of the same thread.
-    /// - Returns: `nil` where there is no memory.
     package init?(_ identity: TLSIdentity, through pipe: TLSPipe) {
         ERR_clear_error()
         guard let handle = unsafe SSL_new(identity.handle) else { return nil }

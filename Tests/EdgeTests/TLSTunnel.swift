@@ -17,6 +17,7 @@ final class TLSTunnel {
     /// - Parameters:
     ///   - endpoint: where to connect.
     ///   - options: more options of `openssl s_client`.
+    /// - Throws: where the command cannot be started.
     init(connectedTo endpoint: String, _ options: [String]) throws {
         var pair: [Int32] = [0, 0]
         // Safety: the kernel writes two numbers during the call.

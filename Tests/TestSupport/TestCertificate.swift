@@ -18,6 +18,7 @@ package final class TestCertificate: Sendable {
     /// - Parameters:
     ///   - name: its common name.
     ///   - days: for how long it is valid.
+    /// - Throws: where the command cannot make it.
     package init(_ name: String, days: Int = 2) throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "cuecast-certificate-\(UUID())").path
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
