@@ -7,6 +7,7 @@ import GatewayCore
 import GatewayHTTP
 import Logging
 import ServiceLifecycle
+import Tokens
 import UnixSignals
 
 /// Reads the configuration, keys and rights again, and takes over what may change while the gateway runs.
@@ -18,6 +19,7 @@ actor Reloader {
     private var running: GatewayConfiguration
     private let gateway: Gateway
     private let httpAccess: HTTPAccessHolder?
+    private let listenerTokens: ListenerTokens?
     private let output: LogOutput
     private let manager: ServiceManager
     private let now: @Sendable () -> Timestamp
@@ -29,6 +31,7 @@ actor Reloader {
         running: GatewayConfiguration,
         gateway: Gateway,
         httpAccess: HTTPAccessHolder?,
+        listenerTokens: ListenerTokens?,
         output: LogOutput,
         manager: ServiceManager,
         now: @escaping @Sendable () -> Timestamp,
@@ -38,6 +41,7 @@ actor Reloader {
         self.running = running
         self.gateway = gateway
         self.httpAccess = httpAccess
+        self.listenerTokens = listenerTokens
         self.output = output
         self.manager = manager
         self.now = now
@@ -73,11 +77,13 @@ actor Reloader {
             if self.httpAccess != nil {
                 access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
             }
+            let rules = try await ListenerTokenFiles.rules(for: change.configuration)
             // From here on nothing fails.
             self.running = change.configuration
             self.output.reload(self.running)
             await self.gateway.reload(self.running, broadcasters, keys, identity)
             if let access { self.httpAccess?.reload(access) }
+            if let rules { self.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
             return self.tell(change, broadcasters, keys, way)
         } catch let faults as ConfigurationFaults {

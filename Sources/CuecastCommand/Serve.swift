@@ -12,6 +12,7 @@ import NetworkIO
 import SQLiteStore
 import ServiceLifecycle
 import Synchronization
+import Tokens
 import UnixSignals
 import ZeroMQ
 
@@ -105,7 +106,7 @@ extension Serve {
         logger: Logger
     ) async throws {
         let clock = SteeredClock(settings: configuration.clock)
-        let (stores, gateway, httpAccess) = try await manager.whileStarting(
+        let (stores, gateway, httpAccess, listenerTokens) = try await manager.whileStarting(
             "starting: opening the event log and the ledger"
         ) {
             try await Self.open(configuration, clock: clock, manager: manager, logger: logger)
@@ -117,6 +118,7 @@ extension Serve {
             running: configuration,
             gateway: gateway,
             httpAccess: httpAccess,
+            listenerTokens: listenerTokens,
             output: output,
             manager: manager,
             now: { clock.now() },
@@ -203,7 +205,7 @@ extension Serve {
         clock: SteeredClock,
         manager: ServiceManager,
         logger: Logger
-    ) async throws -> (KeptStores, Gateway, HTTPAccessHolder?) {
+    ) async throws -> (KeptStores, Gateway, HTTPAccessHolder?, ListenerTokens?) {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
@@ -227,18 +229,23 @@ extension Serve {
             if configuration.http != nil {
                 access = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: clock.now())
             }
+            let metrics = MetricRegistry()
+            let tokens = try await ListenerTokenFiles.rules(for: configuration)
+                .map { ListenerTokens($0, metrics: metrics) }
             let gateway = try await Gateway(
                 configuration: configuration,
                 log: log,
                 ledger: ledger,
                 keys: try SigningKeys.open(for: configuration, logger: logger),
                 signing: SigningSinceFile(directory: configuration.dataDirectory),
+                tokens: tokens?.check,
                 clock: clock,
                 state: GatewayStateFile(directory: configuration.dataDirectory),
                 manager: manager,
+                metrics: metrics,
                 logger: logger
             )
-            return (stores, gateway, access.map { HTTPAccessHolder($0) })
+            return (stores, gateway, access.map { HTTPAccessHolder($0) }, tokens)
         } catch {
             // Closed in order, so that the next start does not take this one for a crash.
             await ledger.close()

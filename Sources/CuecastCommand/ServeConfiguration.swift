@@ -50,6 +50,7 @@ struct ServeConfiguration: ParsableArguments {
         _ = try BroadcasterAccess.read(for: configuration)
         if !configuration.signingKeysFile.isEmpty { _ = try SigningKeys.read(for: configuration) }
         _ = try ListenerEncryption.read(for: configuration)
+        _ = try await ListenerTokenFiles.rules(for: configuration)
         guard configuration.http != nil else { return }
         _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: false, at: .latest)
     }

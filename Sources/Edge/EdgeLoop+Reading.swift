@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import GatewayCore
+package import GatewayCore
 internal import NetworkIO
 internal import ZMTP
 
@@ -201,6 +201,22 @@ extension EdgeLoop {
                 self.pause(.waiting, index)
             }
         }
+    }
+
+    /// Decides about a request that was not answered at once, by what its connection is now, and answers it; on the loop's thread.
+    ///
+    /// Where the connection has ended nothing is decided: the answer is dropped and counted.
+    ///
+    /// - Parameters:
+    ///   - peer: whose request it is.
+    ///   - decide: is told whether the connection may begin a session, and whether notices can go to it; answers now.
+    package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
+        guard let index = self.index(of: peer) else { return self.repliesGone.add() }
+        let answer = decide(self.mayBeginSession(index), self.pushPlace(index))
+        guard let reply = answer.reply else { preconditionFailure("a late answer cannot come later still") }
+        if answer.hasBegunSession { self.noteSession(index) }
+        self.answer(reply, to: peer)
+        if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
     }
 
     /// Whether notices can go to a connection that asks, and whose do.

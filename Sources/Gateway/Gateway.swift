@@ -71,6 +71,7 @@ package struct Gateway: Sendable {
     ///   - ledger: open; closed with the log.
     ///   - keys: what signs deliveries, and checks those that come back.
     ///   - signing: knows since when deliveries of this log are signed; `nil`: all of them are.
+    ///   - tokens: tells whether the token of a join is true, and what it grants; `nil`: nobody does, and streams that ask for one are closed.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - state: what the run before left, and where this one leaves it.
@@ -85,6 +86,7 @@ package struct Gateway: Sendable {
         ledger: any Ledger,
         keys: MessageKeys,
         signing: (any SigningRecord)? = nil,
+        tokens: ListenerTokenCheck? = nil,
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
         state: (any GatewayStateStore)? = nil,
@@ -223,7 +225,11 @@ package struct Gateway: Sendable {
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
         settings.unsignedDeliveriesUntil = try signing?.began(at: board.hasTime ? board.retentionTime : nil)
             .map { $0 + configuration.unsignedDeliveriesFor }
-        settings.tickets = TicketRule(protectedStreams: configuration.protectedStreams)
+        let tokenChecks = tokens.map { TokenChecks(now: { clock.now() }, check: $0) }
+        settings.tickets = TicketRule(
+            protectedStreams: configuration.protectedStreams,
+            checksTokens: tokenChecks != nil
+        )
         let keyHolder = KeyHolder(keys)
         let listenerService = try ListenerService(
             edge: edge,
@@ -239,6 +245,7 @@ package struct Gateway: Sendable {
                 log: logHealth,
                 holder: holder,
                 keys: keyHolder,
+                tokens: tokenChecks,
                 clock: clock,
                 metrics: metrics,
                 peers: peers,
@@ -286,14 +293,18 @@ package struct Gateway: Sendable {
             logger: logger
         )
 
-        self.resources = [
+        var resources: [any Service] = [
             ResourceService(
                 log: log,
                 ledger: ledger,
                 threads: [requestThread],
                 workers: [boardThread],
                 monitors: [broadcastMonitor]
-            ),
+            )
+        ]
+        // Joins that wait for it are answered before it ends.
+        if let tokenChecks { resources.append(tokenChecks) }
+        resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
             LogWatchService(log: log, requests: requestService, readiness: readiness, logger: logger),
             RoomService(
@@ -312,6 +323,7 @@ package struct Gateway: Sendable {
                 drainTimeout: configuration.drainTimeout
             ),
         ]
+        self.resources = resources
         self.workers =
             clockServices + [
                 MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, listenerService,

@@ -119,23 +119,6 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
     }
 }
 
-extension TokenRefusal {
-    /// For metrics.
-    package var label: MetricLabel {
-        switch self {
-        case .malformed: .malformed
-        case .unknownKey: .unknownKey
-        case .revokedKey: .revokedKey
-        case .wrongAlgorithm: .wrongAlgorithm
-        case .wrongSignature: .wrongSignature
-        case .wrongIssuer: .wrongIssuer
-        case .wrongAudience: .wrongAudience
-        case .expired: .expired
-        case .notYetValid: .notYetValid
-        }
-    }
-}
-
 /// The names by which a gateway may be asked over HTTP.
 ///
 /// A page in an operator's browser can be led to the gateway by a name that its owner has changed to the gateway's address ("DNS

@@ -81,6 +81,8 @@ package struct TokenClaims: Hashable, Sendable {
     package var streams: [StreamPattern]
     /// What a listener is, in place of what it says of itself; `nil`: what it says stands.
     package var attributes: [String: String]?
+    /// The most sessions of its subject that listen at a time; `nil`: what the gateway says.
+    package var sessionsMax: Int?
 
     package init(
         subject: String,
@@ -90,7 +92,8 @@ package struct TokenClaims: Hashable, Sendable {
         notBefore: Timestamp? = nil,
         scopes: TokenScopes = TokenScopes(),
         streams: [StreamPattern] = [],
-        attributes: [String: String]? = nil
+        attributes: [String: String]? = nil,
+        sessionsMax: Int? = nil
     ) {
         self.subject = subject
         self.issuer = issuer
@@ -100,6 +103,7 @@ package struct TokenClaims: Hashable, Sendable {
         self.scopes = scopes
         self.streams = streams
         self.attributes = attributes
+        self.sessionsMax = sessionsMax
     }
 }
 
@@ -127,6 +131,23 @@ package enum TokenRefusal: String, Error, CaseIterable, Sendable {
         case .wrongAudience: "The token is for another audience."
         case .expired: "The token has expired."
         case .notYetValid: "The token is not valid yet."
+        }
+    }
+}
+
+extension TokenRefusal {
+    /// For metrics.
+    package var label: MetricLabel {
+        switch self {
+        case .malformed: .malformed
+        case .unknownKey: .unknownKey
+        case .revokedKey: .revokedKey
+        case .wrongAlgorithm: .wrongAlgorithm
+        case .wrongSignature: .wrongSignature
+        case .wrongIssuer: .wrongIssuer
+        case .wrongAudience: .wrongAudience
+        case .expired: .expired
+        case .notYetValid: .notYetValid
         }
     }
 }

@@ -21,6 +21,8 @@ package enum TokenLimits {
     package static let tokenNameBytesMax = 256
     /// The most stream patterns of a token, of each kind.
     package static let tokenStreamsMax = 64
+    /// The most sessions that a token may allow its subject.
+    package static let tokenSessionsMax = 1_000_000
     /// How far the clock of whoever makes tokens may be ahead of the gateway's: a token may be used so much before its `nbf`.
     package static let tokenClockAheadMax: Duration = .seconds(30)
 }

@@ -151,6 +151,8 @@ private struct TokenPayload: Codable {
     var scope: String?
     var streams: Texts?
     var attributes: [String: String]?
+    /// The most sessions of the subject.
+    var sessions: Int?
 
     init(_ claims: TokenClaims, issued: Timestamp) {
         let seconds = { (time: Timestamp) in (Double(time.microseconds) / 1_000_000).rounded(.down) }
@@ -164,6 +166,7 @@ private struct TokenPayload: Codable {
         self.scope = scope.isEmpty ? nil : scope
         self.streams = claims.streams.isEmpty ? nil : Texts(claims.streams.map(\.description))
         self.attributes = claims.attributes
+        self.sessions = claims.sessionsMax
     }
 }
 
@@ -187,6 +190,7 @@ extension TokenClaims {
         if let attributes = payload.attributes {
             guard (try? ListenerRequest.Join.check(attributes: attributes)) != nil else { return nil }
         }
+        if let sessions = payload.sessions, !(1...TokenLimits.tokenSessionsMax).contains(sessions) { return nil }
         self.init(
             subject: payload.sub,
             issuer: payload.iss,
@@ -195,7 +199,8 @@ extension TokenClaims {
             notBefore: notBefore,
             scopes: scopes,
             streams: streams,
-            attributes: payload.attributes
+            attributes: payload.attributes,
+            sessionsMax: payload.sessions
         )
     }
 

@@ -25,7 +25,7 @@ from test_log_failure import LogFailure  # noqa: F401 (its tests run with these)
 from test_proxy import Balanced  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
-from test_tokens import HTTPTokens  # noqa: F401 (its tests run with these)
+from test_tokens import HTTPTokens, JoinTokens  # noqa: F401 (their tests run with these)
 from test_tutorial import Tutorial  # noqa: F401 (its tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq

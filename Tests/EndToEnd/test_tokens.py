@@ -3,7 +3,10 @@
 """Tokens over HTTP: the real binary, the files that it makes, and tokens that this file signs by itself."""
 import base64, hashlib, hmac, json, os, signal, stat, subprocess, time, unittest, urllib.error, urllib.request
 
-from harness import BINARY, PATIENCE, ROOT, Gateway, until
+import zmq
+
+from harness import (BINARY, PATIENCE, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2, status_pb2,
+                     until)
 
 
 def part(value):
@@ -248,6 +251,152 @@ class HTTPTokens(unittest.TestCase):
         for name, text in texts.items():
             for secret in secrets:
                 self.assertNotIn(secret, text, name)
+
+
+class Player:
+    """A listener with one stock DEALER, on which notices are pushed."""
+
+    def __init__(self, gateway):
+        self.session, self.counter, self.notices = os.urandom(16), 0, []
+        self.socket = zmq.Context.instance().socket(zmq.DEALER)
+        self.socket.linger, self.socket.rcvtimeo = 0, int(PATIENCE * 1_000)
+        self.socket.connect(gateway.addresses["requests"])
+
+    def send(self, **kind):
+        self.counter += 1
+        request = listener_pb2.Request(request_id=self.counter, session=self.session, **kind)
+        self.socket.send_multipart([b"", request.SerializeToString()])
+
+    def answer(self):
+        while len(frames := self.socket.recv_multipart()) == 1:
+            self.notices.append(notice_pb2.Notice.FromString(frames[0].split(b"\0", 1)[1]))
+        return listener_pb2.Reply.FromString(frames[1])
+
+    def join(self, token="", stream="paid1", **fields):
+        self.send(join=listener_pb2.Join(stream=stream, token=token, push=True), **fields)
+        return self.answer()
+
+    def notice(self):
+        while not (found := [each for each in self.notices if each.break_id]):
+            self.notices.append(notice_pb2.Notice.FromString(self.socket.recv_multipart()[0].split(b"\0", 1)[1]))
+        return found[0]
+
+    def close(self):
+        self.socket.close()
+
+
+class JoinTokens(unittest.TestCase):
+    """Joins to a stream that asks for a token, by stock sockets, with tokens that this file signs."""
+
+    def setUp(self):
+        self.key = {"kid": "one", "k": part(os.urandom(32))}
+        self.gateway = TokenGateway("--set", "listeners.protectedStreams=paid*", "--set", "listeners.sessionsPerSubjectMax=2")
+        self.addCleanup(self.gateway.close)
+        self.gateway.stop()
+        self.keys = os.path.join(self.gateway.folder, "listener-keys.json")
+        self.write("signing")
+        self.gateway.arguments += ["--set", "listeners.tokenKeysFile=" + self.keys]
+        self.gateway.start()
+        self.claims = {"iss": "cuecast", "aud": "cuecast", "sub": "alice", "exp": int(time.time()) + 3_600, "streams": ["paid1"]}
+
+    def write(self, state):
+        with open(os.open(self.keys + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            json.dump({"keys": [{"kty": "oct", "alg": "HS256", "state": state, **self.key}]}, file)
+        os.replace(self.keys + ".new", self.keys)
+
+    def player(self):
+        player = Player(self.gateway)
+        self.addCleanup(player.close)
+        return player
+
+    def metric(self, result):
+        with urllib.request.urlopen(f"http://{self.gateway.addresses['http']}/metrics") as answer:
+            return int(next(line for line in answer.read().decode().splitlines()
+                            if line.startswith(f'cuecast_join_tokens_total{{result="{result}"}}')).split()[-1])
+
+    def test_a_true_token_brings_notices_and_a_ticket(self):
+        player = self.player()
+        joined = player.join(token_by(self.key, self.claims))
+        self.assertEqual(joined.status, status_pb2.STATUS_CODE_OK, joined)
+        self.assertTrue(joined.joined.pushed)
+        self.assertTrue(joined.joined.ticket)
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        published = broadcaster.publish("paid1", "b1", [ad("a")], start=broadcast_pb2.Start(in_ms=1_000), duration_ms=1_000)
+        self.assertEqual(published.status, status_pb2.STATUS_CODE_OK, published)
+        self.assertEqual(player.notice().break_id, "b1")
+        # Again with the ticket alone: the token is not looked at.
+        before = self.metric("granted")
+        again = player.join(ticket=joined.joined.ticket)
+        self.assertEqual(again.status, status_pb2.STATUS_CODE_OK, again)
+        self.assertEqual(self.metric("granted"), before)
+
+    def test_every_other_token_is_refused_in_words_that_say_why(self):
+        now = int(time.time())
+        stranger = {"kid": "one", "k": part(os.urandom(32))}
+        whole = token_by(self.key, self.claims)
+        cases = [
+            ("asks for a token", ""),
+            ("cannot be understood", "radio"), ("cannot be understood", whole + "."),
+            ("signature is wrong", token_by(stranger, self.claims)),
+            ("signature is wrong", whole.rsplit(".", 1)[0] + "." + token_by(self.key, {**self.claims, "sub": "bob"}).rsplit(".", 1)[1]),
+            ("another algorithm", token_by(self.key, self.claims, alg="none")),
+            ("another algorithm", token_by(self.key, self.claims, alg="ES256")),
+            ("names no key", token_by({**self.key, "kid": "two"}, self.claims)),
+            ("has expired", token_by(self.key, {**self.claims, "exp": now - 1})),
+            ("not valid yet", token_by(self.key, {**self.claims, "nbf": now + 600})),
+            ("another audience", token_by(self.key, {**self.claims, "aud": "cuecast-http"})),
+            ("another issuer", token_by(self.key, {**self.claims, "iss": "me"})),
+            ("no right to the stream", token_by(self.key, {**self.claims, "streams": ["paid2"]})),
+            ("no right to the stream", token_by(self.key, {name: self.claims[name] for name in ("iss", "aud", "sub", "exp")})),
+        ]
+        player = self.player()
+        for sentence, token in cases:
+            reply = player.join(token)
+            self.assertEqual(reply.status, status_pb2.STATUS_CODE_NOT_ALLOWED, (sentence, reply))
+            self.assertIn(sentence, reply.message)
+            self.assertFalse(reply.joined.ticket)
+        self.assertEqual(player.join(whole).status, status_pb2.STATUS_CODE_OK)
+        # A withdrawn key counts from the next join on, and a file that is wrong changes nothing.
+        self.write("revoked")
+        self.gateway.hang_up("the configuration was read again")
+        other = self.player()
+        self.assertIn("key is revoked", other.join(whole).message)
+        self.write("signing")
+        self.gateway.hang_up("the configuration was read again")
+        with open(self.keys, "w") as file:
+            file.write("{")
+        self.gateway.hang_up("listeners.tokenKeysFile: ")
+        self.assertEqual(other.join(whole).status, status_pb2.STATUS_CODE_OK)
+
+    def test_the_sessions_of_a_subject_are_limited(self):
+        token = token_by(self.key, self.claims)
+        players = [self.player() for _ in range(3)]
+        self.assertEqual([player.join(token).status for player in players],
+                         [status_pb2.STATUS_CODE_OK, status_pb2.STATUS_CODE_OK, status_pb2.STATUS_CODE_LIMIT_REACHED])
+        more = token_by(self.key, {**self.claims, "sub": "bar", "sessions": 3})
+        self.assertEqual([self.player().join(more).status for _ in range(4)],
+                         [status_pb2.STATUS_CODE_OK] * 3 + [status_pb2.STATUS_CODE_LIMIT_REACHED])
+
+    def test_who_is_gone_when_the_token_was_checked_takes_nothing(self):
+        token = token_by(self.key, {**self.claims, "sub": "carol"})
+        before, listening = self.metric("granted"), self.gateway_listeners()
+        for _ in range(20):
+            player = Player(self.gateway)
+            for _ in range(16):
+                player.send(join=listener_pb2.Join(stream="paid1", token=token, push=True))
+            player.close()
+        # The sessions that were begun are the connections' that were still there; the gateway serves on.
+        until("tokens are checked", lambda: self.gateway.ask("/healthz")[0] == 200)
+        player = self.player()
+        reply = player.join(token_by(self.key, {**self.claims, "sub": "dave"}))
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply)
+        self.assertGreater(self.metric("granted"), before)
+        self.assertLessEqual(self.gateway_listeners(), listening + 3)
+
+    def gateway_listeners(self):
+        with urllib.request.urlopen(f"http://{self.gateway.addresses['http']}/metrics") as answer:
+            return int(next(line for line in answer.read().decode().splitlines() if line.startswith("cuecast_listeners ")).split()[-1])
 
 
 if __name__ == "__main__":

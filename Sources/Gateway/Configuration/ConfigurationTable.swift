@@ -51,6 +51,7 @@ package enum ConfigurationTable {
     private static let reloadableKeys: Set<String> = [
         "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
         "http.openReads", "http.hosts", "http.tokenKeysFile", "http.tokenIssuer", "http.tokenAudience",
+        "listeners.tokenIssuer", "listeners.tokenAudience", "listeners.sessionsPerSubjectMax",
     ]
 
     package static let rows: [Row] = [
@@ -313,6 +314,23 @@ package enum ConfigurationTable {
             "the most bytes that wait until connections take them; beyond it whoever has most is closed",
             \.listenerBytesWaitingMax,
             4_194_304...1_099_511_627_776
+        ),
+        text(
+            "listeners.tokenKeysFile",
+            "the file of keys (cuecast token) that listeners' tokens are signed with; read again with SIGHUP; empty: none",
+            \.listenerTokenKeysFile
+        ) { Self.reasonAgainstFile($0) },
+        text("listeners.tokenIssuer", "who makes listeners' tokens: their iss", \.listenerTokenIssuer) {
+            Self.reasonAgainstName($0)
+        },
+        text("listeners.tokenAudience", "what listeners' tokens are for: in their aud", \.listenerTokenAudience) {
+            Self.reasonAgainstName($0)
+        },
+        number(
+            "listeners.sessionsPerSubjectMax",
+            "the most sessions of a token's subject that listen at a time, where the token says no number; 0: no limit",
+            \.sessionsPerSubjectMax,
+            0...1_000_000
         ),
         Row(
             key: "listeners.protectedStreams",

@@ -78,6 +78,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var connectionsPerAddressMax = 4_096
     /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
     package var listenerBytesWaitingMax = 256 * 1_048_576
+    /// The file of keys that listeners' tokens are signed with; empty: nobody checks tokens.
+    package var listenerTokenKeysFile = ""
+    /// Who makes listeners' tokens.
+    package var listenerTokenIssuer = "cuecast"
+    /// What listeners' tokens are for.
+    package var listenerTokenAudience = "cuecast"
+    /// The most sessions of a token's subject that listen at a time, where the token says no number; 0: no limit.
+    package var sessionsPerSubjectMax = 10
     /// Streams that ask listeners for a token.
     package var protectedStreams: [StreamPattern] = []
     /// How long a listener may take nothing of what waits for it before its connection is closed.

@@ -15,6 +15,8 @@ final class ListenerDesk: EdgeDelegate {
         let log: LogHealth
         let holder: BoardHolder
         let keys: KeyHolder
+        /// Checks the tokens of joins; `nil`: nobody does.
+        let tokens: TokenChecks?
         let clock: any GatewayClock
         let metrics: MetricRegistry
         let peers: PeerLog
@@ -29,6 +31,8 @@ final class ListenerDesk: EdgeDelegate {
     /// How often the keys had been swapped when the handler got its own.
     private var keySwaps: Int
     private var lane = AcknowledgementLane()
+    /// The connections of which a join waits until its token is checked: one each, so that nobody fills the queue alone.
+    private var checksWaiting: Set<UInt64> = []
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
@@ -47,11 +51,7 @@ final class ListenerDesk: EdgeDelegate {
     // MARK: - Requests
 
     func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
-        // Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a
-        // listener that has it already ask for the break.
-        if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
-        if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
-        self.handler.isDraining = self.mailbox.isDraining
+        self.refresh()
         let answer = self.handler.handle(
             request,
             from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
@@ -65,8 +65,72 @@ final class ListenerDesk: EdgeDelegate {
         case .afterGroup(let deferred):
             self.handler.wait(peer.number, for: deferred)
             return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
-        case .afterToken:
-            preconditionFailure("nobody checks tokens, so no join waits for that")
+        case .afterToken(let token):
+            return self.check(token, of: request, from: peer)
+        }
+    }
+
+    /// Takes what is newest.
+    ///
+    /// Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a listener that
+    /// has it already ask for the break.
+    private func refresh() {
+        if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
+        if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
+        self.handler.isDraining = self.mailbox.isDraining
+    }
+
+    // MARK: - Tokens
+
+    /// Has the token of a join checked elsewhere; where too many wait, the join is refused at once.
+    private func check(_ token: String, of request: [UInt8], from peer: EdgePeer) -> EdgeAnswer {
+        let mailbox = self.mailbox
+        let sentence: String
+        if self.checksWaiting.contains(peer.number) {
+            sentence = "The token of another join of this connection is being checked (tokenChecksWaitingMax); join again."
+        } else {
+            let isTaken = self.tools.tokens?
+                .submit(token) { result in mailbox.post(.checked(peer, request: request, result)) }
+            if isTaken == true {
+                self.checksWaiting.insert(peer.number)
+                return EdgeAnswer(reply: nil)
+            }
+            sentence = "Too many tokens wait to be checked (tokenChecksWaitingMax); join again."
+        }
+        self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
+        let refusal = Refusal(.limitReached, sentence, retryAfter: TokenChecks.retryAfter)
+        // What is refused looks at nothing of the connection.
+        return EdgeAnswer(
+            reply: self.handler.join(
+                request,
+                granted: .failure(refusal),
+                from: PeerFacts(transport: "zeromq", mayBeginSession: false, push: .impossible),
+                at: self.readClock().now
+            )
+        )
+    }
+
+    /// Answers a join whose token was checked, by what its connection is now: it may have ended, or hear for another session.
+    private func checked(
+        _ peer: EdgePeer,
+        _ request: [UInt8],
+        _ result: Result<ListenerGrant, Refusal>,
+        in loop: EdgeLoop
+    ) {
+        self.checksWaiting.remove(peer.number)
+        self.refresh()
+        loop.answer(peer) { mayBeginSession, push in
+            let reply = self.handler.join(
+                request,
+                granted: result,
+                from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
+                at: self.readClock().now
+            )
+            return EdgeAnswer(
+                reply: reply,
+                hasBegunSession: self.handler.hasBegunSession,
+                push: self.handler.takePushChange()
+            )
         }
     }
 
@@ -139,6 +203,7 @@ final class ListenerDesk: EdgeDelegate {
         for letter in self.mailbox.takeAll() {
             switch letter {
             case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
+            case .checked(let peer, let request, let result): self.checked(peer, request, result, in: loop)
             case .logFailed: self.lane.noteFailure()
             }
         }
@@ -147,7 +212,7 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func tellIfDrained() {
-        guard self.handler.isDraining, self.handler.isIdle else { return }
+        guard self.handler.isDraining, self.handler.isIdle, self.checksWaiting.isEmpty else { return }
         // Deliveries that the log did not take are lost with it.
         guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }
         self.mailbox.drained.happen()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Edge
 import GatewayCore
 import Synchronization
@@ -10,6 +11,8 @@ final class ListenerMailbox: Sendable {
     enum Letter: Sendable {
         /// The log has answered about a group of acknowledgements.
         case appended(UInt64, isDurable: Bool)
+        /// It is known whether the token of a join is true.
+        case checked(EdgePeer, request: [UInt8], Result<ListenerGrant, Refusal>)
         /// Another lane of the log failed.
         case logFailed
     }

@@ -40,4 +40,5 @@ package enum LimitName: String, CaseIterable, Sendable {
     case sessionsPerSubjectMax
     case streamsMax
     case subscriptionsPerConnectionMax
+    case tokenChecksWaitingMax
 }

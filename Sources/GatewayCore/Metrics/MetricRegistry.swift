@@ -11,6 +11,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"
     case broadcastAuthentications = "cuecast_broadcast_authentications_total"
+    case joinTokens = "cuecast_join_tokens_total"
     case httpAuthorizations = "cuecast_http_authorizations_total"
     case broadcasterKeys = "cuecast_broadcaster_keys"
     case refusals = "cuecast_refusals_total"
@@ -103,6 +104,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .broadcastRequests: "Requests of broadcasters, by kind."
         case .broadcastAuthentications:
             "Connections of broadcasters that showed a key, or did not, by what became of them."
+        case .joinTokens: "Tokens of joins that were checked, by what became of them."
         case .httpAuthorizations:
             "Requests over HTTP that needed a right, or came by a wrong name, by what became of them."
         case .broadcasterKeys: "Public keys of broadcasters that the gateway knows."
@@ -178,7 +180,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations,
+        case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
             .ledgerCopies, .encryptionHandshakes, .proxyHeaders:
             "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
@@ -201,6 +203,11 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests: [.join, .batch, .acknowledge, .time, .leave, .undecodable]
         case .broadcastRequests: [.publish, .punch, .update, .end, .cancel, .list, .undecodable]
         case .broadcastAuthentications: [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
+        case .joinTokens:
+            [
+                .granted, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature, .wrongIssuer,
+                .wrongAudience, .expired, .notYetValid,
+            ]
         case .httpAuthorizations:
             [
                 .granted, .noToken, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature,
@@ -283,7 +290,6 @@ package struct MetricLabel: Hashable, Sendable {
     package static let wrongSignature = MetricLabel(text: "wrong_signature")
     package static let wrongIssuer = MetricLabel(text: "wrong_issuer")
     package static let wrongAudience = MetricLabel(text: "wrong_audience")
-    package static let expired = MetricLabel(text: "expired")
     package static let notYetValid = MetricLabel(text: "not_yet_valid")
     package static let scope = MetricLabel(text: "scope")
     package static let host = MetricLabel(text: "host")

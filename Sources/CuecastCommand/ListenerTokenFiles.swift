@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Gateway
+import GatewayCore
+import Tokens
+
+/// What listeners' tokens are checked with, from the files that a configuration names.
+enum ListenerTokenFiles {
+    /// Reads the keys.
+    ///
+    /// - Returns: `nil` where the configuration names no file: then nobody checks tokens.
+    /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
+    static func rules(
+        for configuration: GatewayConfiguration
+    ) async throws(ConfigurationFaults) -> ListenerTokens.Rules? {
+        guard !configuration.listenerTokenKeysFile.isEmpty else { return nil }
+        do throws(TokenKeyFaults) {
+            return ListenerTokens.Rules(
+                verifier: TokenVerifier(
+                    keys: try await TokenKeySet(path: configuration.listenerTokenKeysFile),
+                    issuer: configuration.listenerTokenIssuer,
+                    audience: configuration.listenerTokenAudience
+                ),
+                sessionsPerSubjectMax: configuration.sessionsPerSubjectMax
+            )
+        } catch {
+            throw ConfigurationFaults(
+                error.sentences.map { ConfigurationFault(key: "listeners.tokenKeysFile", reason: $0) }
+            )
+        }
+    }
+}
