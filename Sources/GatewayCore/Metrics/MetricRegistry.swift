@@ -290,6 +290,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let wrongSignature = MetricLabel(text: "wrong_signature")
     package static let wrongIssuer = MetricLabel(text: "wrong_issuer")
     package static let wrongAudience = MetricLabel(text: "wrong_audience")
+    package static let expired = MetricLabel(text: "expired")
     package static let notYetValid = MetricLabel(text: "not_yet_valid")
     package static let scope = MetricLabel(text: "scope")
     package static let host = MetricLabel(text: "host")
