@@ -235,10 +235,10 @@ struct EdgePushTests {
     }
 
     @Test func `who floods is read from later and hears on`() async throws {
-        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 20 }
+        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 1 }
         let peer = try stand.peer(.dealer)
         #expect(try peer.ask("push radio1 0") == "head 0")
-        try peer.send((0..<200).flatMap { WirePeer.request("r\($0)") })
+        try peer.send((0..<2_000).flatMap { WirePeer.request("r\($0)") })
         try await until { stand.metrics.value(.limitsHit, .limit(.messagesPerConnectionPerSecondMax)) > 0 }
         try await stand.publish(1...10, of: "radio1")
         var (answers, notices) = (0, 0)
@@ -251,8 +251,8 @@ struct EdgePushTests {
                 #expect(next == "\(notices)")
             }
         }
-        // At 20 a second all the answers would take eight seconds more.
-        #expect(answers < 200)
+        // At one a second all the answers would take half an hour more.
+        #expect(answers < 2_000)
         await stand.shared.stop()
     }
 
