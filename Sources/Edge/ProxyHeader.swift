@@ -96,7 +96,7 @@ package struct ProxyHeader: Hashable, Sendable {
     /// Reads the fields; of those that have a meaning here each may be there once.
     private static func isEncrypted(_ header: Span<UInt8>, from start: Int) throws(ProxyFailure) -> Bool {
         var isEncrypted: Bool?
-        var hasChecksum = false
+        var checksum: (place: Int, given: UInt32)?
         var offset = start
         while offset < header.count {
             guard offset + 3 <= header.count else { throw .malformed }
@@ -105,10 +105,9 @@ package struct ProxyHeader: Hashable, Sendable {
             guard end <= header.count else { throw .malformed }
             switch kind {
             case 0x03:
-                guard !hasChecksum, end - value == 4 else { throw .malformed }
-                hasChecksum = true
+                guard checksum == nil, end - value == 4 else { throw .malformed }
                 let given = UInt32(Self.number(header, at: value)) << 16 | UInt32(Self.number(header, at: value + 2))
-                guard given == Self.checksum(header, zeroAt: value) else { throw .checksum }
+                checksum = (value, given)
             case 0x20:
                 // What the client does, in bits, then what the balancer found out about its certificate: five bytes at least.
                 guard isEncrypted == nil, end - value >= 5 else { throw .malformed }
@@ -116,6 +115,9 @@ package struct ProxyHeader: Hashable, Sendable {
             default: break
             }
             offset = end
+        }
+        if let checksum {
+            guard checksum.given == Self.checksum(header, zeroAt: checksum.place) else { throw .checksum }
         }
         return isEncrypted ?? false
     }

@@ -237,7 +237,7 @@ final class BroadcasterAccessTests {
         ("broadcast: tcp://*:7402\nallowUnencryptedRemote: true", ""),
         (
             "notices: tcp://*:7400\nbroadcasters: {secretKeyFile: x, file: y}",
-            "notices: tcp://*:7400 can be reached from other machines and nothing encrypts it; bind to 127.0.0.1, or say allowUnencryptedRemote: true"
+            "notices: tcp://*:7400 can be reached from other machines and nothing encrypts it; bind to 127.0.0.1, or have a certificate (listeners.tls.certificateFile), or say allowUnencryptedRemote: true"
         ),
     ])
     func `with keys the broadcasters' socket may be reached from elsewhere, and no other one`(

@@ -129,7 +129,12 @@ struct ListenerEncryptionTests {
             #expect(throws: ConfigurationFaults.self) { try ListenerEncryption.read(for: self.configuration) }
             #expect(running.metrics.value(.certificateExpiry) == first)
             try Data(try other.key()).write(to: URL(fileURLWithPath: self.configuration.listenersKeyFile))
-            await running.gateway.reload(self.configuration, nil, nil, try ListenerEncryption.read(for: self.configuration))
+            await running.gateway.reload(
+                self.configuration,
+                nil,
+                nil,
+                try ListenerEncryption.read(for: self.configuration)
+            )
             let second = running.metrics.value(.certificateExpiry)
             #expect(second > first + 6 * 86_400)
             // Ports that were bound with a certificate stay so.

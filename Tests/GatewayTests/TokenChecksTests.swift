@@ -15,11 +15,15 @@ struct TokenChecksTests {
 
     /// Grants what says `true`.
     private static func checks(waitingMax: Int = TokenChecks.tokenChecksWaitingMax) -> TokenChecks {
-        TokenChecks(waitingMax: waitingMax, now: { Self.now }) { token, now in
-            token == "true"
-                ? .success(ListenerGrant(subject: token, streams: [.every], until: now))
-                : .failure(Refusal(.notAllowed, token))
-        }
+        TokenChecks(
+            waitingMax: waitingMax,
+            now: { Self.now },
+            check: { token, now in
+                token == "true"
+                    ? .success(ListenerGrant(subject: token, streams: [.every], until: now))
+                    : .failure(Refusal(.notAllowed, token))
+            }
+        )
     }
 
     @Test func `as many tokens wait as the limit says, the next is refused, and all that wait are answered in order`()

@@ -70,9 +70,9 @@ package struct SessionTicket: Hashable, Sendable {
         return bytes
     }
 
-    /// Reads a ticket whole; never traps. Whether a gateway signed it is to be found out beside.
+    /// Reads a ticket whole; never traps.
     ///
-    /// - Returns: `nil` for anything that `signed` does not write.
+    /// It is `nil` for anything that `signed` does not write. Whether a gateway signed it is to be found out beside.
     package init?(bytes: [UInt8]) {
         guard let head = TicketHead(bytes.span, at: bytes.indices) else { return nil }
         func text(_ range: Range<Int>) -> String? { String(validating: bytes[range], as: UTF8.self) }
@@ -123,10 +123,11 @@ package struct TicketHead: Sendable {
     /// What every ticket has before its first text, with the length of that.
     private static let fixedBytes = 42
 
+    /// Finds the parts of a ticket; `nil` where it is none.
+    ///
     /// - Parameters:
     ///   - frame: a request.
     ///   - range: where its ticket lies.
-    /// - Returns: `nil` where it is no ticket.
     package init?(_ frame: Span<UInt8>, at range: Range<Int>) {
         guard range.count >= Self.fixedBytes + AuthenticationCode.byteCount, range.count <= WireLimits.ticketBytesMax,
             frame[range.lowerBound] == Self.version

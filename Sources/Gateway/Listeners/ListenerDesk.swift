@@ -87,7 +87,8 @@ final class ListenerDesk: EdgeDelegate {
         let mailbox = self.mailbox
         let sentence: String
         if self.checksWaiting.contains(peer.number) {
-            sentence = "The token of another join of this connection is being checked (tokenChecksWaitingMax); join again."
+            sentence =
+                "The token of another join of this connection is being checked (tokenChecksWaitingMax); join again."
         } else {
             let isTaken = self.tools.tokens?
                 .submit(token) { result in mailbox.post(.checked(peer, request: request, result)) }

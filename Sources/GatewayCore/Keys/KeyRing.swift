@@ -57,9 +57,12 @@ package struct KeyRing: Hashable, Sendable {
 
     // MARK: - Changes
 
-    /// The same with a new key that signs; the one before is only taken from now on. Keys that nobody needs any more are left out.
+    /// The same with a new key that signs.
+    ///
+    /// The one before is only taken from now on. Keys that nobody needs any more are left out.
     ///
     /// - Parameter now: the wall clock.
+    /// - Returns: what stands in the file from now on.
     /// - Throws: where there would be too many keys.
     package func rotated(at now: Timestamp) throws(KeyRingFault) -> KeyRing {
         var before = self.signing
@@ -69,8 +72,14 @@ package struct KeyRing: Hashable, Sendable {
         return try KeyRing([.make(.signing, at: now), before] + kept)
     }
 
-    /// The same with a key of which nothing is taken any more. Where it signed, a new one signs.
+    /// The same with a key of which nothing is taken any more.
     ///
+    /// Where it signed, a new one signs.
+    ///
+    /// - Parameters:
+    ///   - id: the key.
+    ///   - now: the wall clock.
+    /// - Returns: what stands in the file from now on.
     /// - Throws: where there is no such key, or there would be too many.
     package func revoking(_ id: KeyID, at now: Timestamp) throws(KeyRingFault) -> KeyRing {
         guard self.keys.contains(where: { $0.id == id }) else { throw KeyRingFault("it has no key \(id)") }

@@ -101,6 +101,7 @@ package struct MessageKeys: Sendable {
     /// - Parameters:
     ///   - bytes: what its code is over.
     ///   - signature: its code.
+    /// - Returns: what is wrong with it.
     package func fault(ofTicket bytes: ArraySlice<UInt8>, _ signature: Signature) -> Fault? {
         self.fault(of: signature) { Self.code(of: bytes, $0.ticket) }
     }

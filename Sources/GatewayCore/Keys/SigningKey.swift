@@ -27,11 +27,12 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
     /// Since when it has this state, by the wall clock of whoever gave it.
     package var since: Timestamp
 
+    /// A key with its secret; `nil` where that has another length.
+    ///
     /// - Parameters:
     ///   - secret: `secretBytes` bytes that nobody can guess.
     ///   - state: what it is used for.
     ///   - since: since when.
-    /// - Returns: `nil` where the secret has another length.
     package init?(secret: [UInt8], state: State, since: Timestamp) {
         guard secret.count == Self.secretBytes else { return nil }
         self.secret = secret

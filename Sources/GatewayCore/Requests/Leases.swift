@@ -202,6 +202,7 @@ package struct Leases: LeaseTable {
     /// - Parameters:
     ///   - session: who listens.
     ///   - stream: what it listens to; a session that changes it counts for the new one.
+    ///   - owner: whose it is, where those of one subject are counted.
     ///   - now: the gateway's clock.
     ///   - mayBegin: whether a session may begin that has no lease.
     ///   - hasRoom: whether one more may begin, beside so many that are here; then it does.

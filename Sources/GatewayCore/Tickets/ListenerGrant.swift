@@ -8,7 +8,7 @@ package import CuecastWire
 /// How tokens are checked is not decided here: a join with a token is answered by ``ListenerRequestHandler/join(_:granted:from:at:)``
 /// when that is known.
 package struct ListenerGrant: Hashable, Sendable {
-    /// Whose token it is; the sessions of a subject are limited together. Empty: nobody's.
+    /// Whose token it is, empty: nobody's; the sessions of a subject are limited together.
     package var subject: String
     /// The streams that it listens to.
     package var streams: [StreamPattern]

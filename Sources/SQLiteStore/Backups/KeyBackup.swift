@@ -22,6 +22,7 @@ enum KeyBackup {
     ///   - directory: a data directory.
     ///   - folder: the backup.
     /// - Returns: the names of the files that were copied.
+    /// - Throws: where one is there and cannot be read, or not be written.
     static func copy(of directory: String, to folder: String) throws -> [String] {
         try Self.files.filter { name in
             do throws(KeyFileError) {

@@ -78,6 +78,7 @@ package enum KeyRingFile {
     ///   - path: the file.
     ///   - change: gets what stands there, `nil` where there is no file, and gives what is to stand there.
     /// - Returns: what stands there now.
+    /// - Throws: where somebody else changes it at the same time, where it cannot be read or written, or where the change fails.
     @discardableResult
     package static func change(
         _ path: String,
