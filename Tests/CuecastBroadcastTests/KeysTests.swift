@@ -4,6 +4,7 @@
 import CuecastBroadcast
 import CuecastWire
 import CuecastZeroMQ
+import Foundation
 import Testing
 import ZeroMQ
 
@@ -57,6 +58,57 @@ struct KeysTests {
             #expect(self.refusal(error)?.sentence.contains("does not encrypt") == true)
             #expect(await gateway.requests.isEmpty)
         }
+    }
+
+    @Test(arguments: [("NULL", true), ("CURVE", false)])
+    func `a gateway that hangs up before it tells its mechanism is asked for it`(_ mechanism: String, _ hasKeys: Bool)
+        async throws
+    {
+        let transport = BroadcastZeroMQTransport(keys: hasKeys ? try self.keys(of: self.gateway) : nil)
+        try await HastyGateway.with(.mechanism(mechanism)) { gateway in
+            let client = makeClient(gateway.endpoint, transport: transport)
+            let error = await failure { () throws(BroadcastError) in try await client.publish(.sample()) }
+            let refusal = try #require(self.refusal(error))
+            #expect(refusal.status == .notAllowed && !refusal.canRetry)
+            #expect(refusal.sentence.contains(hasKeys ? "does not encrypt" : "asks for a key (CURVE)"))
+        }
+    }
+
+    @Test(arguments: HastyGateway.Greeting.samples, [false, true])
+    func `a gateway that hangs up for another reason is asked again`(
+        _ greeting: HastyGateway.Greeting,
+        _ hasKeys: Bool
+    ) async throws {
+        guard greeting != .mechanism(hasKeys ? "NULL" : "CURVE") else { return }
+        let transport = WatchedTransport(keys: hasKeys ? try self.keys(of: self.gateway) : nil)
+        try await HastyGateway.with(greeting) { gateway in
+            let client = makeClient(gateway.endpoint, transport: transport)
+            async let error = failure { () throws(BroadcastError) in try await client.publish(.sample()) }
+            // A slow machine may not come so far with the first connection.
+            let expected = hasKeys ? "hung up while keys were exchanged" : "does not speak ZeroMQ as this client does"
+            let reason = await transport.closed.first { $0.contains(expected) }
+            #expect(reason != nil)
+            client.close()
+            #expect(await error == .closed)
+        }
+    }
+
+    @Test func `where a gateway cannot be asked for its mechanism, the reason names it as a possible one`() async throws
+    {
+        let path = "/tmp/cuecast-\(UUID()).sock"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let socket = try Socket(.router, in: Context())
+        try socket.secureAsServer(self.gateway)
+        try socket.bind("ipc://\(path)")
+        let transport = WatchedTransport()
+        let client = makeClient("ipc://\(path)", transport: transport)
+        async let error = failure { () throws(BroadcastError) in try await client.publish(.sample()) }
+        // The gateway may have told its mechanism by chance; then it is the reason.
+        let reason = await transport.closed.first { $0.contains("asks for a key (CURVE)") }
+        #expect(reason != nil)
+        client.close()
+        _ = await error
+        socket.close()
     }
 
     @Test func `a gateway with another key hangs up, and the reason names the likely cause`() async throws {

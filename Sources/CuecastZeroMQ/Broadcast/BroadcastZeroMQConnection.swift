@@ -22,8 +22,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
 
     private let endpoint: String
     private let keys: BroadcastKeys?
-    private let context: Context
-    private let thread: PollingThread
+    private let resources: ZeroMQRuntime.Resources
     private let receive: @Sendable (BroadcastConnectionEvent) -> Void
     private let requests: AsyncStream<[UInt8]>.Continuation
     private var socket: Socket?
@@ -33,8 +32,12 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     private var retry: PollingThread.Timer?
     private var deadline: PollingThread.Timer?
     private var isConnected = false
+    /// What finds out why the handshake failed.
+    private var probe: MechanismProbe?
     /// Why it is over, where this side did not close it.
     private var reason: String?
+
+    private nonisolated var thread: PollingThread { self.resources.thread }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe self.thread.asUnownedSerialExecutor()
@@ -49,8 +52,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     ) {
         self.endpoint = endpoint
         self.keys = keys
-        self.context = resources.context
-        self.thread = resources.thread
+        self.resources = resources
         self.requests = requests
         self.receive = receive
     }
@@ -107,11 +109,15 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         self.deadline?.cancel()
         self.retry?.cancel()
         self.socket = nil
-        self.receive(.closed(reason: self.reason ?? "it was closed"))
+        self.probe = nil
+        // It stands against what the socket's monitor still has to tell.
+        let reason = self.reason ?? "it was closed"
+        self.reason = reason
+        self.receive(.closed(reason: reason))
     }
 
     private func open() throws(ZeroMQError) {
-        let socket = try Socket(.dealer, in: self.context)
+        let socket = try Socket(.dealer, in: self.resources.context)
         try socket.set(.linger, to: .zero)
         try socket.set(.immediate, to: true)
         try socket.set(.messageBytesMax, to: Int64(WireLimits.replyFrameBytesMax))
@@ -157,28 +163,46 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
     }
 
     private func changed(_ event: SocketEvent) {
+        guard self.reason == nil, self.probe == nil else { return }
         switch event.change {
         case .handshakeSucceeded:
-            guard !self.isConnected, self.reason == nil else { return }
+            guard !self.isConnected else { return }
             self.isConnected = true
             self.deadline?.cancel()
             self.receive(.connected)
-        case .disconnected where self.keys != nil && !self.isConnected: self.fail(self.unknownGateway)
-        case .disconnected: self.fail("the connection to \(self.endpoint) was lost")
+        case .disconnected where self.isConnected, .handshakeFailedNoDetail where self.isConnected:
+            self.fail("the connection to \(self.endpoint) was lost")
+        case .disconnected, .handshakeFailedNoDetail: self.askMechanism()
         case .closed, .connectRetried: self.fail("nobody answers at \(self.endpoint)")
         case .handshakeFailedAuthentication(let status):
             self.refuse("\(self.endpoint) does not let in the key \(self.keys?.publicKey ?? "") (status \(status))")
-        case .handshakeFailedProtocol(.mechanismMismatch):
-            self.refuse(
-                self.keys == nil
-                    ? "\(self.endpoint) asks for a key (CURVE), and this client has none"
-                    : "\(self.endpoint) does not encrypt, and this client has keys and says nothing in the open"
-            )
-        case .handshakeFailedProtocol where self.keys != nil, .handshakeFailedNoDetail where self.keys != nil:
-            self.fail(self.unknownGateway)
-        case .handshakeFailedProtocol, .handshakeFailedNoDetail:
-            self.fail("\(self.endpoint) does not speak ZeroMQ as this client does")
+        case .handshakeFailedProtocol(.mechanismMismatch): self.refuse(self.otherMechanism)
+        case .handshakeFailedProtocol: self.fail(self.otherLanguage)
         default: break
+        }
+    }
+
+    /// Finds out whether the other side hung up because its mechanism is another one: then it would do so each time.
+    private func askMechanism() {
+        guard self.endpoint.hasPrefix("tcp://") else {
+            return self.fail("\(self.otherLanguage); or \(self.otherMechanism)")
+        }
+        do throws(ZeroMQError) {
+            self.probe = try MechanismProbe(of: self.endpoint, on: self.resources) { [weak self] mechanism in
+                self?.assumeIsolated { $0.judge(mechanism) }
+            }
+        } catch {
+            return self.fail(self.otherLanguage)
+        }
+        self.deadline?.cancel()
+        self.deadline = self.thread.schedule(at: .now + Self.connectTimeout, for: self) { $0.judge(nil) }
+    }
+
+    /// Says why the handshake failed, by the other side's mechanism, where it has told one.
+    private func judge(_ mechanism: String?) {
+        switch mechanism {
+        case "CURVE" where self.keys == nil, "NULL" where self.keys != nil: self.refuse(self.otherMechanism)
+        default: self.fail(self.otherLanguage)
         }
     }
 
@@ -195,9 +219,20 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         }
     }
 
+    /// The handshake fails because one side encrypts and the other does not.
+    private var otherMechanism: String {
+        self.keys == nil
+            ? "\(self.endpoint) asks for a key (CURVE), and this client has none"
+            : "\(self.endpoint) does not encrypt, and this client has keys and says nothing in the open"
+    }
+
+    /// The handshake fails, and not because of that.
+    ///
     /// A gateway that has another key than this client thinks says nothing and hangs up.
-    private var unknownGateway: String {
-        "\(self.endpoint) hung up while keys were exchanged; \(self.gatewayKeyHint)"
+    private var otherLanguage: String {
+        self.keys == nil
+            ? "\(self.endpoint) does not speak ZeroMQ as this client does"
+            : "\(self.endpoint) hung up while keys were exchanged; \(self.gatewayKeyHint)"
     }
 
     /// Without the key that was given: somebody may have taken a secret one for it.

@@ -16,6 +16,8 @@ package enum SocketKind: Hashable, Sendable, CaseIterable {
     case pair
     case push
     case pull
+    /// Bare TCP: a message is the connection's id and a piece of its bytes, or nothing where the connection is made or lost.
+    case stream
 
     var rawValue: CInt {
         switch self {
@@ -30,6 +32,7 @@ package enum SocketKind: Hashable, Sendable, CaseIterable {
         case .pair: ZMQ_PAIR
         case .push: ZMQ_PUSH
         case .pull: ZMQ_PULL
+        case .stream: ZMQ_STREAM
         }
     }
 }
