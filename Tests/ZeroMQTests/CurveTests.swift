@@ -72,7 +72,10 @@ struct CurveTests {
         let (server, client) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
         let router = try Socket(.router, in: context)
         try router.secureAsServer(server)
+        // Else a handshake that takes 30 s ends for that.
+        try router.set(.handshakeInterval, to: patience)
         let requester = try Socket(.dealer, in: context)
+        try requester.set(.handshakeInterval, to: patience)
         try requester.secureAsClient(client, serverKey: client.publicKey)
         let events = AsyncStream.makeStream(of: SocketEvent.self, bufferingPolicy: .bufferingOldest(1))
         try router.startMonitor(.handshakeFailed, threadName: "curve-watch") { events.continuation.yield($0) }
@@ -85,10 +88,12 @@ struct CurveTests {
         let context = try Context()
         let router = try Socket(.router, in: context)
         try router.secureAsServer(try CurveKeyPair.generate())
-        let requester = try Socket(.dealer, in: context)
+        try router.set(.handshakeInterval, to: patience)
+        let requester = try Socket(.stream, in: context)
         let events = AsyncStream.makeStream(of: SocketEvent.self, bufferingPolicy: .bufferingOldest(1))
         try router.startMonitor(.handshakeFailed, threadName: "curve-watch") { events.continuation.yield($0) }
         try requester.connect(try router.bind(anyPort))
+        try requester.sendGreeting(mechanism: "NULL")
         let event = await events.stream.first { _ in true }
         #expect(event?.change == .handshakeFailedProtocol(.mechanismMismatch))
     }

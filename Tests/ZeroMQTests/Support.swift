@@ -37,6 +37,18 @@ extension Socket {
     }
 }
 
+extension Socket {
+    /// Sends a greeting that names this mechanism, from a `stream` socket, as soon as it is connected.
+    ///
+    /// Two sockets of libzmq with different mechanisms both hang up, and who is first may have told the other nothing.
+    borrowing func sendGreeting(mechanism: String) throws {
+        let connection = try self.nextFrames()[0]
+        let name = Array(mechanism.utf8)
+        let greeting: [UInt8] = [0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 3, 0] + name
+        try self.mustSend(connection, greeting + [UInt8](repeating: 0, count: 64 - greeting.count))
+    }
+}
+
 extension [UInt8] {
     /// The bytes of a text.
     init(text: String) {
