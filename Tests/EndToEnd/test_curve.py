@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Broadcasters with keys: the real binary, its own commands, and stock pyzmq."""
-import json, os, stat, subprocess, tempfile, unittest, urllib.request
+import datetime, json, os, stat, subprocess, tempfile, unittest, urllib.request
 
 import zmq
 import zmq.utils.z85
@@ -101,7 +101,7 @@ class Curve(unittest.TestCase):
         self.assertIn("The broadcaster other has no right to the stream radio1", reply.message)
         self.send(self.peer(gateway, self.stranger), "radio1", "b3")
         until("the unknown key is refused", lambda: self.refused(gateway, "unknown_key"))
-        self.assertIn(self.stranger.public, gateway.messages())
+        until("whose key it is", lambda: self.stranger.public in gateway.messages())
         self.send(self.peer(gateway, self.studio, server=self.other), "radio1", "b4")
         until("the wrong server key does not pass", lambda: self.refused(gateway, "handshake"))
         before = self.refused(gateway, "handshake")
@@ -109,7 +109,9 @@ class Curve(unittest.TestCase):
         until("who has no key does not pass", lambda: self.refused(gateway, "handshake") > before + 1)
         breaks = gateway.get("/v1/breaks")["breaks"]
         self.assertEqual([(each["break"], each["broadcaster"]) for each in breaks], [("b1", "studio")])
-        self.assertEqual(self.refused(gateway, "admitted"), 2)
+        # A connection that did not come about in time is made again.
+        self.assertGreaterEqual(self.refused(gateway, "admitted"), 2)
+        self.assertEqual(set(re.findall(r"a broadcaster connected.*\bby=(\w+)", gateway.messages())), {"studio", "other"})
 
     def test_a_hang_up_withdraws_a_key_at_once_and_a_faulty_file_changes_nothing(self):
         gateway = self.start()
@@ -149,7 +151,9 @@ class Curve(unittest.TestCase):
                    os.path.join(ROOT, "Examples/two-ads.vast.xml"), "--in", "1h", "--format", "json"]
         self.assertEqual(json.loads(self.run_command(gateway, *publish, keys=self.studio))["broadcaster"], "studio")
         name = ["--stream", "radio1", "--break", "b1"]
-        self.run_command(gateway, "update", *name, "--in", "2h", keys=self.studio)
+        # Not from its receipt on: a start that is one is asked for once only, however slow the machine is.
+        later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=2)
+        self.run_command(gateway, "update", *name, "--at", later.strftime("%Y-%m-%dT%H:%M:%SZ"), keys=self.studio)
         error = self.run_command(gateway, "cancel", *name, keys=self.other, code=77)
         self.assertIn("NOT_ALLOWED: The broadcaster other has no right to the stream radio1.", error)
         self.assertEqual(json.loads(self.run_command(gateway, "breaks", "--format", "json", keys=self.other)), [])
