@@ -9,6 +9,7 @@ from harness import BINARY, PATIENCE, Broadcaster, Gateway, HeldPort, Listener, 
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 NOW = broadcast_pb2.Start(now=True)
+PATIENT_HEALTH = ("health", "--timeout", f"{int(PATIENCE)}s")
 
 
 class NotifySocket:
@@ -80,6 +81,10 @@ class ManagedGateway(Gateway):
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, json.load(error)
+
+    def health(self, *arguments):
+        """What `cuecast health` says of a gateway that answers, however long it takes for that."""
+        return self.ask(*PATIENT_HEALTH, *arguments)
 
     def ask(self, *arguments):
         return subprocess.run([BINARY, *arguments], env=self.environment, capture_output=True, text=True,
@@ -226,12 +231,12 @@ class Health(unittest.TestCase):
     def test_each_answer_has_its_exit_code(self):
         gateway = ManagedGateway("--set", "log.bytesMax=67108864")
         self.addCleanup(gateway.close)
-        done = gateway.ask("health")
+        done = gateway.health()
         self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "ready"))
-        self.assertEqual(gateway.ask("health", "--live").stdout, "alive\n")
-        done = gateway.ask("health", "--quiet")
+        self.assertEqual(gateway.health("--live").stdout, "alive\n")
+        done = gateway.health("--quiet")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        document = json.loads(gateway.ask("health", "--json").stdout)
+        document = json.loads(gateway.health("--json").stdout)
         self.assertEqual((document["healthy"], document["status"], document["missing"]), (True, 200, []))
         self.assertEqual(gateway.ask("health", "--timeout", "0s").returncode, 64)
         # A flag goes before the variables; a file counts where neither says anything.
@@ -240,34 +245,32 @@ class Health(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(f"http: {gateway.addresses['http']}\n")
             file.flush()
-            done = subprocess.run([BINARY, "health", "--config", file.name], env=clean, capture_output=True, text=True)
+            done = subprocess.run([BINARY, *PATIENT_HEALTH, "--config", file.name], env=clean, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (0, "ready"))
             file.write("nonsense: 1\n")
             file.flush()
-            done = subprocess.run([BINARY, "health", "--config", file.name], env=clean, capture_output=True, text=True)
+            done = subprocess.run([BINARY, *PATIENT_HEALTH, "--config", file.name], env=clean, capture_output=True, text=True)
             self.assertEqual(done.returncode, 65)
         self.assertEqual(gateway.stop(), 0)
         self.assertEqual(gateway.ask("health").returncode, 69)
 
     def test_who_is_silent_or_no_gateway_is_not_available(self):
-        with socket.socket() as silent:
-            silent.bind(("127.0.0.1", 0))
-            silent.listen()
+        # Two servers: a command that has no time left may not even have connected to the first.
+        with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as other:
             address = f"127.0.0.1:{silent.getsockname()[1]}"
             done = subprocess.run([BINARY, "health", "--http", address, "--timeout", "200ms"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 69)
             self.assertIn(address, done.stderr)
 
             def answer():
-                connection, _ = silent.accept()
+                connection, _ = other.accept()
                 with connection:
                     connection.recv(65_536)
                     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
-            silent.accept()[0].close()
             thread = threading.Thread(target=answer)
             thread.start()
-            done = subprocess.run([BINARY, "health", "--http", address, "--timeout", f"{int(PATIENCE)}s"], capture_output=True,
-                                  text=True)
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            done = subprocess.run([BINARY, *PATIENT_HEALTH, "--http", address], capture_output=True, text=True)
             thread.join()
             self.assertEqual(done.returncode, 69)
             self.assertIn("is not a gateway", done.stderr)
@@ -297,13 +300,13 @@ class Health(unittest.TestCase):
         until("it is not ready any more", lambda: gateway.status("/readyz")[0] == 503)
         self.assertEqual(gateway.status("/readyz")[1]["missing"], ["sockets"])
         self.assertEqual(gateway.status("/healthz"), (200, {"status": "alive"}))
-        done = gateway.ask("health")
+        done = gateway.health()
         self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (1, "not ready: missing sockets"))
-        document = gateway.ask("health", "--json")
+        document = gateway.health("--json")
         self.assertEqual(document.returncode, 1)
         self.assertEqual(json.loads(document.stdout)["missing"], ["sockets"])
-        self.assertEqual(gateway.ask("health", "--live").returncode, 0)
-        self.assertEqual(gateway.ask("health", "--quiet").stdout, "")
+        self.assertEqual(gateway.health("--live").returncode, 0)
+        self.assertEqual(gateway.health("--quiet").stdout, "")
         manager.begins("EXTEND_TIMEOUT_USEC=30000000")
         os.remove(trigger)
         reply = broadcast_pb2.BroadcastReply.FromString(broadcaster.socket.recv())
