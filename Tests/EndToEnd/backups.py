@@ -41,16 +41,20 @@ faults, retries, confirmed = [], 0, 0
 
 
 def insist(make, ask):
-    """Asks until there is an answer that stands, on a new connection after each failure, as clients do."""
+    """Asks until there is an answer that stands, on a new connection after each failure, as clients do.
+
+    Waits twice as long each time: a machine that is busy may take longer to answer than anybody waits at first.
+    """
     global retries
+    patience = 0.7
     while not stopping.is_set():
-        peer = make()
+        peer = make(patience)
         try:
             reply = ask(peer)
             if reply.status not in AGAIN:
                 return reply
         except zmq.Again:
-            pass
+            patience = min(2 * patience, PATIENCE)
         finally:
             peer.close()
         with lock:
@@ -67,7 +71,7 @@ def publish(number):
         with lock:
             began = generation
             possible_breaks.add(break_id)
-        reply = insist(lambda: Broadcaster(gateway, timeout=0.7),
+        reply = insist(lambda patience: Broadcaster(gateway, timeout=patience),
                        lambda peer: peer.publish("backup", break_id, [ad(name) for name in NAMES], pre_stream=True,
                                                  hold_ms=3_000))
         assert reply.status in (OK, status_pb2.STATUS_CODE_LIMIT_REACHED), reply
@@ -91,7 +95,7 @@ def listen(number):
         break_id = chosen.choice(open_breaks)
         with lock:
             done.add((break_id, session))
-        make = lambda: Listener(gateway, "backup", session=session, timeout=0.7)
+        make = lambda patience: Listener(gateway, "backup", session=session, timeout=patience)
         batch = insist(make, lambda peer: peer.batch(break_id))
         if batch.status != OK:
             assert batch.status in (status_pb2.STATUS_CODE_TOO_LATE, status_pb2.STATUS_CODE_NOT_FOUND), batch
@@ -209,7 +213,8 @@ try:
         player.close()
         # Ids from before the backup stay taken: with other content it is another break.
         reserved = randomness.choice(sorted(certain[0]))
-        reply = insist(lambda: Broadcaster(gateway), lambda peer: peer.publish("backup", reserved, [ad("other")]))
+        reply = insist(lambda patience: Broadcaster(gateway, timeout=patience),
+                       lambda peer: peer.publish("backup", reserved, [ad("other")]))
         assert reply.status != OK, f"the id {reserved} was given out again"
         print(f"round {number + 1}: backup in {took:.2f} s, {len(certain[1])} outcomes certain, epoch {epoch}", flush=True)
     load_goes_on()
