@@ -3,7 +3,7 @@
 """The load-test tool against the real binary: what it counts is what the gateway has in its books."""
 import json, os, signal, subprocess, unittest
 
-from harness import BINARY, PATIENCE, Gateway, until
+from harness import BINARY, PATIENCE, Gateway, slower_until, until
 
 LOAD_BINARY = os.environ.get("CUECAST_LOAD_BIN", os.path.join(os.path.dirname(BINARY), "cuecast-load"))
 
@@ -24,10 +24,17 @@ class LoadTool(unittest.TestCase):
         return [flag for name in names for flag in ("--" + name, self.gateway.addresses[name])]
 
     def test_acknowledgements_that_were_answered_are_in_the_books_once(self):
-        result = json.loads(load("requests", *self.at("requests", "broadcast"), "--kind", "acknowledge", "--connections",
-                                 "20", "--duration", "500ms", "--warmup", "0s", "--expect", "4000", "--json"))
-        self.assertEqual((result["lost"], result["refused"]), (0, {}))
-        self.assertGreater(result["count"], 0)
+        runs = []
+
+        def run(factor):
+            runs.append(json.loads(load(
+                "requests", *self.at("requests", "broadcast"), "--kind", "acknowledge", "--connections", "20", "--duration",
+                f"{500 * factor}ms", "--warmup", "0s", "--expect", "4000", "--json")))
+            self.assertEqual((runs[-1]["lost"], runs[-1]["refused"]), (0, {}))
+            return runs[-1]["count"]
+        # Where the machine did something else meanwhile, once more with more time.
+        self.assertGreater(slower_until(run, lambda count: count > 0), 0)
+        answered = sum(each["count"] for each in runs)
 
         def books():
             report = self.gateway.get("/v1/reports")
@@ -37,8 +44,8 @@ class LoadTool(unittest.TestCase):
         counts = [ad["counts"] for each in report["breaks"] for ad in each["ads"]]
         # Those that were under way at the end were answered too, at most one for each connection.
         played = sum(each["played"] for each in counts)
-        self.assertGreaterEqual(played, 3 * result["count"])
-        self.assertLessEqual(played, 3 * (result["count"] + 20))
+        self.assertGreaterEqual(played, 3 * answered)
+        self.assertLessEqual(played, 3 * (answered + 20 * len(runs)))
         self.assertEqual(sum(each.get("repeats", 0) for each in counts), 0)
 
     def test_notices_reach_every_subscriber(self):
