@@ -21,4 +21,7 @@ choose_swift_flags
 # Without the scratch folder of everything else.
 swift_flags=(--package-path "$own/package" --scratch-path "$own/build" "${swift_flags[@]:2}" -c release)
 swift build "${swift_flags[@]}" --product Microbenchmarks
-python3 Benchmarks/instructions.py --binary "$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks" "$@"
+binary="$(swift build "${swift_flags[@]}" --show-bin-path)/Microbenchmarks"
+# Debian's valgrind gives up on the debug information of what is linked in; it needs the names of functions only.
+strip --strip-debug -o "$own/microbenchmarks" "$binary"
+python3 Benchmarks/instructions.py --binary "$own/microbenchmarks" "$@"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Broadcasters with keys: the real binary, its own commands, and stock pyzmq."""
-import datetime, json, os, stat, subprocess, tempfile, unittest, urllib.request
+import datetime, json, os, re, stat, subprocess, tempfile, unittest, urllib.request
 
 import zmq
 import zmq.utils.z85
