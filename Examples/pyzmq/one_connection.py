@@ -7,7 +7,8 @@
     PYTHONPATH=/tmp/generated python3 Examples/pyzmq/one_connection.py --stream radio1
 
 Joins the stream and asks for its notices on the same connection, waits for one break, fetches its batch, says that it played
-everything, and prints what came as JSON. listener.py does the same with two connections.
+everything, and prints what came as JSON. listener.py does the same with two connections. A stream that asks for a token is
+listened to like this, and only like this: --token-file names a file with one, as `cuecast token make` prints it.
 """
 import argparse, json, os, time
 import zmq
@@ -16,6 +17,7 @@ from cuecast.v1 import listener_pb2, notice_pb2, status_pb2
 arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 arguments.add_argument("--stream", required=True)
 arguments.add_argument("--requests", default="tcp://127.0.0.1:7401")
+arguments.add_argument("--token-file", help="a file with a token, for streams that ask for one")
 arguments.add_argument("--timeout", type=float, default=60, help="seconds to wait for a break, and for each reply")
 options = arguments.parse_args()
 
@@ -25,6 +27,7 @@ socket.connect(options.requests)
 session, topic = os.urandom(16), options.stream.encode() + b"\0"
 clock_ahead_us = 0  # how far the gateway's clock is ahead of ours: outcomes are told by the gateway's
 waiting = []  # notices that came
+ticket = b""  # what the answer to the join gives, and every request after it shows
 
 
 def receive():
@@ -38,7 +41,8 @@ def receive():
 def ask(**kind):
     """Sends one request, waits for its reply, and insists that it was done."""
     global clock_ahead_us
-    socket.send_multipart([b"", listener_pb2.Request(request_id=1, session=session, **kind).SerializeToString()])
+    request = listener_pb2.Request(request_id=1, session=session, ticket=ticket, **kind)
+    socket.send_multipart([b"", request.SerializeToString()])
     while (reply := receive()) is None:
         pass
     clock_ahead_us = reply.gateway_us - time.time_ns() // 1000
@@ -47,7 +51,12 @@ def ask(**kind):
 
 
 # What was published before is in the answer, what comes after follows it on this connection: no tick is needed.
-joined = ask(join=listener_pb2.Join(stream=options.stream, push=True, client="pyzmq example")).joined
+token = ""
+if options.token_file:
+    with open(options.token_file) as file:
+        token = file.read().strip()
+joined = ask(join=listener_pb2.Join(stream=options.stream, push=True, client="pyzmq example", token=token)).joined
+ticket = joined.ticket
 assert joined.pushed, "this gateway needs a subscription: see listener.py"
 waiting[:0] = joined.notices
 while not any(notice.kind == notice_pb2.NOTICE_KIND_AVAILABLE for notice in waiting):

@@ -5,8 +5,8 @@ import base64, hashlib, hmac, json, os, signal, stat, subprocess, time, unittest
 
 import zmq
 
-from harness import (BINARY, PATIENCE, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2, status_pb2,
-                     until)
+from harness import (BINARY, GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2,
+                     status_pb2, until)
 
 
 def part(value):
@@ -330,6 +330,22 @@ class JoinTokens(unittest.TestCase):
         again = player.join(ticket=joined.joined.ticket)
         self.assertEqual(again.status, status_pb2.STATUS_CODE_OK, again)
         self.assertEqual(self.metric("granted"), before)
+
+    def test_the_example_listens_with_a_token(self):
+        file = os.path.join(self.gateway.folder, "token")
+        with open(file, "w") as token:
+            token.write(token_by(self.key, self.claims) + "\n")
+        example = subprocess.Popen(
+            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq/one_connection.py"), "--stream", "paid1", "--requests",
+             self.gateway.addresses["requests"], "--token-file", file, "--timeout", str(PATIENCE)],
+            env={**os.environ, "PYTHONPATH": GENERATED}, stdout=subprocess.PIPE, text=True)
+        until("the example listens", lambda: self.gateway_listeners() == 1)
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        published = broadcaster.publish("paid1", "b", [ad("a")], pre_stream=True)
+        self.assertEqual(published.status, status_pb2.STATUS_CODE_OK, published)
+        printed = json.loads(example.communicate(timeout=PATIENCE)[0])
+        self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 1))
 
     def test_every_other_token_is_refused_in_words_that_say_why(self):
         now = int(time.time())
