@@ -111,6 +111,8 @@ final class BroadcasterAccessTests {
             // To connect is enough: a peer that is refused takes no message.
             let peer = try await running.broadcaster(stranger, serverKey: self.gateway.publicKey)
             try await until("the key is refused") { self.count(running, .unknownKey) > 0 }
+            // Counted first, then told.
+            try await until("it is told") { running.logs.messages().contains("a broadcaster was not let in") }
             await peer.requests.peer.close()
             let line = try #require(running.logs.entries.first { $0.message == "a broadcaster was not let in" })
             #expect(line.metadata["address"] == "127.0.0.1")

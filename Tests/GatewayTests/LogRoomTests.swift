@@ -108,7 +108,9 @@ struct LogRoomTests {
                 #expect(try await listener.reply(to: id).refusal?.status == .unavailable)
                 try await until("it is said") { running.gateway.readiness.failure != nil }
                 #expect(running.gateway.readiness.missing.contains(.log))
-                #expect(running.logs.messages(.critical).contains { $0.contains("event log failed") })
+                try await until("it is in the messages") {
+                    running.logs.messages(.critical).contains { $0.contains("event log failed") }
+                }
             }
         }
         #expect(try #require(error).reason == "the disk is gone")

@@ -71,7 +71,8 @@ struct RhythmTests {
             try await until("nobody subscribes") { running.metrics.value(.subscribedStreams) == 0 }
             let sent = running.metrics.value(.headsSent)
             try await Task.sleep(for: .milliseconds(350))
-            #expect(running.metrics.value(.headsSent) == sent)
+            // One may have been on its way.
+            #expect(running.metrics.value(.headsSent) - sent <= 1)
         }
     }
 
