@@ -134,6 +134,26 @@ class KeptTests(unittest.TestCase):
             del rows.ROWS["test"]
         self.assertEqual((result["error"], len(result["figures"])), ("no gateway", 1))
 
+    def test_what_is_only_shown_to_work_gets_more_time_and_fails_in_the_end(self):
+        seconds = []
+
+        def too_slow(bench, found):
+            seconds.append((bench.scale.seconds, bench.scale.soak))
+            if bench.scale.seconds < needed:
+                raise measuring.MeasurementError("breaks could not be published")
+
+        bench = rows.Bench(None, None, rows.SMOKE, say=lambda text: None)
+        rows.ROWS["test"] = ("a test", "", too_slow)
+        try:
+            needed = 2
+            self.assertIsNone(compare.shown_to_work(bench, "test")["error"])
+            self.assertEqual(seconds, [(0.5, 3), (2, 12)])
+            needed = 1_000
+            self.assertEqual(compare.shown_to_work(bench, "test")["error"], "breaks could not be published")
+        finally:
+            del rows.ROWS["test"]
+        self.assertEqual((bench.scale, len(seconds)), (rows.SMOKE, 5))
+
     def test_results_come_in_the_order_of_the_rows(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("memory", "batch-100"):

@@ -61,6 +61,8 @@ SMOKE = Scale(pairs=1, connections_max=50, seconds=0.5, warmup=0.2, silence=0.2,
               acknowledged=300, existing=3_000, groups=2, group_requests=100, soak=3, churn=5, breaks=40, samples=3, board_mib=1,
               publications=5, housekeeping=0.5, used_notices=20, used_requests=5)
 
+# What gives a machine more time for the same.
+PACE = ("seconds", "soak", "ahead")
 # Of the rows those that show the machinery: pairs, a bare program on either side, memory, a line in the table each.
 SMOKE_ROWS = ("burst-1000", "batch-100", "memory", "single-notice-send", "burst-1000-send", "memory-used", "joins-18000", "stalled", "soak", "growth-waiting", "growth-readers", "growth-connections")
 
