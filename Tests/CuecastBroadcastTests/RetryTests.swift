@@ -137,10 +137,9 @@ struct RetryTests {
         let nobody = try HeldPort()
         let client = makeClient(endpoint ?? nobody.endpoint, transport: transport)
         let task = Task { await failure { () throws(BroadcastError) in try await client.publish(.sample()) } }
-        for await reason in transport.closed {
-            #expect(reason.contains(part))
-            break
-        }
+        // A machine that stands still for the 3 s of a connection says that of the first one.
+        let reason = await transport.closed.first { $0.contains(part) }
+        #expect(reason != nil)
         client.close()
         #expect(await task.value == .closed)
     }
