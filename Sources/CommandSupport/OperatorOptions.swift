@@ -69,14 +69,14 @@ package enum OperatorToken {
                 )
             }
             do throws(SecretFile.Fault) {
-                return Self.headers(try Self.token(in: file))
+                return Self.headers(try Self.read(file))
             } catch {
                 throw Fault(description: "\(error)")
             }
         }
         let folder = dataDirectory ?? environment["CUECAST_DATA_DIR"] ?? "cuecast-data"
         // One that cannot be read is none: much can be asked without.
-        guard address.isLoopback, let token = try? Self.token(in: "\(folder)/\(SecretFileNames.httpToken)") else {
+        guard address.isLoopback, let token = try? Self.read("\(folder)/\(SecretFileNames.httpToken)") else {
             return [:]
         }
         return Self.headers(token)
@@ -84,7 +84,12 @@ package enum OperatorToken {
 
     private static func headers(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
 
-    private static func token(in path: String) throws(SecretFile.Fault) -> String {
+    /// The token in a file that only its owner may read.
+    ///
+    /// - Parameter path: the file: one line of visible characters.
+    /// - Returns: the token.
+    /// - Throws: where it cannot be used; never with what stands in it.
+    package static func read(_ path: String) throws(SecretFile.Fault) -> String {
         let contents = try SecretFile.read(path, bytesMax: WireLimits.tokenBytesMax + 1, limit: "tokenBytesMax")
         try contents.requireSecret()
         let text = String(decoding: contents.bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

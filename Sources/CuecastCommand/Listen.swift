@@ -44,6 +44,9 @@ struct Listen: AsyncParsableCommand {
     )
     var state: String?
 
+    @Option(help: "The file of a token, for a stream that asks for one; read again for each join that needs it.")
+    var tokenFile: String?
+
     @Flag(help: "Call the tracking URLs of the ads.")
     var tracking = false
 
@@ -79,6 +82,15 @@ struct Listen: AsyncParsableCommand {
             configuration.storage = .file(path: state)
             // A command has nothing to do before it knows that the file is its own.
             configuration.timings.storageWait = .seconds(86_400)
+        }
+        if let tokenFile {
+            do {
+                _ = try OperatorToken.read(tokenFile)
+            } catch {
+                complain("\(error)")
+                throw CommandExit.badData
+            }
+            configuration.tokenProvider = { try OperatorToken.read(tokenFile) }
         }
         if self.tracking {
             configuration.tracking = TrackingConfiguration(userAgent: "cuecast-listen/\(CuecastVersion.text)")

@@ -49,7 +49,7 @@ extension TokenCommand {
         var stream: [String] = []
         @Option(help: "What its listener is, as KEY=VALUE; goes before what the listener says of itself.")
         var attribute: [String] = []
-        @Option(help: "Who makes it. (default: cuecast)") var issuer = TokenDefaults.issuer
+        @Option(help: "Who makes it.") var issuer = TokenDefaults.issuer
         @Option(help: "Whom it is for. (default: cuecast-http with --scope, else cuecast)") var audience: String?
 
         func validate() throws {

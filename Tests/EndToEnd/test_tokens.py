@@ -347,6 +347,25 @@ class JoinTokens(unittest.TestCase):
         printed = json.loads(example.communicate(timeout=PATIENCE)[0])
         self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 1))
 
+    def test_the_demo_player_listens_with_a_token_and_not_without(self):
+        file = os.path.join(self.gateway.folder, "token")
+        listen = [BINARY, "listen", "--stream", "paid1", "--breaks", "1", "--speed", "100", "--requests",
+                  self.gateway.addresses["requests"], "--notices", self.gateway.addresses["notices"]]
+        done = subprocess.run(listen, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 77, done)
+        self.assertIn("asks for a token", done.stderr)
+        with open(file, "w") as token:
+            token.write(token_by(self.key, self.claims))
+        os.chmod(file, 0o644)
+        self.assertEqual(subprocess.run([*listen, "--token-file", file], capture_output=True, timeout=PATIENCE).returncode, 65)
+        os.chmod(file, 0o600)
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        self.assertEqual(broadcaster.publish("paid1", "b", [ad("a")], pre_stream=True).status, status_pb2.STATUS_CODE_OK)
+        done = subprocess.run([*listen, "--token-file", file], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.gateway.report("paid1", "b")["a"]["played"], 1)
+
     def test_every_other_token_is_refused_in_words_that_say_why(self):
         now = int(time.time())
         stranger = {"kid": "one", "k": part(os.urandom(32))}
