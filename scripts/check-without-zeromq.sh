@@ -13,7 +13,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 readonly app="scripts/without-zeromq"
-flags=(--package-path "$app" --scratch-path "$scratch-without-zeromq" -Xcc "-I$PWD/$app/no-zeromq")
+flags=(--package-path "$app" --scratch-path "$scratch-without-zeromq" --disable-index-store -Xcc "-I$PWD/$app/no-zeromq")
 swift build "${flags[@]}"
 player="$(swift build "${flags[@]}" --show-bin-path)/Player"
 "$player"
