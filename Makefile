@@ -8,12 +8,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
-	test-tsan test-asan test-web hostile crash backups schedules fuzz fuzz-targets soak bench bench-clock bench-peers clean
+	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-targets soak bench \
+	bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
 
 help: ## lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
 setup: ## installs the Debian packages that are missing; does nothing when everything is there
 	@scripts/setup.sh
@@ -42,6 +43,10 @@ test-busy: ## runs every test target 10 times beside programs that keep all core
 	@scripts/setup.sh
 	@scripts/busy.sh
 	@scripts/busy.sh --nice --times 1
+
+test-without-zeromq: ## builds the client library as a phone does, where there is no libzmq
+	@scripts/setup.sh build
+	@scripts/check-without-zeromq.sh
 
 test-web: ## measures web content of advertisements in WebKit
 	@scripts/setup.sh test

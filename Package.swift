@@ -185,6 +185,13 @@ let package = Package(
             path: "Examples/RadioPlayer",
             swiftSettings: strict
         ),
+        // The app that scripts/check-without-zeromq.sh looks at.
+        .executableTarget(
+            name: "PhonePlayer",
+            dependencies: ["Cuecast", "CuecastNIO", "CuecastTesting"],
+            path: "scripts/without-zeromq/Sources/Player",
+            swiftSettings: strict
+        ),
         // The snippets for those who come from other libraries, in the language mode of an older app: as snippets they are in
         // the newer one.
         portedInSwift5("LiveStream"),

@@ -4,7 +4,7 @@
 package import ArgumentParser
 package import CuecastWire
 import Foundation
-import SecretFiles
+package import SecretFiles
 
 /// By what a command proves over HTTP who asks.
 package struct OperatorOptions: ParsableArguments {

@@ -11,7 +11,7 @@ struct Player {
     static func main() async throws {
         let gateway = try ScriptedGateway()
         let client = try CuecastClient(configuration: gateway.configuration, transport: gateway)
-        let events = client.events
+        let events = client.makeEvents()
         try await client.start()
         try gateway.publish(ScriptedBreak("b1", [ScriptedAdvertisement("spot", duration: .seconds(3_000))]))
         for await case .available in events { break }
