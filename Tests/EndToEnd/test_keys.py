@@ -39,7 +39,7 @@ class Keys(unittest.TestCase):
         self.gateway.process.send_signal(signal.SIGHUP)
 
     def alarms(self):
-        return [alarm["alarm"] for alarm in json.loads(self.gateway.run("health", "--json")).get("alarms", [])]
+        return [alarm["alarm"] for alarm in json.loads(self.gateway.run("health", "--timeout", "30m", "--json")).get("alarms", [])]
 
     def test_the_first_start_makes_a_key_and_later_ones_keep_it(self):
         for name in ("signing.keys", "signing.since"):
