@@ -37,8 +37,7 @@ version_at_least() {
 # Sets `swift_flags`, the flags of every build and test run.
 # SwiftPM leaves the flag that makes warnings errors out for dependencies, so that theirs never fail a build.
 choose_swift_flags() {
-    # Nobody looks things up in what is built here, and to write an index of it takes time.
-    swift_flags=(--scratch-path "$scratch" --disable-index-store)
+    swift_flags=(--scratch-path "$scratch")
     local warnings="${CUECAST_WARNINGS:-}"
     if [ -z "$warnings" ]; then
         case "$(swift_version)" in

@@ -86,7 +86,7 @@ make_subset "$own/package"
 # They show more libraries than are tested here.
 rm -rf "$own/package/Snippets"
 
-swift_flags=(--package-path "$own/package" --scratch-path "$own/build" --disable-index-store --sanitize "$kind")
+swift_flags=(--package-path "$own/package" --scratch-path "$own/build" --sanitize "$kind")
 { swift build "${swift_flags[@]}" --build-tests 2>&1; } | { grep -Fv "Cannot export local symbol" || true; }
 set_options "$kind"
 export LD_PRELOAD="$preload"
