@@ -2,7 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Dispatch
 import GatewayCore
+import GatewayTestKit
 import Logging
 import ServiceLifecycle
 import Testing
@@ -58,5 +60,42 @@ struct TokenChecksTests {
             try await tasks.waitForAll()
         }
         #expect(!checks.submit("six") { _ in sink.yield("six") })
+    }
+
+    @Test func `a second join of a connection is refused while the token of its first is checked`() async throws {
+        let mayAnswer = DispatchSemaphore(value: 0)
+        // Whatever is still checked when a demand has failed.
+        defer { for _ in 0..<3 { mayAnswer.signal() } }
+        let check: ListenerTokenCheck = { token, now in
+            mayAnswer.wait()
+            return .success(ListenerGrant(subject: token, streams: [.every], until: now + .seconds(3_600)))
+        }
+        var configuration = GatewayConfiguration.forTests
+        configuration.protectedStreams = [.every]
+        try await withGateway(
+            configuration: configuration,
+            log: InMemoryEventLog(),
+            ledger: InMemoryLedger(),
+            tokens: check
+        ) { running in
+            let stream = try StreamID("radio1")
+            let listener = try await RawListener(
+                of: stream,
+                at: running.endpoints,
+                session: .random(),
+                in: running.network
+            )
+            let join = ListenerRequest.Kind.join(.init(stream: stream, instance: 0, token: "true", push: true))
+            let first = try await listener.send(join)
+            let second = try await listener.ask(join)
+            #expect(second.refusal?.status == .limitReached)
+            #expect(second.refusal?.retryAfter == TokenChecks.retryAfter)
+            #expect(running.metrics.value(.limitsHit, .limit(.tokenChecksWaitingMax)) == 1)
+            mayAnswer.signal()
+            #expect(try await listener.reply(to: first).refusal == nil)
+            // There is room again.
+            mayAnswer.signal()
+            #expect(try await listener.ask(join).refusal == nil)
+        }
     }
 }

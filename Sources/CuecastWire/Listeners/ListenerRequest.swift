@@ -43,7 +43,7 @@ package struct ListenerRequest: Hashable, Sendable {
         package var last: Position?
         /// The instance of the tick that proved the subscription; 0: not proven.
         package var instance: UInt64
-        /// Who joins; nothing looks at it yet, streams that ask for tokens will.
+        /// Who joins; looked at where the stream asks for a token.
         package var token: String
         package var delay: ListenerDelay
         /// What the app says of the listener; nothing looks at it yet, breaks for some of them will.

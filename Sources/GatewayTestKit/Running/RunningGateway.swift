@@ -111,6 +111,7 @@ package struct RunningGateway: Sendable {
 ///   - ledger: the ledger; the gateway closes it.
 ///   - keys: what signs deliveries.
 ///   - signing: knows since when they are signed; `nil`: all of them are.
+///   - tokens: tells whether the token of a join is true; `nil`: nobody does.
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
 ///   - state: what the run before left.
@@ -124,6 +125,7 @@ package func withGateway<Result>(
     ledger: any Ledger,
     keys: MessageKeys = .fixed,
     signing: (any SigningRecord)? = nil,
+    tokens: ListenerTokenCheck? = nil,
     clock: any GatewayClock = SystemClock(),
     retention: RetentionGate = RetentionGate(),
     state: (any GatewayStateStore)? = nil,
@@ -139,6 +141,7 @@ package func withGateway<Result>(
             ledger: ledger,
             keys: keys,
             signing: signing,
+            tokens: tokens,
             clock: clock,
             retention: retention,
             state: state,
