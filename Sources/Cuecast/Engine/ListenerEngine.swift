@@ -59,6 +59,8 @@ final class ListenerEngine: Sendable {
         var timer: Task<Void, Never>?
         var timerAt: LocalInstant?
         var timerNumber = 0
+        /// Whether the timer's own task is at work: it sets the next time itself.
+        var isTimerFiring = false
         var tokenTask: Task<Void, Never>?
         /// The app's decisions about breaks that are still awaited.
         var policyTasks: [BreakID: Task<Void, Never>] = [:]
@@ -590,32 +592,50 @@ final class ListenerEngine: Sendable {
     ///
     /// One that fires too early does no harm.
     private func setTimer(_ state: inout State) {
-        let now = self.now
-        guard let wanted = earlier(state.core?.nextWake(now: now), state.mainActorCheckAt) else { return }
-        let wake = min(wanted, now + Self.sleepMax)
+        guard !state.isTimerFiring, let wake = self.nextWake(state) else { return }
         if let set = state.timerAt, set <= wake { return }
         state.timer?.cancel()
         state.timerNumber += 1
         state.timerAt = wake
         let number = state.timerNumber
-        let deadline = self.origin + wake.sinceStart
-        state.timer = Task(name: "Cuecast timer") { [weak self] in
+        // One task for as long as it is the timer: each further one would wake another thread.
+        state.timer = Task(name: "Cuecast timer") { [weak self, origin = self.origin] in
+            var wake = wake
             do {
-                try await Task.sleep(until: deadline, tolerance: .zero, clock: .continuous)
+                while true {
+                    try await Task.sleep(until: origin + wake.sinceStart, tolerance: .zero, clock: .continuous)
+                    guard let next = self?.timerFired(number: number) else { return }
+                    wake = next
+                }
             } catch {
                 return  // Another timer was set, or the session is over.
             }
-            self?.timerFired(number: number)
         }
     }
 
-    private func timerFired(number: Int) {
-        self.state.withLock { state in
-            if state.timerNumber == number { state.timerAt = nil }
+    /// When the timer is to fire; `nil`: nothing waits for it.
+    private func nextWake(_ state: borrowing State) -> LocalInstant? {
+        let now = self.now
+        return earlier(state.core?.nextWake(now: now), state.mainActorCheckAt).map { min($0, now + Self.sleepMax) }
+    }
+
+    /// - Returns: when this timer is to fire again; `nil`: it is not the timer any more, or nothing waits for one.
+    private func timerFired(number: Int) -> LocalInstant? {
+        let isCurrent = self.state.withLock { state in
+            guard state.timerNumber == number else { return false }
+            state.timerAt = nil
+            state.isTimerFiring = true
+            return true
         }
         self.checkMainActor()
         self.checkSleep()
         self.step { $0.wake(now: $1) }
+        guard isCurrent else { return nil }
+        return self.state.withLock { state in
+            state.isTimerFiring = false
+            state.timerAt = self.nextWake(state)
+            return state.timerAt
+        }
     }
 
     /// A device that was asleep may have drifted: one of the two clocks stood still meanwhile.
