@@ -118,10 +118,26 @@ struct LinkHandlerTests {
         for _ in 0..<10 {
             stand.wait(.seconds(20))
             #expect(try stand.sent() == ping)
-            stand.wait(.seconds(19))
+            stand.wait(.milliseconds(19_999))
             try stand.hear(pong)
+            stand.wait(.milliseconds(1))
+            #expect(try stand.sent().isEmpty)
         }
         #expect(stand.failures.isEmpty)
+    }
+
+    @Test func `whoever falls silent at the worst moment is gone within three heartbeats`() throws {
+        let stand = try LinkStand.opened()
+        stand.wait(.milliseconds(1))
+        try stand.hear(message([[1]]))
+        stand.wait(.milliseconds(39_998))
+        #expect(try stand.sent().isEmpty)
+        stand.wait(.milliseconds(1))
+        #expect(try stand.sent() == ping)
+        stand.wait(.milliseconds(19_999))
+        #expect(stand.failures.isEmpty)
+        stand.wait(.milliseconds(1))
+        #expect(stand.failures == ["the gateway does not answer any more"])
     }
 
     @Test func `a gateway that says its position every 15 s is never asked`() throws {
@@ -138,12 +154,14 @@ struct LinkHandlerTests {
         let start = NIODeadline.uptimeNanoseconds(0)
         var heartbeat = Heartbeat(interval: .seconds(20), handshakeMax: .seconds(10), now: start)
         heartbeat.opened(canPing: true, now: start)
+        heartbeat.heard()
         let later = start + .hours(5)
-        #expect(heartbeat.look(now: later) == .ping)
         #expect(heartbeat.look(now: later) == .wait)
-        heartbeat.heard(now: later + .seconds(19))
-        #expect(heartbeat.look(now: later + .seconds(20)) == .wait)
-        #expect(heartbeat.due == later + .seconds(39))
+        #expect(heartbeat.look(now: later) == .wait)
+        #expect(heartbeat.look(now: later + .seconds(20)) == .ping)
+        heartbeat.heard()
+        #expect(heartbeat.look(now: later + .seconds(40)) == .wait)
+        #expect(heartbeat.due == later + .seconds(60))
     }
 
     @Test func `a gateway that knows no PING is not asked`() throws {

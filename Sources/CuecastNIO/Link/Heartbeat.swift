@@ -5,9 +5,10 @@ internal import NIOCore
 
 /// Finds out that nobody is at the other end any more.
 ///
-/// A peer that was not heard from for an interval is asked by a PING; one that lets another interval pass then is gone. What it
-/// says meanwhile counts as an answer, whatever it is: a gateway that repeats its position more often than once an interval
-/// is never asked. An app that was frozen asks first, however long that was.
+/// It looks once an interval, whatever is heard meanwhile: a timer that followed each message would wake the device for
+/// nothing. Where nothing was heard between two looks the peer is asked by a PING; where nothing is heard until the next look
+/// it is gone: within three intervals of its last word. What it says meanwhile counts as an answer, whatever it is: a gateway
+/// that repeats its position more often than once an interval is never asked. An app that was frozen asks first, however long that was.
 struct Heartbeat: Hashable, Sendable {
     enum Step: Hashable, Sendable {
         /// Look again at `due`.
@@ -21,8 +22,11 @@ struct Heartbeat: Hashable, Sendable {
     private enum State: Hashable, Sendable {
         /// The handshake has to be done by then.
         case opening(deadline: NIODeadline)
-        case heard(NIODeadline)
-        case asked(NIODeadline)
+        /// Something was heard since the last look, and the next one is due then.
+        case heard(due: NIODeadline)
+        /// Nothing was heard since the last look.
+        case silent(due: NIODeadline)
+        case asked(due: NIODeadline)
         /// The peer does not know PING.
         case off
     }
@@ -39,21 +43,20 @@ struct Heartbeat: Hashable, Sendable {
     /// When to call `look`; `nil`: not at all.
     var due: NIODeadline? {
         switch self.state {
-        case .opening(let deadline): deadline
-        case .heard(let time), .asked(let time): time + self.interval
+        case .opening(let due), .heard(let due), .silent(let due), .asked(let due): due
         case .off: nil
         }
     }
 
     /// The handshake is done.
     mutating func opened(canPing: Bool, now: NIODeadline) {
-        self.state = canPing ? .heard(now) : .off
+        self.state = canPing ? .silent(due: now + self.interval) : .off
     }
 
     /// The peer said something.
-    mutating func heard(now: NIODeadline) {
+    mutating func heard() {
         switch self.state {
-        case .heard, .asked: self.state = .heard(now)
+        case .heard(let due), .silent(let due), .asked(let due): self.state = .heard(due: due)
         case .opening, .off: break
         }
     }
@@ -62,7 +65,10 @@ struct Heartbeat: Hashable, Sendable {
         guard let due, due <= now else { return .wait }
         switch self.state {
         case .heard:
-            self.state = .asked(now)
+            self.state = .silent(due: now + self.interval)
+            return .wait
+        case .silent:
+            self.state = .asked(due: now + self.interval)
             return .ping
         case .opening, .asked: return .lost
         case .off: return .wait

@@ -19,9 +19,6 @@ final class LinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A timer is set anew only when it would wake the loop this much too early.
-    static let timerSlack = TimeAmount.seconds(1)
-
     private let timings: LinkTimings
     /// Says why the peer is not to be talked to, once the channel is encrypted; `nil`: it is plain, or was looked at before.
     private let inspect: ((any Channel) -> String?)?
@@ -108,7 +105,7 @@ final class LinkHandler: ChannelInboundHandler {
         guard !self.isOver else { return }
         let bytes = self.unwrapInboundIn(data)
         self.link.received(bytes.readableBytesUInt8Span)
-        self.heartbeat?.heard(now: context.eventLoop.now)
+        self.heartbeat?.heard()
         self.link.answersPings = context.channel.isWritable
         var droppedCount = 0
         self.isReading = true
@@ -155,7 +152,7 @@ final class LinkHandler: ChannelInboundHandler {
 
     private func setTimer() {
         guard !self.isOver, let context, let due = self.heartbeat?.due else { return }
-        if let timerAt, self.timer != nil, timerAt <= due, due - timerAt < Self.timerSlack { return }
+        if self.timer != nil, self.timerAt == due { return }
         self.timer?.cancel()
         self.timerAt = due
         self.timer = context.eventLoop.assumeIsolated()
