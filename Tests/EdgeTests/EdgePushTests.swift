@@ -71,7 +71,7 @@ struct EdgePushTests {
         #expect(try self.next(kept) == "1")
         stand.withdraw(KeyID(rawValue: 1))
         #expect(try self.next(ended) == nil)
-        #expect(stand.closings == [.expired])
+        try await until { stand.closings == [.expired] }
         #expect(stand.metrics.value(.connectionsClosed, .expired) == 1)
         try await stand.publish(2, of: "premium")
         try await stand.publish(7, of: "radio1")
@@ -126,6 +126,21 @@ struct EdgePushTests {
         #expect(try self.next(peer) == "7")
         #expect(try self.next(peer) == "8")
         #expect(stand.metrics.value(.pushedConnections) == 1)
+        await stand.shared.stop()
+    }
+
+    @Test func `who leaves while the ring is behind leaves nothing to whoever has its place next`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 9") == "head 9")
+        #expect(try self.ask(peer, "leave") == "left")
+        #expect(try peer.ask("push radio1 2") == "head 2")
+        // Another one waits for the ring meanwhile: what is skipped for it is skipped for it alone.
+        let other = try stand.peer(.dealer)
+        #expect(try other.ask("push radio1 5") == "head 5")
+        for sequence in 1...7 { try await stand.publish(UInt64(sequence), of: "radio1") }
+        for sequence in 3...7 { #expect(try self.next(peer) == "\(sequence)") }
+        for sequence in 6...7 { #expect(try self.next(other) == "\(sequence)") }
         await stand.shared.stop()
     }
 
