@@ -56,7 +56,7 @@ extension EdgeLoop {
             guard self.slots[index].generation == generation else { return }
             self.noteMemory(of: session, index)
             guard self.slots[index].generation == generation else { return }
-            if end > 0 { self.handleInput(index, end) }
+            if end > 0 { self.handleInput(index, end, isLast: hasEnded) }
             guard hasEnded, self.slots[index].generation == generation else { return }
             self.flushScratch()
             if self.slots[index].generation == generation { self.close(index) }

@@ -33,25 +33,48 @@ extension EdgeLoop {
         self.handleInput(index, kept + count)
     }
 
-    /// Goes on with those that may be read from again.
-    func resume() {
-        guard !self.resumable.isEmpty else { return }
-        let peers = self.resumable
-        self.resumable = []
-        for peer in peers {
-            guard let index = self.index(of: peer), self.slots[index].pause.isEmpty else { continue }
-            let kept = self.takeInput(index)
-            if kept > 0 { self.handleInput(index, kept) }
+    /// Goes on with the line, each connection for one turn, until a round has done enough of it.
+    func goOnWithLine() {
+        guard !self.line.isEmpty else { return }
+        let end = System.monotonicNanoseconds() + Self.lineTurn
+        repeat {
+            let peer = self.line[self.lineNext]
+            self.lineNext += 1
+            if let index = self.index(of: peer) { self.takeTurn(index, peer) }
+            self.now = System.monotonicNanoseconds()
+        } while self.lineNext < self.line.count && self.now < end
+        if self.lineNext == self.line.count || self.lineNext >= 1_024 {
+            self.line.removeFirst(self.lineNext)
+            self.lineNext = 0
         }
+    }
+
+    /// Handles what a connection in the line sent.
+    ///
+    /// Only where nothing is left of it, also not in the kernel, it has the right of those who send little again: to be read from
+    /// as soon as something comes.
+    private func takeTurn(_ index: Int, _ peer: EdgePeer) {
+        self.slots[index].pause.remove(.inLine)
+        guard self.slots[index].pause.isEmpty else { return }
+        let kept = self.takeInput(index)
+        if kept > 0 { self.handleInput(index, kept) }
+        guard self.index(of: peer) != nil, self.slots[index].pause.isEmpty else { return }
+        self.readable(index)
+        if self.index(of: peer) != nil { self.watch(index) }
+    }
+
+    /// A connection goes on once those have had their turn who stand in the line already.
+    private func getInLine(_ index: Int) {
+        guard !self.slots[index].pause.contains(.inLine) else { return }
+        self.pause(.inLine, index)
+        self.line.append(self.peer(at: index))
     }
 
     /// Ends a reason not to read from a connection.
     func lift(_ pause: Pause, _ index: Int) {
         guard self.slots[index].pause.contains(pause) else { return }
         self.slots[index].pause.remove(pause)
-        guard self.slots[index].pause.isEmpty else { return }
-        self.resumable.append(self.peer(at: index))
-        self.watch(index)
+        if self.slots[index].pause.isEmpty { self.getInLine(index) }
     }
 
     /// Does not read from a connection for a while.
@@ -133,14 +156,29 @@ extension EdgeLoop {
         self.hold(count - offset)
     }
 
-    func handleInput(_ index: Int, _ count: Int, from start: Int = 0) {
+    /// Handles the messages of what came, at most a turn of them.
+    ///
+    /// - Parameters:
+    ///   - index: whose they are.
+    ///   - count: where they end in the buffer.
+    ///   - start: where they begin.
+    ///   - isLast: whether the peer has ended; then all of them are handled, because it cannot stand in a line.
+    func handleInput(_ index: Int, _ count: Int, from start: Int = 0, isLast: Bool = false) {
         let generation = self.slots[index].generation
         var offset = start
+        var left = isLast ? Int.max : EdgeSettings.messagesPerTurnMax
         while self.slots[index].generation == generation {
+            if left == 0, offset < count, self.slots[index].pause.isEmpty {
+                self.metrics.count(.limitsHit, .limit(.messagesPerTurnMax))
+                self.getInLine(index)
+                // It is closed where the poller cannot be told.
+                guard self.slots[index].generation == generation else { return }
+            }
             guard self.slots[index].pause.isEmpty else {
                 self.keepInput(index, count, from: offset)
                 return
             }
+            left -= 1
             let event = self.next(index, count, &offset)
             switch event {
             case .needsMore: return self.keepInput(index, count, from: offset)

@@ -23,8 +23,9 @@ internal import ZMTP
 /// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
-/// A peer can make nobody wait for longer than what one read of its bytes takes: whoever sends too much is read from later, and so is whoever
-/// does not take its answers. Whoever takes nothing for long is closed (``EdgeSettings``).
+/// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line, and the line goes on for half a
+/// millisecond a round: any number of peers that send without end make nobody else wait for longer than that. Whoever sends too much
+/// is read from later, and so is whoever does not take its answers. Whoever takes nothing for long is closed (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
@@ -51,6 +52,8 @@ package final class EdgeLoop {
         static let unread = Pause(rawValue: 2)
         /// Too many of its requests wait for the event log.
         static let waiting = Pause(rawValue: 4)
+        /// It stands in the line of those who sent more than fits into a turn.
+        static let inLine = Pause(rawValue: 8)
     }
 
     struct Slot {
@@ -111,10 +114,12 @@ package final class EdgeLoop {
     private static let readBytesMax = 32_768
     /// For so long what came is handled before notices and timers have their turn, in nanoseconds.
     private static let readingTurn: UInt64 = 2_000_000
+    /// For so long a round goes on with the line of those who sent more than fits into a turn, in nanoseconds.
+    static let lineTurn: UInt64 = 500_000
     /// So many writes of a round of notices are made before what came has its turn.
     private static let writesPerTurn = 512
     /// So many connections are accepted in one go.
-    private static let acceptsPerTurn = 128
+    private static let acceptsPerTurn = 32
     /// The same of a door with a certificate: no more handshakes begin than are gone on with, and the others wait at the door, where
     /// no time runs for them.
     private static let encryptedAcceptsPerTurn = 16
@@ -152,8 +157,10 @@ package final class EdgeLoop {
     var scratch: [UInt8] = []
     /// Whose they are.
     var scratchOwner = -1
-    /// Connections that may be read from again, and have something that was not handled.
-    var resumable: [EdgePeer] = []
+    /// Connections that have more to be handled, or may be read from again, in the order in which they go on.
+    var line: [EdgePeer] = []
+    /// The first of them; those before had their turn.
+    var lineNext = 0
     /// Connections that sent too much.
     var throttled: [EdgePeer] = []
 
@@ -174,6 +181,8 @@ package final class EdgeLoop {
     var heads: HeadSchedule
     private var nextTick: UInt64
     private var nextSecond: UInt64
+    /// The first slot that is looked at next for what is late.
+    private var deadlinePlace = 0
     /// Monotonic time, in nanoseconds, as it was read last.
     var now = System.monotonicNanoseconds()
     let repliesGone: MetricRegistry.Cell
@@ -235,7 +244,7 @@ package final class EdgeLoop {
             let began = System.monotonicNanoseconds()
             self.now = began
             self.read(count, began: began)
-            self.resume()
+            self.goOnWithLine()
             self.flushScratch()
             self.delegate.passEnded(in: self)
             self.flushScratch()
@@ -249,7 +258,7 @@ package final class EdgeLoop {
     // MARK: - One round
 
     private func wait() -> Int {
-        let isBusy = !self.rounds.isEmpty || !self.resumable.isEmpty
+        let isBusy = !self.rounds.isEmpty || !self.line.isEmpty
         let next = min(self.nextTick, self.nextSecond)
         let wait = isBusy || next <= self.now ? 0 : next - self.now
         do throws(SystemCallError) {
@@ -295,7 +304,7 @@ package final class EdgeLoop {
         guard event.isReadable, self.slots[index].generation == generation else { return }
         if self.slots[index].pause.isEmpty {
             self.readable(index)
-        } else if event.hasEnded {
+        } else if event.hasEnded, self.slots[index].pause != .inLine {
             self.close(index)
         }
         // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
@@ -324,10 +333,10 @@ package final class EdgeLoop {
             self.tick()
             self.sendHeads()
             self.endThrottling()
+            self.lookAtDeadlines()
         }
         if self.now >= self.nextSecond {
             self.nextSecond = self.now + Self.second
-            self.lookAtDeadlines()
             self.delegate.keepHouse(in: self)
             self.flushScratch()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
@@ -503,13 +512,20 @@ package final class EdgeLoop {
         }
     }
 
-    /// Closes those who are too late with something.
+    /// Closes those who are too late with something: each tick looks at a part of all, so that a second sees everybody and
+    /// thousands that are late together delay nobody.
     private func lookAtDeadlines() {
+        let ticks = max(1, Int(1_000_000 / max(1, self.settings.syncInterval.inMicroseconds)))
+        var left = min(self.slots.count, (self.slots.count + ticks - 1) / ticks)
         let handshake = UInt64(self.settings.handshakeTimeout.inMicroseconds) * 1_000
         let unused = UInt64(self.settings.unusedTimeout.inMicroseconds) * 1_000
         let stalled = UInt64(self.settings.stalledTimeout.inMicroseconds) * 1_000
         let slow = stalled * UInt64(self.settings.stalledTimeoutsMax)
-        for index in self.slots.indices {
+        while left > 0 {
+            left -= 1
+            if self.deadlinePlace >= self.slots.count { self.deadlinePlace = 0 }
+            let index = self.deadlinePlace
+            self.deadlinePlace += 1
             let since = self.slots[index].since
             switch self.slots[index].phase {
             case .free: continue

@@ -71,6 +71,8 @@ package struct EdgeSettings: Hashable, Sendable {
     package static let requestBytesMax = WireLimits.requestFrameBytesMax
     /// The most frames of a message that is passed over; one of more ends its connection.
     package static let framesPerMessageMax = 64
+    /// So many messages of one connection are handled in a row; what is behind them waits for the others' turns.
+    package static let messagesPerTurnMax = 16
     /// So many bytes that wait for a peer are enough: it is not read from until it has taken them.
     package static let bytesWaitingBeforePause = 65_536
 }

@@ -111,6 +111,35 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
+    @Test(arguments: [EdgeSettings.messagesPerTurnMax, EdgeSettings.messagesPerTurnMax + 1])
+    func `a turn has as many messages as may be, and all of them are answered`(count: Int) async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        // Together, so that they are read together.
+        try peer.send((0..<count).flatMap { WirePeer.request("\($0)") })
+        for number in 0..<count { #expect(try peer.answer() == "\(number)") }
+        let hits = stand.metrics.value(.limitsHit, .limit(.messagesPerTurnMax))
+        #expect(hits == (count > EdgeSettings.messagesPerTurnMax ? 1 : 0))
+        await stand.shared.stop()
+    }
+
+    @Test func `those who send without end make nobody wait who sends little`() async throws {
+        let stand = try LoopStand()
+        let floods = try (0..<4).map { _ in try stand.peer(.dealer) }
+        let honest = try stand.peer(.dealer)
+        // All of it is there before any of it is handled.
+        try floods[0].send(WirePeer.request("hold"))
+        try await until { stand.isHeld }
+        for flood in floods { try flood.send((0..<2_000).flatMap { _ in WirePeer.request("note flood") }) }
+        try honest.send(WirePeer.request("note honest"))
+        stand.letGo()
+        #expect(try honest.answer() == "note honest")
+        #expect(try #require(stand.notes.firstIndex(of: "note honest")) < 500)
+        #expect(try floods[0].answer() == "hold")
+        for flood in floods { for _ in 0..<2_000 { #expect(try flood.answer() == "note flood") } }
+        await stand.shared.stop()
+    }
+
     @Test func `what one address may send is shared by its connections, and what all may send by all`() async throws {
         for limit in [LimitName.messagesPerAddressPerSecondMax, .messagesPerSecondMax] {
             let stand = try LoopStand {

@@ -15,7 +15,7 @@ import ZMTP
 /// Loops, each on a thread of its own, that answer a request with its own bytes, one that has `large` in it with a million bytes, and
 /// one that begins with `which` with the loop's number.
 ///
-/// Requests that begin with `later` are answered once they were told to; one that begins with `hold` holds its loop until it is let go.
+/// One that begins with `note` takes 20 µs, and is written down. Requests that begin with `later` are answered once they were told to; one that begins with `hold` holds its loop until it is let go.
 final class LoopStand: Sendable {
     /// Who counts connections for the loop.
     private final class Counting: ConnectionCounting {
@@ -93,6 +93,11 @@ final class LoopStand: Sendable {
                 self.happenings.go.wait()
                 self.happenings.isHeld.withLock { $0 = false }
             }
+            if request.starts(with: Array("note".utf8)) {
+                let end = System.monotonicNanoseconds() + 20_000
+                while System.monotonicNanoseconds() < end {}
+                self.happenings.notes.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
+            }
             if request.starts(with: Array("session".utf8)) {
                 let text = mayBeginSession ? "begun" : "too many"
                 return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
@@ -134,6 +139,7 @@ final class LoopStand: Sendable {
         let isHeld = Mutex(false)
         let go = DispatchSemaphore(value: 0)
         let waiting = Mutex(0)
+        let notes: Mutex<[String]> = Mutex([])
         let closings: Mutex<[EdgeClosing]> = Mutex([])
         let goodKeys: Mutex<Set<KeyID>> = Mutex([KeyID(rawValue: 1), KeyID(rawValue: 2)])
     }
@@ -203,6 +209,9 @@ final class LoopStand: Sendable {
 
     /// How many requests are answered when the loops are poked; those that come after that do not wait.
     var waitingCount: Int { self.happenings.waiting.withLock { $0 } }
+
+    /// The requests that began with `note`, as they were handled.
+    var notes: [String] { self.happenings.notes.withLock { $0 } }
 
     /// Why connections were closed.
     var closings: [EdgeClosing] { self.happenings.closings.withLock { $0 } }

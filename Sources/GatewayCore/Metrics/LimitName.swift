@@ -30,6 +30,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case messagesPerAddressPerSecondMax
     case messagesPerConnectionPerSecondMax
     case messagesPerSecondMax
+    case messagesPerTurnMax
     case recordBytesMax
     case rememberedOutcomesMax
     case requestsPerSessionPerSecondMax
