@@ -20,7 +20,7 @@ extension EdgeLoop {
             self.slots[index].descriptor,
             into: &self.buffer,
             at: kept,
-            bytesMax: 32_768
+            bytesMax: Self.readBytesMax
         )
         guard count > 0 else {
             if count < 0, System.wouldBlock(count) {

@@ -111,7 +111,9 @@ package final class EdgeLoop {
     }
 
     /// How many bytes one read takes.
-    private static let readBytesMax = 32_768
+    ///
+    /// Some turns' messages, so that little is kept of who stands in the line: what is behind them stays in the kernel.
+    static let readBytesMax = 8_192
     /// For so long what came is handled before notices and timers have their turn, in nanoseconds.
     private static let readingTurn: UInt64 = 2_000_000
     /// For so long a round goes on with the line of those who sent more than fits into a turn, in nanoseconds.
@@ -223,7 +225,7 @@ package final class EdgeLoop {
         self.delegate = delegate
         self.buffer = [UInt8](
             repeating: 0,
-            count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * Self.readBytesMax
+            count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * TLSPipe.inputBytesMax
         )
         self.heads = HeadSchedule(interval: settings.headInterval)
         self.nextTick = self.now
