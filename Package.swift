@@ -161,7 +161,10 @@ let package = Package(
         .systemLibrary(name: "COpenSSL"),
         library("TLS", ["COpenSSL"]),
         library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS"]),
-        library("LoadEngine", ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", heap, histogram]),
+        library(
+            "LoadEngine",
+            ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", "SecretFiles", "TLS", heap, histogram]
+        ),
         .executableTarget(
             name: "CuecastLoadCommand",
             dependencies: ["CommandSupport", "LoadEngine", "CuecastWire", argumentParser],
@@ -213,7 +216,7 @@ let package = Package(
             "LoadEngineTests",
             [
                 "LoadEngine", "ZMTP", "CuecastWire", "ZeroMQ", "Gateway", "GatewayCore", "GatewayTestKit",
-                "TestSupport",
+                "TLS", "TestSupport",
                 histogram,
             ]
         ),

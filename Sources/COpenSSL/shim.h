@@ -9,6 +9,8 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 // What OpenSSL has as macros only.
 static inline int cuecast_ssl_set_versions(SSL_CTX *context) {
@@ -26,6 +28,19 @@ static inline long cuecast_ssl_add_chain(SSL_CTX *context, X509 *certificate) {
 }
 static inline int cuecast_ssl_set_groups(SSL_CTX *context, const char *groups) {
   return SSL_CTX_set1_groups_list(context, groups) == 1;
+}
+// What a client asks of the server's certificate, and says of whom it means.
+static inline void cuecast_ssl_verify_peer(SSL_CTX *context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN);
+}
+static inline int cuecast_ssl_expect_server(SSL *ssl, const char *server) {
+  if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server) == 1) return 1;
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return SSL_set1_host(ssl, server) == 1 && SSL_set_tlsext_host_name(ssl, server) == 1;
 }
 static inline void cuecast_bio_wants_bytes(BIO *bio) {
   BIO_clear_retry_flags(bio);

@@ -51,6 +51,8 @@ struct Idle: ParsableCommand {
     @Flag(help: "The peers are no gateway: nothing proves a subscription, and any answer is good.")
     var bare = false
 
+    @OptionGroup var encryption: EncryptionOptions
+
     @Flag(help: "Print one JSON object at the end.")
     var json = false
 
@@ -72,12 +74,13 @@ struct Idle: ParsableCommand {
     func run() throws {
         let result = try perform { () throws(LoadError) in
             var settings = IdleSettings(
-                notices: try Endpoint(self.notices),
-                requests: try self.requests.map { (text) throws(LoadError) in try Endpoint(text) },
+                notices: try self.encryption.endpoint(self.notices),
+                requests: try self.requests.map { (text) throws(LoadError) in try self.encryption.endpoint(text) },
                 connections: self.connections,
                 hold: self.hold.duration
             )
             settings.isBare = self.bare
+            settings.encryption = self.encryption.encryption
             settings.push = !self.noPush
             if let broadcast, self.useNotices > 0 {
                 settings.use = IdleSettings.Use(
@@ -95,6 +98,9 @@ struct Idle: ParsableCommand {
         } else {
             say("\(result.connections) listeners, up after \(result.connectSeconds) s, held \(result.holdSeconds) s")
             say("  \(result.pushed) with one connection")
+            let handshake = result.handshake
+            let times = "median \(microseconds(handshake.p50)), 99 % \(microseconds(handshake.p99))"
+            say("  \(result.handshakes) handshakes: \(times), last \(microseconds(handshake.max))")
             say("  \(result.ended) connections ended meanwhile; own CPU \(result.ownCPUSeconds) s")
         }
         if result.ended > 0 { throw CommandExit.checkFailed }

@@ -47,6 +47,8 @@ struct Notices: ParsableCommand {
     @Option(help: "How many connections to open in a second.")
     var connectRate = 5_000.0
 
+    @OptionGroup var encryption: EncryptionOptions
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -65,7 +67,7 @@ struct Notices: ParsableCommand {
                     .gateway(try Endpoint(self.broadcast ?? ""))
                 }
             var settings = NoticesSettings(
-                notices: try Endpoint(self.notices),
+                notices: try self.encryption.endpoint(self.notices),
                 publisher: publisher,
                 connections: self.connections,
                 pattern: self.pattern,
@@ -73,6 +75,7 @@ struct Notices: ParsableCommand {
             )
             settings.rounds = self.count
             settings.burst = self.burst
+            settings.encryption = self.encryption.encryption
             settings.connectionsPerSecond = self.connectRate
             settings.handlesSignals = true
             return try measureNotices(settings)

@@ -18,6 +18,8 @@ struct Requests: ParsableCommand {
 
             Example: cuecast-load requests --kind batch --connections 1000 --json \\
               --requests tcp://127.0.0.1:7401 --broadcast tcp://127.0.0.1:7402
+            Example: cuecast-load requests --kind join --listener-token-file tokens \\
+              --tls --ca-file ca.pem --requests tcp://127.0.0.1:7401
             """
     )
 
@@ -57,13 +59,23 @@ struct Requests: ParsableCommand {
     @Option(help: "Write one exchange to request.bin and reply.bin in this folder.")
     var record: String?
 
+    @Option(
+        help: """
+            With --kind join: a file of tokens, one for all or one a line for each connection, for streams load-… that \
+            ask for one. Each join has its token checked.
+            """
+    )
+    var listenerTokenFile: String?
+
+    @OptionGroup var encryption: EncryptionOptions
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
         let result = try perform { () throws(LoadError) in
             var settings = RequestsSettings(
-                requests: try Endpoint(self.requests),
+                requests: try self.encryption.endpoint(self.requests),
                 broadcast: try self.broadcast.map { (text) throws(LoadError) in try Endpoint(text) },
                 kind: self.kind,
                 connections: self.connections
@@ -73,6 +85,10 @@ struct Requests: ParsableCommand {
             settings.duration = self.duration.duration
             settings.warmUp = self.warmup.duration
             settings.isBare = self.bare
+            settings.encryption = self.encryption.encryption
+            if let file = self.listenerTokenFile {
+                settings.tokens = try JoinTokens(path: file, listeners: self.connections)
+            }
             settings.connectionsPerSecond = self.connectRate
             settings.acknowledgementsPerSecondExpected = self.expect
             settings.handlesSignals = true

@@ -21,6 +21,7 @@ struct Run: ParsableCommand {
               cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
               cuecast-load --streams 20 --listeners 9000 --run-for 10m --churn 100
               cuecast-load --stream radio1 --listeners 500 --follow --breaks 1 --json
+              cuecast-load --stream radio1 --tls --ca-file ca.pem --listener-token-file tokens
 
             Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
             unconfirmed; 64 usage; 69 nobody answers; 74 output cannot be written.
@@ -53,6 +54,14 @@ struct Run: ParsableCommand {
         help: "Two connections for each listener. Otherwise one, and two only where the gateway sends no notices on it."
     )
     var noPush = false
+    @OptionGroup var encryption: EncryptionOptions
+    @Option(
+        help: ArgumentHelp(
+            "Join with tokens from this file: one for all listeners, or one a line for each.",
+            valueName: "file"
+        )
+    )
+    var listenerTokenFile: String?
     @Flag(help: "Ask for batches at once, and not at the listener's slot.")
     var storm = false
     @Option(help: "The share of ads that are played.")
@@ -118,6 +127,12 @@ struct Run: ParsableCommand {
             try self.gateway.noticesEndpoint, try self.gateway.requestsEndpoint, try self.gateway.broadcastEndpoint,
         ] {
             do throws(LoadError) { _ = try Endpoint(url) } catch { throw ValidationError("\(error.description).") }
+        }
+        guard self.encryption.tls || self.encryption.caFile == nil && self.encryption.serverName == nil else {
+            throw ValidationError("--ca-file and --server-name need --tls.")
+        }
+        guard self.listenerTokenFile == nil || !self.noPush else {
+            throw ValidationError("--listener-token-file needs one connection for each listener: leave --no-push out.")
         }
     }
 
@@ -208,6 +223,8 @@ struct Run: ParsableCommand {
         settings.follows = self.follow
         settings.connectRate = self.connectRate
         settings.push = !self.noPush
+        settings.encryption = self.encryption.tls ? self.encryption.encryption : nil
+        settings.tokensFile = self.listenerTokenFile
         settings.storm = self.storm
         settings.mix.played = self.played
         settings.mix.ignored = self.ignored

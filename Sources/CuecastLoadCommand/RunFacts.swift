@@ -89,6 +89,8 @@ enum RunFacts {
                 "Connections",
                 settings.push ? "one for each listener, where the gateway pushes" : "two for each listener"
             ),
+            .init("Encryption", settings.encryption == nil ? "none" : "TLS"),
+            .init("Tokens", settings.tokensFile == nil ? "none" : "joins have one"),
             .init("Asking", settings.storm ? "all at once" : "each in its slot"),
             .init(
                 "Outcomes",

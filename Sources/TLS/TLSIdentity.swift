@@ -83,20 +83,20 @@ package final class TLSIdentity: Sendable {
     }
 
     private static func useCertificates(_ pem: [UInt8], in context: OpaquePointer) throws(Fault) -> Int64 {
-        guard let bio = unsafe Self.memory(pem) else { throw Self.refused() }
+        guard let bio = unsafe PEM.memory(pem) else { throw Self.refused() }
         defer { _ = unsafe BIO_free(bio) }
-        guard let first = unsafe PEM_read_bio_X509(bio, nil, Self.noPassword, nil) else {
-            throw Self.isAtEnd() ? .noCertificate : .unreadableCertificate
+        guard let first = unsafe PEM_read_bio_X509(bio, nil, PEM.noPassword, nil) else {
+            throw PEM.isAtEnd() ? .noCertificate : .unreadableCertificate
         }
         defer { unsafe X509_free(first) }
         guard unsafe SSL_CTX_use_certificate(context, first) == 1 else { throw Self.refused() }
-        while let next = unsafe PEM_read_bio_X509(bio, nil, Self.noPassword, nil) {
+        while let next = unsafe PEM_read_bio_X509(bio, nil, PEM.noPassword, nil) {
             guard unsafe cuecast_ssl_add_chain(context, next) == 1 else {
                 unsafe X509_free(next)
                 throw Self.refused()
             }
         }
-        guard Self.isAtEnd() else { throw .unreadableCertificate }
+        guard PEM.isAtEnd() else { throw .unreadableCertificate }
         var days: Int32 = 0
         var seconds: Int32 = 0
         guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { throw Self.refused() }
@@ -108,11 +108,11 @@ package final class TLSIdentity: Sendable {
     }
 
     private static func useKey(_ pem: [UInt8], in context: OpaquePointer) throws(Fault) {
-        guard let bio = unsafe Self.memory(pem) else { throw Self.refused() }
+        guard let bio = unsafe PEM.memory(pem) else { throw Self.refused() }
         defer { _ = unsafe BIO_free(bio) }
         var wasAsked = false
         let key = unsafe withUnsafeMutablePointer(to: &wasAsked) { asked in
-            unsafe PEM_read_bio_PrivateKey(bio, nil, Self.noPassword, asked)
+            unsafe PEM_read_bio_PrivateKey(bio, nil, PEM.noPassword, asked)
         }
         guard let key = unsafe key else {
             ERR_clear_error()
@@ -125,36 +125,5 @@ package final class TLSIdentity: Sendable {
         }
     }
 
-    /// Says that there is no password; OpenSSL would ask at the terminal.
-    private static let noPassword:
-        @convention(c) (
-            UnsafeMutablePointer<CChar>?, CInt, CInt, UnsafeMutableRawPointer?
-        ) -> CInt = { _, _, _, asked in
-            // Safety: whoever gives a pointer gives one to a Bool that lives during the call.
-            unsafe asked?.assumingMemoryBound(to: Bool.self).pointee = true
-            return 0
-        }
-
-    /// The bytes as something that OpenSSL reads; it has a copy of its own.
-    private static func memory(_ bytes: [UInt8]) -> OpaquePointer? {
-        guard let bio = unsafe BIO_new(BIO_s_mem()) else { return nil }
-        let count = unsafe bytes.withUnsafeBytes { unsafe BIO_write(bio, $0.baseAddress, CInt(clamping: $0.count)) }
-        guard bytes.isEmpty || count == bytes.count else {
-            _ = unsafe BIO_free(bio)
-            return nil
-        }
-        return unsafe bio
-    }
-
-    /// Whether reading PEM stopped because nothing more is there.
-    private static func isAtEnd() -> Bool {
-        defer { ERR_clear_error() }
-        return cuecast_error_is_end_of_pem(ERR_peek_last_error()) == 1
-    }
-
-    private static func refused() -> Fault {
-        let reason = unsafe ERR_reason_error_string(ERR_peek_last_error())
-        defer { ERR_clear_error() }
-        return .refused(reason: unsafe reason.map { unsafe String(cString: $0) } ?? "OpenSSL does not say why")
-    }
+    private static func refused() -> Fault { .refused(reason: PEM.takeReason()) }
 }

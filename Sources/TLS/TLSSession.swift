@@ -38,7 +38,7 @@ extension TLSFailure: CustomStringConvertible {
     }
 }
 
-/// One connection's side of TLS as a server, without I/O: what came from the peer is in a ``TLSPipe``, and what goes to it too.
+/// One connection's side of TLS, as a server or as a client, without I/O: what came from the peer is in a ``TLSPipe``, and what goes to it too.
 ///
 /// ```swift
 /// pipe.received(count)           // bytes that were read into pipe.input
@@ -72,31 +72,53 @@ package final class TLSSession {
     private let handle: OpaquePointer
     /// What keeps the sessions' BIOs valid.
     private let pipe: TLSPipe
-    /// Kept for as long as the session lasts.
-    private let identity: TLSIdentity
+    /// The identity or the trust: kept for as long as the session lasts.
+    private let owner: any AnyObject & Sendable
     private var handshakeBytes = 0
     package private(set) var isOpen = false
     private var hasFailed = false
     private var keyUpdates = 0
     private var wantsRenegotiation = false
 
-    /// Makes a session for a connection; `nil` where there is no memory.
+    /// Makes a server's session for a connection; `nil` where there is no memory.
     ///
     /// - Parameters:
     ///   - identity: the server's.
     ///   - pipe: what comes and goes; of the same thread.
-    package init?(_ identity: TLSIdentity, through pipe: TLSPipe) {
+    package convenience init?(_ identity: TLSIdentity, through pipe: TLSPipe) {
+        unsafe self.init(identity.handle, of: identity, through: pipe)
+        unsafe SSL_set_accept_state(self.handle)
+    }
+
+    /// Makes a client's session for a connection; `nil` where there is no memory, or the name can be no server's.
+    ///
+    /// It begins: ``shakeHands()`` is called once before anything has come.
+    ///
+    /// - Parameters:
+    ///   - trust: whose certificates are taken.
+    ///   - server: the name or the address that must stand in the server's certificate.
+    ///   - pipe: what comes and goes; of the same thread.
+    package convenience init?(_ trust: TLSTrust, server: String, through pipe: TLSPipe) {
+        guard !server.isEmpty, !server.utf8.contains(0) else { return nil }
+        unsafe self.init(trust.handle, of: trust, through: pipe)
+        unsafe SSL_set_connect_state(self.handle)
+        guard unsafe cuecast_ssl_expect_server(self.handle, server) == 1 else {
+            ERR_clear_error()
+            return nil
+        }
+    }
+
+    private init?(_ context: OpaquePointer, of owner: any AnyObject & Sendable, through pipe: TLSPipe) {
         ERR_clear_error()
-        guard let handle = unsafe SSL_new(identity.handle) else { return nil }
+        guard let handle = unsafe SSL_new(context) else { return nil }
         guard let bio = unsafe pipe.makeBIO() else {
             unsafe SSL_free(handle)
             return nil
         }
         // One reference for both directions; it is the session's now.
         unsafe SSL_set_bio(handle, bio, bio)
-        unsafe SSL_set_accept_state(handle)
         unsafe self.handle = handle
-        self.identity = identity
+        self.owner = owner
         self.pipe = pipe
         // Safety: whoever is called back is called during a call of ours, while we live.
         _ = unsafe SSL_set_ex_data(handle, 0, Unmanaged.passUnretained(self).toOpaque())
@@ -108,6 +130,13 @@ package final class TLSSession {
     package var bytesHeld: Int {
         if !self.isOpen { return Self.handshakeMemoryBytes }
         return unsafe SSL_has_pending(self.handle) == 1 ? Self.recordBytesMax : 0
+    }
+
+    /// Why a client does not take the server's certificate; `nil`: it takes it, or has not seen it.
+    package var distrust: String? {
+        let result = unsafe SSL_get_verify_result(self.handle)
+        guard result != X509_V_OK else { return nil }
+        return unsafe X509_verify_cert_error_string(result).map { unsafe String(cString: $0) }
     }
 
     /// Goes on with the handshake; to be called when bytes have come.

@@ -112,10 +112,12 @@ class LoadRun(unittest.TestCase):
                           ["--streams", "3", "--listeners", "2"], ["--notices", "here"], ["--seed", "x"],
                           ["--processes", "0"], ["--processes", "9", "--listeners", "2"], ["--churn", "nan"],
                           ["--connect-rate", "-1"], ["--ads", "65"], ["--breaks", "0"], ["--lead", "7h"],
+                          ["--ca-file", "/some/file"], ["--server-name", "gateway"], ["--tls", "--ca-file", "/nowhere"],
+                          ["--listener-token-file", "/nowhere"], ["--listener-token-file", "/some/file", "--no-push"],
                           ["--run-for", "0s"], ["--patience", "1ms"], ["--stall-for", "0s"]):
             with self.subTest(arguments=arguments):
                 done = self.load(*arguments, code=64)
-                self.assertRegex(done.stderr, r"^Error: .+\n")
+                self.assertRegex(done.stderr, r"^(Error|cuecast-load): .+\n")
 
     def test_help_has_an_example(self):
         for command in ("run", "requests", "notices", "idle"):

@@ -3,7 +3,7 @@
 
 package import Foundation
 
-/// A certificate of a test's own for 127.0.0.1, signed by itself, and its key: made by the command `openssl`, in files of a folder of its own.
+/// A certificate of a test's own for 127.0.0.1 and a name, signed by itself, and its key: made by the command `openssl`, in files of a folder of its own.
 package final class TestCertificate: Sendable {
     package struct Failure: Error {
         package let status: Int32
@@ -16,7 +16,7 @@ package final class TestCertificate: Sendable {
     package var keyFile: String { self.folder + "/key.pem" }
 
     /// - Parameters:
-    ///   - name: its common name.
+    ///   - name: its common name, which it is for too.
     ///   - days: for how long it is valid.
     /// - Throws: where the command cannot make it.
     package init(_ name: String, days: Int = 2) throws {
@@ -24,7 +24,8 @@ package final class TestCertificate: Sendable {
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         try Self.run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "\(days)",
-            "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-out", self.certificateFile, "-keyout",
+            "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1,DNS:\(name)", "-out", self.certificateFile,
+            "-keyout",
             self.keyFile,
         ])
     }

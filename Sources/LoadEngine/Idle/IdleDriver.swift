@@ -53,6 +53,7 @@ final class IdleDriver: LoadDriver {
     private var heldSeconds = 0.0
     private var cpuSeconds = 0.0
     private var lastProgress = LoopTime.now()
+    private var handshakes = RequestLatencyRecorder()
     private var ended = 0
     private var isDone = false
     private var failure: LoadError?
@@ -85,6 +86,8 @@ final class IdleDriver: LoadDriver {
             connections: self.settings.connections,
             pushed: self.listeners.count(where: \.isPushed),
             connectSeconds: Double(self.heldSince - self.began) / 1e9,
+            handshake: self.handshakes.summary,
+            handshakes: self.handshakes.count,
             holdSeconds: self.heldSeconds,
             ended: self.ended,
             reconnects: self.reconnects.count,
@@ -99,6 +102,7 @@ final class IdleDriver: LoadDriver {
             return self.use(in: loop)
         }
         let index = Int(connection.tag)
+        self.handshakes.record(nanoseconds: loop.age(of: connection))
         switch connection.kind {
         case .sub:
             loop.subscribe(NoticeFrame.topic(of: self.stream), on: connection)
@@ -409,6 +413,7 @@ package func holdIdleListeners(
     let driver = try IdleDriver(settings, run: UInt32.random(in: 0...UInt32.max), isUp: isUp)
     var loopSettings = LoopSettings()
     loopSettings.handlesSignals = settings.handlesSignals
+    loopSettings.encryption = settings.encryption
     let loop = try LoadLoop(
         driver: driver,
         connectionsMax: settings.connectionsMax(falling: false),

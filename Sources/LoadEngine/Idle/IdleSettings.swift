@@ -14,6 +14,8 @@ package struct IdleSettings: Sendable {
     package var use: Use?
     /// The peers are no gateway: nothing proves a subscription, and any answer is good.
     package var isBare = false
+    /// How connections to encrypted endpoints are encrypted.
+    package var encryption = Encryption()
     package var connectionsPerSecond = 2_500.0
     package var patience = Duration.seconds(10)
     package var handlesSignals = false
@@ -57,6 +59,9 @@ package struct IdleResult: Encodable, Hashable, Sendable {
     package let pushed: Int
     /// From the first connection to the last listener that was up.
     package let connectSeconds: Double
+    /// Of each connection, from when it was begun until TLS and ZMTP were done.
+    package let handshake: RequestLatency
+    package let handshakes: Int
     package let holdSeconds: Double
     /// Connections that ended while they were held.
     package let ended: Int
@@ -69,6 +74,8 @@ package struct IdleResult: Encodable, Hashable, Sendable {
         case connections
         case pushed
         case connectSeconds = "connect_seconds"
+        case handshake = "handshake_us"
+        case handshakes
         case holdSeconds = "hold_seconds"
         case ended
         case reconnects

@@ -10,6 +10,10 @@ package struct ListenerBehaviour: Sendable {
     package var push = false
     /// How much faster than the advertisements last they are played; `nil`: they are acknowledged at once.
     package var speed: Double?
+    /// By what they join streams that ask for a token.
+    ///
+    /// It is sent with each join: the gateway does not look at it where the ticket holds.
+    package var tokens = JoinTokens.none
     /// What listeners call themselves.
     package var client: [UInt8] = Array("cuecast-load".utf8)
     /// How long its connections may take to be made.

@@ -49,6 +49,7 @@ package struct RequestWriter: Sendable {
         stream: [UInt8],
         last: Position?,
         instance: UInt64,
+        token: [UInt8] = [],
         client: [UInt8],
         push: Bool = false
     ) {
@@ -61,6 +62,7 @@ package struct RequestWriter: Sendable {
             self.body.appendMessage(JoinField.last, self.item)
         }
         self.body.appendField(JoinField.instance, instance)
+        self.body.appendField(JoinField.token, token)
         self.body.appendField(JoinField.client, client)
         self.body.appendField(JoinField.push, UInt64(push ? 1 : 0))
         self.finish(.join, id: id, session: session, ticket: ticket)

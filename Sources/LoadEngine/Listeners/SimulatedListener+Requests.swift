@@ -61,6 +61,7 @@ extension SimulatedListener {
                 stream: stream,
                 last: self.last,
                 instance: self.instance,
+                token: world.behaviour.tokens.token(of: Int(self.number)),
                 client: world.behaviour.client,
                 push: self.asksForPush(in: world)
             )

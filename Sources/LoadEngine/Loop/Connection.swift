@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import NetworkIO
+package import TLS
 package import ZMTP
 
 /// What a connection plays: the ZMTP socket type of our side.
@@ -40,6 +41,10 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     case violation(ZMTPError)
     /// The peer sent a message that this kind of connection does not take.
     case unexpectedMessage
+    /// The peer's certificate is not taken.
+    case untrusted(reason: String)
+    /// TLS came to nothing, or ended.
+    case encryption(TLSFailure)
     /// A call of the operating system failed.
     case system(operation: String, code: Int32)
 
@@ -49,6 +54,8 @@ package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
         case .refused: "nobody listens there"
         case .violation(let error): error.description
         case .unexpectedMessage: "the peer sent a message of frames that make no sense here"
+        case .untrusted(let reason): "the peer's certificate is not trusted: \(reason)"
+        case .encryption(let failure): failure.description
         case .system(let operation, let code): "\(operation) failed: \(System.describe(code))"
         }
     }

@@ -3,17 +3,27 @@
 
 import NetworkIO
 
-/// Where to connect to: `tcp://HOST:PORT`, with an IPv4 address or a name that has one.
+/// Where to connect to: `tcp://HOST:PORT`, or `tls://HOST:PORT` for TLS, with an IPv4 address or a name that has one.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// The endpoint as it was given.
     package let description: String
+    /// Whether connections are encrypted.
+    package let isEncrypted: Bool
+    /// The address or the name.
+    let host: String
     /// The IPv4 address as a number.
     let address: UInt32
     let port: UInt16
 
     /// Reads the endpoint and looks up its name.
-    package init(_ text: String) throws(LoadError) {
-        let scheme = "tcp://"
+    ///
+    /// - Parameters:
+    ///   - text: the endpoint.
+    ///   - encrypted: whether connections are encrypted also where it begins with `tcp://`.
+    /// - Throws: `endpoint` where it cannot be used.
+    package init(_ text: String, encrypted: Bool = false) throws(LoadError) {
+        let isEncrypted = text.hasPrefix("tls://")
+        let scheme = isEncrypted ? "tls://" : "tcp://"
         guard text.hasPrefix(scheme), let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...]), port > 0,
             text.distance(from: text.startIndex, to: colon) > scheme.count
@@ -23,6 +33,8 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
             throw .endpoint(text, "\(host) has no IPv4 address")
         }
         self.description = text
+        self.isEncrypted = isEncrypted || encrypted
+        self.host = host
         self.address = address
         self.port = port
     }

@@ -55,6 +55,8 @@ package struct LoopSettings: Sendable {
     package var frameBytesMax = 2 * 1_048_576
     /// The most that is read from one connection at a time, in bytes.
     package var readBytesMax = 262_144
+    /// How connections to encrypted endpoints are encrypted.
+    package var encryption = Encryption()
     /// Whether SIGINT and SIGTERM are taken from the process and given to the driver.
     package var handlesSignals = false
 

@@ -46,8 +46,14 @@ extension LoadLoop {
 
     // MARK: - Writing
 
-    /// Writes what the kernel takes and keeps the rest.
+    /// Writes what the kernel takes and keeps the rest; encrypts it before, where the connection is by TLS.
     func write(_ bytes: Span<UInt8>, _ connection: Connection, _ index: Int) {
+        guard let session = self.slots[index].encryption else { return self.put(bytes, connection, index) }
+        self.writeEncrypted(bytes, connection, index, session)
+    }
+
+    /// Writes bytes as they are.
+    func put(_ bytes: Span<UInt8>, _ connection: Connection, _ index: Int) {
         guard self.slots[index].output.isEmpty else {
             System.append(bytes, to: &self.slots[index].output)
             return
@@ -93,6 +99,7 @@ extension LoadLoop {
         if kept > 0 {
             self.buffer.replaceSubrange(0..<kept, with: self.slots[index].input)
         }
+        if let session = self.slots[index].encryption { return self.readEncrypted(index, session, behind: kept) }
         let count = System.read(
             self.slots[index].descriptor,
             into: &self.buffer,
@@ -108,7 +115,7 @@ extension LoadLoop {
         self.take(kept + count, of: self.connection(at: index), index, kept: kept)
     }
 
-    private func take(_ count: Int, of connection: Connection, _ index: Int, kept: Int) {
+    func take(_ count: Int, of connection: Connection, _ index: Int, kept: Int) {
         // One more reference to the bytes: nothing is read into them meanwhile, so nothing is copied.
         let buffer = self.buffer
         let bytes = buffer.span.extracting(0..<count)
@@ -160,7 +167,7 @@ extension LoadLoop {
         return .delimiter
     }
 
-    private static func end(ofInputOutput result: Int, _ operation: String) -> ConnectionEnd {
+    static func end(ofInputOutput result: Int, _ operation: String) -> ConnectionEnd {
         System.isReset(result) ? .closedByPeer : .system(operation: operation, code: Int32(clamping: -result))
     }
 }

@@ -4,9 +4,10 @@
 internal import HeapModule
 internal import NetworkIO
 internal import ProcessLimits
+internal import TLS
 internal import ZMTP
 
-/// Thousands of ZMTP connections on one thread.
+/// Thousands of ZMTP connections on one thread, plain or by TLS.
 ///
 /// ```swift
 /// let loop = try LoadLoop(driver: driver, connectionsMax: 18_000)
@@ -23,6 +24,8 @@ package final class LoadLoop<Driver: LoadDriver> {
         enum Phase {
             case free
             case connecting
+            /// TLS shakes hands.
+            case encrypting
             case handshake
             case ready
         }
@@ -37,6 +40,11 @@ package final class LoadLoop<Driver: LoadDriver> {
         var generation: UInt32 = 0
         var tag: UInt64 = 0
         var session = Session(.sub)
+        var endpoint: Endpoint?
+        /// `nil`: it is plain.
+        var encryption: TLSSession?
+        /// When it was begun.
+        var began = LoopTime(nanoseconds: 0)
         /// What came of a frame that is not there in full.
         var input: [UInt8] = []
         /// What the kernel did not take yet; not empty: it tells when it will.
@@ -58,6 +66,10 @@ package final class LoadLoop<Driver: LoadDriver> {
     private var freeSlots: [UInt32] = []
     /// What all connections read into.
     var buffer: [UInt8]
+    /// What encrypted connections read into and write to.
+    let pipe = TLSPipe()
+    /// Made for the first encrypted connection.
+    private var trust: TLSTrust?
     private var poller: Poller
     private var timers: Heap<Timer> = []
     /// Connections that ended inside a call of the driver, who hears of it afterwards.
@@ -86,6 +98,8 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.possible = limit - open - Self.descriptorsReserved
         self.driver = driver
         self.settings = settings
+        // A file that cannot be used is told before anything is connected.
+        if settings.encryption.authorityFile != nil { self.trust = try settings.encryption.read() }
         do throws(SystemCallError) {
             self.poller = try Poller()
         } catch {
@@ -94,7 +108,7 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.buffer = [UInt8](
             repeating: 0,
             count: max(settings.frameBytesMax, ZMTPLimits.commandBytesMax) + ZMTPLimits.frameHeaderBytesMax
-                + settings.readBytesMax
+                + max(settings.readBytesMax, TLSPipe.inputBytesMax + TLSSession.recordBytesMax)
         )
         try self.makeRoom(for: connectionsMax)
         self.slots.reserveCapacity(connectionsMax)
@@ -153,6 +167,8 @@ package final class LoadLoop<Driver: LoadDriver> {
         self.slots[Int(index)].tag = tag
         self.slots[Int(index)].phase = .connecting
         self.slots[Int(index)].descriptor = result
+        self.slots[Int(index)].endpoint = endpoint
+        self.slots[Int(index)].began = .now()
         self.slots[Int(index)].session = Session(kind.socketType, frameBytesMax: self.settings.frameBytesMax)
         guard result >= 0 else {
             self.endLater(connection, Self.end(ofConnecting: -result))
@@ -162,14 +178,20 @@ package final class LoadLoop<Driver: LoadDriver> {
         if code != 0 {
             self.endLater(connection, .system(operation: "epoll_ctl", code: code))
         } else if isConnected {
-            self.greet(connection)
+            self.begin(connection)
         }
         return connection
+    }
+
+    /// How long ago a connection was begun, by `now`.
+    package func age(of connection: Connection) -> UInt64 {
+        self.index(of: connection).map { self.now - self.slots[$0].began } ?? 0
     }
 
     /// Closes a connection; the driver hears no more of it.
     package func close(_ connection: Connection) {
         guard let index = self.index(of: connection) else { return }
+        self.endSession(index)
         if self.slots[index].descriptor >= 0 { System.close(self.slots[index].descriptor) }
         self.slots[index].phase = .free
         self.slots[index].descriptor = -1
@@ -263,14 +285,34 @@ package final class LoadLoop<Driver: LoadDriver> {
             let connection = self.connection(at: index)
             let code = System.connectResult(self.slots[index].descriptor)
             guard code == 0 else { return self.end(connection, Self.end(ofConnecting: code)) }
-            self.greet(connection)
+            self.begin(connection)
             return self.watch(connection, index)
         }
         if event.isWritable { self.flush(index) }
         if event.isReadable { self.read(index) }
     }
 
-    private func greet(_ connection: Connection) {
+    /// Says the first words on a connection that is there: those of TLS where it is to be encrypted.
+    private func begin(_ connection: Connection) {
+        let index = Int(connection.index)
+        guard let endpoint = self.slots[index].endpoint, endpoint.isEncrypted else { return self.greet(connection) }
+        let trust: TLSTrust
+        do throws(LoadError) {
+            if let known = self.trust { trust = known } else { trust = try self.settings.encryption.read() }
+        } catch {
+            return self.endLater(connection, .untrusted(reason: error.description))
+        }
+        self.trust = trust
+        let server = self.settings.encryption.serverName ?? endpoint.host
+        guard let session = TLSSession(trust, server: server, through: self.pipe) else {
+            return self.endLater(connection, .untrusted(reason: "\(server) cannot be a server's name"))
+        }
+        self.slots[index].encryption = session
+        self.slots[index].phase = .encrypting
+        self.beginEncryption(connection, index, session)
+    }
+
+    func greet(_ connection: Connection) {
         let index = Int(connection.index)
         self.slots[index].phase = .handshake
         let greeting = self.slots[index].session.greeting

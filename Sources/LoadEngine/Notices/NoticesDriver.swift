@@ -386,6 +386,7 @@ package func measureNotices(_ settings: NoticesSettings) throws(LoadError) -> No
     let driver = try NoticesDriver(settings, run: UInt32.random(in: 0...UInt32.max))
     var loopSettings = LoopSettings()
     loopSettings.handlesSignals = settings.handlesSignals
+    loopSettings.encryption = settings.encryption
     let loop = try LoadLoop(driver: driver, connectionsMax: settings.connections + 1, settings: loopSettings)
     driver.start(in: loop)
     try loop.run()

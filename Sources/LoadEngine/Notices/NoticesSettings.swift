@@ -34,6 +34,8 @@ package struct NoticesSettings: Sendable {
     package var rounds = 10
     /// How many notices a burst has.
     package var burst = 500
+    /// How connections to encrypted endpoints are encrypted.
+    package var encryption = Encryption()
     package var connectionsPerSecond = 5_000.0
     /// How long nothing may come before something is given up.
     package var patience = Duration.seconds(10)

@@ -45,6 +45,9 @@ extension LoadReport {
             ("Batches", Figures.count(self.counts.batches), "checked"),
             ("Outcomes", Figures.count(self.counts.outcomes), "confirmed"),
         ]
+        if let rate = self.handshakesPerSecond {
+            tiles.append(("Handshakes", Figures.fixed(rate, 0), "a second, until all were connected"))
+        }
         if let joined = self.allJoinedSeconds {
             tiles.append(("All joined", Figures.fixed(joined, 2) + "\u{202F}s", "after the first connection"))
         }

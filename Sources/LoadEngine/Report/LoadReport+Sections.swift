@@ -90,6 +90,7 @@ extension LoadReport {
     var timelineSection: String {
         guard self.perSecond.count > 1 else { return "" }
         let kinds: [(String, String, KeyPath<RunStatistics.Second, Int>)] = [
+            ("Handshakes", "s-handshake", \.handshakes),
             ("Joins", "s-join", \.joins), ("Notices", "s-notice", \.notices), ("Batches", "s-batch", \.batches),
             ("Acknowledgements", "s-acknowledge", \.acknowledgements),
         ]
@@ -270,7 +271,7 @@ enum PageStyle {
         .service { stroke-width: 1.5; stroke-dasharray: 3 4; opacity: 0.75; }
         .area { fill: currentColor; opacity: 0.16; } .bar { fill: var(--blue); } .window { fill: var(--band); }
         .edge { stroke: var(--blue); stroke-dasharray: 4 4; } .start { stroke: var(--red); stroke-width: 2; }
-        .s-connect { color: var(--soft); } .s-join { color: var(--violet); } .s-notice { color: var(--blue); }
+        .s-connect { color: var(--soft); } .s-handshake { color: var(--ink); } .s-join { color: var(--violet); } .s-notice { color: var(--blue); }
         .s-batch { color: var(--aqua); } .s-acknowledge { color: var(--gold); } .s-publish { color: var(--red); }
         .s-tool-lag { color: var(--base); }
         .key { display: inline-block; width: 12px; height: 3px; border-radius: 2px; background: currentColor;

@@ -37,6 +37,7 @@ extension LoadReport {
     var latencies: [(name: String, meaning: String, latency: Latency)] {
         [
             ("connect", "from its turn until both connections are there", self.latency.connect),
+            ("handshake", "from when a connection was begun until TLS and ZMTP are done", self.latency.handshake),
             ("join", "from then until the gateway has let it join", self.latency.join),
             ("notice", "from when it was to be sent until a listener has it", self.latency.notice),
             ("batch", "from the listener's slot until it has its batch", self.latency.batch),
@@ -63,8 +64,13 @@ extension LoadReport {
     private var totals: [String] {
         let counts = self.counts
         var lines: [String] = []
+        if let connected = self.allConnectedSeconds {
+            let rate = self.handshakesPerSecond.map { ", \(Figures.fixed($0, 0)) handshakes a second" } ?? ""
+            lines.append("all connected after \(Figures.fixed(connected, 2)) s\(rate)")
+        }
         if let joined = self.allJoinedSeconds {
-            lines.append("all joined after \(Figures.fixed(joined, 2)) s")
+            let rate = self.joinsPerSecond.map { ", \(Figures.fixed($0, 0)) joins a second" } ?? ""
+            lines.append("all joined after \(Figures.fixed(joined, 2)) s\(rate)")
         }
         lines.append(
             """

@@ -30,6 +30,7 @@ package struct LoadReport: Codable, Hashable, Sendable {
 
     package struct Latencies: Codable, Hashable, Sendable {
         package var connect: Latency
+        package var handshake: Latency
         package var join: Latency
         package var notice: Latency
         package var batch: Latency
@@ -40,6 +41,7 @@ package struct LoadReport: Codable, Hashable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case connect
+            case handshake
             case join
             case notice
             case batch
@@ -169,6 +171,11 @@ package struct LoadReport: Codable, Hashable, Sendable {
     package var seconds: Double
     /// From the first connection until the last of the first listeners had joined.
     package var allJoinedSeconds: Double?
+    /// From the first connection until the last of the first listeners had its connections.
+    package var allConnectedSeconds: Double?
+    /// Handshakes in that time, and joins until all had joined, of each second on average.
+    package var handshakesPerSecond: Double?
+    package var joinsPerSecond: Double?
     package var lost: Int
     package var repeated: Int
     package var outOfOrder: Int
@@ -189,6 +196,9 @@ package struct LoadReport: Codable, Hashable, Sendable {
         case listeners
         case seconds
         case allJoinedSeconds = "all_joined_seconds"
+        case allConnectedSeconds = "all_connected_seconds"
+        case handshakesPerSecond = "handshakes_per_second"
+        case joinsPerSecond = "joins_per_second"
         case lost
         case repeated
         case outOfOrder = "out_of_order"
@@ -228,11 +238,15 @@ extension LoadReport {
         self.listeners = listeners
         self.seconds = Double(max(0, outcome.ended - statistics.began)) / 1e6
         self.allJoinedSeconds = statistics.allJoined.map { Double($0 - statistics.began) / 1e6 }
+        self.allConnectedSeconds = statistics.allConnected.map { Double($0 - statistics.began) / 1e6 }
+        self.handshakesPerSecond = Self.rate(statistics.handshakesUntilAllConnected, self.allConnectedSeconds)
+        self.joinsPerSecond = Self.rate(listeners, self.allJoinedSeconds)
         self.lost = statistics.findings[.noticesLost]
         self.repeated = statistics.findings[.noticesRepeated]
         self.outOfOrder = statistics.findings[.noticesOutOfOrder]
         self.latency = Latencies(
             connect: Latency(statistics.connect),
+            handshake: Latency(statistics.handshake),
             join: Latency(statistics.join),
             notice: Latency(statistics.notice),
             batch: Latency(statistics.batch),
@@ -252,6 +266,13 @@ extension LoadReport {
         }
         self.books = books
         self.facts = facts
+    }
+}
+
+extension LoadReport {
+    /// In tenths: more digits would only make reports that are equal look different.
+    private static func rate(_ count: Int, _ seconds: Double?) -> Double? {
+        seconds.flatMap { $0 > 0 ? (Double(count) / $0 * 10).rounded() / 10 : nil }
     }
 }
 

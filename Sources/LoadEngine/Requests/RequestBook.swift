@@ -37,7 +37,9 @@ struct RequestBook {
 
     init(_ settings: RequestsSettings, run: UInt32) throws(LoadError) {
         self.settings = settings
-        self.sessionsPerConnection = max(1, (512 + settings.connections - 1) / settings.connections)
+        // A connection that gets notices has one session.
+        self.sessionsPerConnection =
+            settings.isPushed ? 1 : max(1, (512 + settings.connections - 1) / settings.connections)
         self.acknowledgementsPerPair = max(1, settings.advertisementsPerBreak / settings.outcomes)
         let seconds = settings.duration.inSeconds + settings.warmUp.inSeconds
         let expected = settings.acknowledgementsPerSecondExpected * seconds / Double(settings.connections)
@@ -59,8 +61,18 @@ struct RequestBook {
         switch settings.kind {
         case .time: self.measured = [request(.getTime)]
         case .join:
-            let join = ListenerRequest.Join(stream: key.stream, instance: 1, client: "cuecast-load")
-            self.measured = [request(.join(join))]
+            // One for each token.
+            self.measured = (0..<max(1, settings.tokens.count))
+                .map { number in
+                    let join = ListenerRequest.Join(
+                        stream: key.stream,
+                        instance: settings.isPushed ? 0 : 1,
+                        token: String(decoding: settings.tokens.token(of: number), as: UTF8.self),
+                        client: "cuecast-load",
+                        push: settings.isPushed
+                    )
+                    return request(.join(join))
+                }
         case .batch: self.measured = [request(.getBatch(ListenerRequest.GetBatch(key: key)))]
         case .acknowledge:
             self.measured = []
@@ -146,8 +158,9 @@ struct RequestBook {
 
     /// The request of the other kinds, ready to be sent.
     mutating func request(connection: Int, turn: Int, id: UInt64) -> Int {
-        self.measured[0].patch(id: id)
-        self.measured[0]
+        let index = connection % self.measured.count
+        self.measured[index].patch(id: id)
+        self.measured[index]
             .patch(
                 session: TestContent.session(
                     seed: Self.sessionSeed,
@@ -155,7 +168,7 @@ struct RequestBook {
                     number: turn % self.sessionsPerConnection
                 )
             )
-        return 0
+        return index
     }
 
     /// The delivery of a batch reply.

@@ -152,10 +152,15 @@ final class RequestsDriver: LoadDriver {
         self.goOn(index, in: loop)
     }
 
+    /// What listeners hear beside their answers is no matter of this measurement.
+    func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<RequestsDriver>) {
+        if connection.tag == Self.broadcasterTag || !self.settings.isPushed { loop.refuse(connection) }
+    }
+
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<RequestsDriver>) {
         if self.phase == .connecting, self.reconnects.allow(after: end) {
             if self.askers[Int(connection.tag)].connection.take() != nil { self.readyCount -= 1 }
-            _ = loop.connect(.req, to: self.settings.requests, tag: connection.tag)
+            _ = loop.connect(self.askerKind, to: self.settings.requests, tag: connection.tag)
             return
         }
         guard self.phase.rawValue >= Phase.warmingUp.rawValue, connection.tag != Self.broadcasterTag else {
@@ -240,11 +245,13 @@ extension RequestsDriver {
         let first = self.pace.opened
         let due = self.pace.due(at: loop.now, inProgress: first - self.readyCount)
         for index in first..<first + due {
-            _ = loop.connect(.req, to: self.settings.requests, tag: UInt64(index))
+            _ = loop.connect(self.askerKind, to: self.settings.requests, tag: UInt64(index))
         }
         guard !self.pace.isComplete else { return }
         loop.schedule(TimerToken(kind: TimerKind.pace), at: loop.now + .milliseconds(1))
     }
+
+    private var askerKind: ConnectionKind { self.settings.isPushed ? .dealer : .req }
 
     private func fetch(_ index: Int, in loop: LoadLoop<RequestsDriver>) {
         guard let connection = self.askers[index].connection else { return }
@@ -416,6 +423,7 @@ package func measureRequests(_ settings: RequestsSettings) throws(LoadError) -> 
     let driver = try RequestsDriver(settings, run: UInt32.random(in: 0...UInt32.max))
     var loopSettings = LoopSettings()
     loopSettings.handlesSignals = settings.handlesSignals
+    loopSettings.encryption = settings.encryption
     let loop = try LoadLoop(driver: driver, connectionsMax: settings.connections + 1, settings: loopSettings)
     driver.start(in: loop)
     try loop.run()

@@ -24,6 +24,10 @@ package struct RequestsSettings: Sendable {
     package var duration = Duration.seconds(10)
     /// The peer is no gateway: it answers anything with the same bytes.
     package var isBare = false
+    /// How connections to encrypted endpoints are encrypted.
+    package var encryption = Encryption()
+    /// By what joins get into streams that ask for a token; each is checked anew, for they carry no ticket.
+    package var tokens = JoinTokens.none
     /// How many connections to open in a second.
     package var connectionsPerSecond = 5_000.0
     /// How many acknowledgements in a second deliveries are fetched for beforehand; should there be more, the rest is
@@ -42,6 +46,9 @@ package struct RequestsSettings: Sendable {
         self.connections = connections
     }
 
+    /// Whether connections get notices beside their answers, as listeners with a token do.
+    var isPushed: Bool { !self.tokens.isEmpty }
+
     var advertisementsPerBreak: Int {
         self.advertisements ?? (self.kind == .acknowledge ? min(60, 10 * self.outcomes) : 3)
     }
@@ -51,6 +58,9 @@ package struct RequestsSettings: Sendable {
         guard (1...64).contains(self.outcomes) else { throw .usage("--outcomes is 1 to 64") }
         guard (self.kind == .acknowledge ? self.outcomes...64 : 1...64).contains(self.advertisementsPerBreak) else {
             throw .usage("--ads is 1 to 64, and at least as many as --outcomes")
+        }
+        guard self.tokens.isEmpty || self.kind == .join && !self.isBare else {
+            throw .usage("tokens are for --kind join at a gateway")
         }
         guard self.duration > .zero, self.warmUp >= .zero else { throw .usage("--duration is above 0") }
         guard self.isBare || self.broadcast != nil || self.kind == .join || self.kind == .time else {

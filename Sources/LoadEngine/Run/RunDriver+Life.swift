@@ -226,6 +226,7 @@ package func runListeners(
     let driver = try RunDriver(settings, hooks: hooks)
     var loopSettings = LoopSettings()
     loopSettings.handlesSignals = handlesSignals
+    if let encryption = settings.encryption { loopSettings.encryption = encryption }
     let loop = try LoadLoop(
         driver: driver,
         connectionsMax: settings.ownListeners.count * (settings.push ? 1 : 2) + 1,

@@ -37,6 +37,8 @@ final class RunDriver: LoadDriver {
         var requestsReady = false
         /// Whether all connections are there; one alone brings notices too.
         var isReady: Bool { self.requestsReady && (self.noticesReady || self.notices == nil) }
+        /// Whether all connections of the first wave were there once.
+        var wasReady = false
         /// The next timer that counts; later ones are passed over.
         var armed = Microseconds.max
         /// Whether it is to stay gone.
@@ -62,6 +64,7 @@ final class RunDriver: LoadDriver {
     /// Listeners that were opened and have not joined yet, in the first wave.
     var opened = 0
     var joinedOnce = 0
+    var connectedOnce = 0
     var isInterrupted = false
     var failure: LoadError?
     var lastEnd: ConnectionEnd?
@@ -108,8 +111,9 @@ final class RunDriver: LoadDriver {
         self.settings = settings
         self.hooks = hooks
         self.plan = try RunPlan(settings)
-        self.noticesEndpoint = try Endpoint(settings.gateway.notices)
-        self.requestsEndpoint = try Endpoint(settings.gateway.requests)
+        let encrypted = settings.encryption != nil
+        self.noticesEndpoint = try Endpoint(settings.gateway.notices, encrypted: encrypted)
+        self.requestsEndpoint = try Endpoint(settings.gateway.requests, encrypted: encrypted)
         self.broadcastEndpoint = try Endpoint(settings.gateway.broadcast)
         let mix = settings.mix
         guard let mix = OutcomeMix(played: mix.played, ignored: mix.ignored, failed: mix.failed, seed: settings.seed)
@@ -118,6 +122,9 @@ final class RunDriver: LoadDriver {
         behaviour.push = settings.push
         behaviour.asksAtOnce = settings.storm
         behaviour.speed = settings.speed
+        if let file = settings.tokensFile {
+            behaviour.tokens = try JoinTokens(path: file, listeners: settings.listeners)
+        }
         if let timeout = settings.listenerTimeout {
             behaviour.connectTimeout = timeout
             behaviour.proofTimeout = timeout
@@ -176,6 +183,7 @@ final class RunDriver: LoadDriver {
             return self.publishDue(in: loop)
         }
         let index = Int(connection.tag >> 1)
+        self.world.statistics.shookHands(at: Self.microseconds(loop.now), after: loop.age(of: connection))
         if connection.tag & 1 == 0 {
             self.wires[index].noticesReady = true
         } else {
@@ -183,6 +191,7 @@ final class RunDriver: LoadDriver {
         }
         guard self.wires[index].isReady else { return }
         let now = Self.microseconds(loop.now)
+        self.connected(index, now: now)
         self.act(self.listeners[index].connected(now: now, in: &self.world), of: index, now: now, in: loop)
     }
 
@@ -352,6 +361,15 @@ final class RunDriver: LoadDriver {
         self.listeners[index].renew()
         let actions = self.listeners[index].open(intended: now, now: now, in: &self.world)
         self.act(actions, of: index, now: now, in: loop)
+    }
+
+    private func connected(_ index: Int, now: Microseconds) {
+        guard self.phase == .joining, !self.wires[index].wasReady else { return }
+        self.wires[index].wasReady = true
+        self.connectedOnce += 1
+        guard self.connectedOnce == self.listeners.count else { return }
+        self.world.statistics.allConnected = now
+        self.world.statistics.handshakesUntilAllConnected = self.world.statistics.counts.handshakes
     }
 
     private func joined(_ index: Int, now: Microseconds, in loop: LoadLoop<RunDriver>) {

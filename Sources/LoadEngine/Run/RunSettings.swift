@@ -44,6 +44,10 @@ package struct RunSettings: Codable, Hashable, Sendable {
     package var connectRate = 2_000.0
     /// One connection for each listener, where the gateway sends notices on it; `false`: always two.
     package var push = true
+    /// How listeners' connections are encrypted; `nil`: they are plain.
+    package var encryption: Encryption?
+    /// The file of the tokens with which listeners join.
+    package var tokensFile: String?
     package var storm = false
     package var mix = Mix()
     package var speed: Double?

@@ -7,6 +7,8 @@ package struct RunStatistics: Codable, Sendable {
     package struct Counts: Codable, Hashable, Sendable {
         /// All connections of a listener were there.
         package var connected = 0
+        /// Connections whose handshakes, of TLS and of ZMTP, are done.
+        package var handshakes = 0
         package var connectionsLost = 0
         package var joined = 0
         /// Of those that joined the ones whose notices come on the connection of their requests.
@@ -34,6 +36,7 @@ package struct RunStatistics: Codable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case connected
+            case handshakes
             case connectionsLost = "connections_lost"
             case joined
             case pushed
@@ -58,6 +61,7 @@ package struct RunStatistics: Codable, Sendable {
 
         mutating func add(_ other: Counts) {
             self.connected += other.connected
+            self.handshakes += other.handshakes
             self.connectionsLost += other.connectionsLost
             self.joined += other.joined
             self.pushed += other.pushed
@@ -81,6 +85,7 @@ package struct RunStatistics: Codable, Sendable {
 
     /// What happened in one second of the run.
     package struct Second: Codable, Hashable, Sendable {
+        package var handshakes = 0
         package var joins = 0
         package var notices = 0
         package var batches = 0
@@ -93,6 +98,8 @@ package struct RunStatistics: Codable, Sendable {
     package static let secondsMax = 86_400
 
     package var connect = LatencyRecord()
+    /// Of each connection, from when it was begun.
+    package var handshake = LatencyRecord()
     package var join = LatencyRecord()
     package var notice = LatencyRecord()
     package var batch = LatencyRecord()
@@ -107,6 +114,9 @@ package struct RunStatistics: Codable, Sendable {
     /// From `began` on.
     package var seconds: [Second] = []
     package var began: Microseconds = 0
+    /// When the last listener of the first wave had its connections, and how many handshakes were done by then.
+    package var allConnected: Microseconds?
+    package var handshakesUntilAllConnected = 0
     /// When the last listener of the first wave had joined.
     package var allJoined: Microseconds?
 
@@ -121,8 +131,17 @@ package struct RunStatistics: Codable, Sendable {
         change(&self.seconds[index])
     }
 
+    /// A connection is ready, so many nanoseconds after it was begun.
+    package mutating func shookHands(at now: Microseconds, after nanoseconds: UInt64) {
+        self.counts.handshakes += 1
+        self.second(now) { $0.handshakes += 1 }
+        let began = now - Microseconds(clamping: nanoseconds / 1_000)
+        self.handshake.record(intended: began, began: began, ended: now)
+    }
+
     package mutating func merge(_ other: RunStatistics) {
         self.connect.merge(other.connect)
+        self.handshake.merge(other.handshake)
         self.join.merge(other.join)
         self.notice.merge(other.notice)
         self.batch.merge(other.batch)
@@ -136,6 +155,10 @@ package struct RunStatistics: Codable, Sendable {
         let began = self.began == 0 ? other.began : min(self.began, other.began)
         self.seconds = Self.sum(Self.moved(self, to: began), Self.moved(other, to: began))
         self.began = began
+        if let connected = other.allConnected {
+            self.allConnected = max(self.allConnected ?? connected, connected)
+            self.handshakesUntilAllConnected += other.handshakesUntilAllConnected
+        }
         if let joined = other.allJoined { self.allJoined = max(self.allJoined ?? joined, joined) }
     }
 
@@ -148,6 +171,7 @@ package struct RunStatistics: Codable, Sendable {
         var sum = left
         while sum.count < right.count { sum.append(Second()) }
         for (index, each) in right.enumerated() {
+            sum[index].handshakes += each.handshakes
             sum[index].joins += each.joins
             sum[index].notices += each.notices
             sum[index].batches += each.batches

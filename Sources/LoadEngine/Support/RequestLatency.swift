@@ -16,6 +16,9 @@ struct RequestLatencyRecorder {
         self.histogram.record(min(nanoseconds, Self.nanosecondsMax))
     }
 
+    /// How many were recorded.
+    var count: Int { Int(clamping: self.histogram.totalCount) }
+
     var summary: RequestLatency {
         RequestLatency(
             p50: self.percentile(50),

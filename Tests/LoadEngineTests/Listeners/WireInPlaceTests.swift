@@ -34,6 +34,7 @@ struct WireInPlaceTests {
             let last = Bool.random(using: &source) ? Position(epoch: source.next(), sequence: source.next() >> 40) : nil
             let instance = Bool.random(using: &source) ? source.next() : 0
             let push = Bool.random(using: &source)
+            let joinToken = Bool.random(using: &source) ? Self.text(&source, 1...200) : ""
             writer.join(
                 id: id,
                 session: session,
@@ -41,10 +42,22 @@ struct WireInPlaceTests {
                 stream: wireStream,
                 last: last,
                 instance: instance,
+                token: Array(joinToken.utf8),
                 client: Array("tool/1".utf8),
                 push: push
             )
-            check(.join(.init(stream: stream, last: last, instance: instance, client: "tool/1", push: push)))
+            check(
+                .join(
+                    .init(
+                        stream: stream,
+                        last: last,
+                        instance: instance,
+                        token: joinToken,
+                        client: "tool/1",
+                        push: push
+                    )
+                )
+            )
 
             writer.batch(id: id, session: session, ticket: ticket, stream: wireStream, breakID: wireBreak)
             check(.getBatch(.init(key: BreakKey(stream: stream, id: breakID))))

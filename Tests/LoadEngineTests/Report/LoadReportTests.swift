@@ -26,7 +26,8 @@ struct LoadReportTests {
         for number in 0..<listeners {
             let now = 2_000_000 + Microseconds(number) * 300
             let parts: [(WritableKeyPath<RunStatistics, LatencyRecord>, Double)] = [
-                (\.connect, 700), (\.join, 26_000), (\.notice, 9_000), (\.batch, 1_500), (\.acknowledge, 4_000),
+                (\.connect, 700), (\.handshake, 600), (\.join, 26_000), (\.notice, 9_000), (\.batch, 1_500),
+                (\.acknowledge, 4_000),
                 (\.lag, 120),
             ]
             for (part, typical) in parts {
@@ -34,7 +35,7 @@ struct LoadReportTests {
                 world.statistics[keyPath: part]
                     .record(intended: now - service - latency(typical / 8), began: now - service, ended: now)
             }
-            world.statistics.second(now) { $0.joins += 1 }
+            world.statistics.second(now) { ($0.joins, $0.handshakes) = ($0.joins + 1, $0.handshakes + 1) }
         }
         for number in 0..<3 {
             let index = world.streams[0].add(try BreakID("load-\(number)"), content: [], planned: 0)
@@ -69,6 +70,9 @@ struct LoadReportTests {
         world.statistics.counts.acknowledgements = listeners * 3
         world.statistics.counts.outcomes = listeners * 9
         world.statistics.counts.published = 3
+        world.statistics.counts.handshakes = listeners
+        world.statistics.handshakesUntilAllConnected = listeners
+        world.statistics.allConnected = 4_000_000
         world.statistics.allJoined = 4_700_000
         if findings {
             world.statistics.refusals = ["TOO_LATE": 2]
@@ -108,7 +112,9 @@ struct LoadReportTests {
         let data = try JSONEncoder().encode(try Self.sample(findings: true))
         let keys = Self.keys(of: try JSONSerialization.jsonObject(with: data))
         var expected: Set<String> = [
-            "mode", "passed", "complete", "streams", "listeners", "seconds", "all_joined_seconds", "lost", "repeated",
+            "mode", "passed", "complete", "streams", "listeners", "seconds", "all_joined_seconds",
+            "all_connected_seconds", "handshakes_per_second", "joins_per_second", "per_second.handshakes", "lost",
+            "repeated",
             "out_of_order", "latency", "counts", "refused", "refused.TOO_LATE", "per_second", "per_second.joins",
             "per_second.notices", "per_second.batches", "per_second.acknowledgements", "breaks", "breaks.stream",
             "breaks.break", "breaks.ours", "breaks.notices", "breaks.batches", "breaks.delivered", "breaks.played",
@@ -119,7 +125,7 @@ struct LoadReportTests {
             "facts.options.name", "facts.options.value", "facts.gateway", "facts.gateway.name", "facts.gateway.value",
             "facts.began", "facts.processes", "facts.own_cpu_seconds",
         ]
-        for kind in ["connect", "join", "notice", "batch", "acknowledge", "publish", "tool_lag"] {
+        for kind in ["connect", "handshake", "join", "notice", "batch", "acknowledge", "publish", "tool_lag"] {
             let place = "latency.\(kind)"
             expected.formUnion([place, "\(place).count", "\(place).curve", "\(place).service_curve"])
             for measure in ["intended_us", "service_us"] {
@@ -130,7 +136,8 @@ struct LoadReportTests {
             }
         }
         for count in [
-            "connected", "connections_lost", "joined", "pushed", "fell_back", "rejoined", "left", "notices", "heads",
+            "connected", "handshakes", "connections_lost", "joined", "pushed", "fell_back", "rejoined", "left",
+            "notices", "heads",
             "notices_recovered",
             "notices_missed_while_stalled", "batches", "batch_bytes", "acknowledgements", "outcomes", "published",
             "timeouts", "retries", "stalls",
@@ -156,10 +163,12 @@ struct LoadReportTests {
 
     @Test func `the text has one row for each kind of latency, and fits the width of a terminal`() throws {
         let text = try Self.sample().text
-        for kind in ["connect", "join", "notice", "batch", "acknowledge", "tool lag"] {
+        for kind in ["connect", "handshake", "join", "notice", "batch", "acknowledge", "tool lag"] {
             #expect(text.contains("\n\(kind) "), "\(kind)")
         }
         #expect(text.contains("PASSED"))
+        #expect(text.contains("all connected after 3.00 s, 3\u{202F}000 handshakes a second"))
+        #expect(text.contains("all joined after 3.70 s, 2\u{202F}432 joins a second"))
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 110 })
     }
 

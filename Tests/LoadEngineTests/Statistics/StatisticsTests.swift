@@ -30,6 +30,7 @@ struct StatisticsTests {
             func add(to statistics: inout RunStatistics) {
                 statistics.batch.record(intended: now - latency, began: now - latency / 2, ended: now)
                 statistics.counts.batches += 1
+                statistics.shookHands(at: now, after: UInt64(latency) * 1_000)
                 statistics.refusals["UNAVAILABLE", default: 0] += 1
                 statistics.second(now) { $0.batches += 1 }
                 if number.isMultiple(of: 500) { statistics.findings.add(.noticesLost, "number \(number)") }
@@ -40,6 +41,8 @@ struct StatisticsTests {
         whole.allJoined = 9
         parts[0].allJoined = 9
         parts[1].allJoined = 4
+        (parts[0].allConnected, parts[0].handshakesUntilAllConnected) = (3, 20)
+        (parts[1].allConnected, parts[1].handshakesUntilAllConnected) = (8, 30)
         // As it crosses from one process to the other.
         let sent = try JSONEncoder().encode(parts[1])
         var merged = parts[0]
@@ -47,6 +50,8 @@ struct StatisticsTests {
         #expect(merged.counts == whole.counts && merged.refusals == whole.refusals)
         #expect(merged.seconds == whole.seconds && merged.began == whole.began)
         #expect(merged.allJoined == 9)
+        #expect(merged.allConnected == 8 && merged.handshakesUntilAllConnected == 50)
+        #expect(LatencyFigures(merged.handshake.intended) == LatencyFigures(whole.handshake.intended))
         #expect(merged.findings[.noticesLost] == whole.findings[.noticesLost])
         #expect(LatencyFigures(merged.batch.intended) == LatencyFigures(whole.batch.intended))
         #expect(LatencyFigures(merged.batch.service) == LatencyFigures(whole.batch.service))
