@@ -71,6 +71,15 @@ def gateway(binary, *arguments, prefix=(), data=None):
             shutil.rmtree(folder)
 
 
+def certificate(folder):
+    """Makes a certificate for 127.0.0.1, signed by itself, with an elliptic key; gives the files of both."""
+    found, key = os.path.join(folder, "certificate.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=gateway", "-addext", "subjectAltName=IP:127.0.0.1", "-out", found, "-keyout", key],
+                   check=True, capture_output=True)
+    return found, key
+
+
 def metrics(addresses):
     """The gateway's metrics: name with labels → value."""
     with urllib.request.urlopen(f"http://{addresses['http']}/metrics") as answer:

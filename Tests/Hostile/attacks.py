@@ -4,14 +4,15 @@
 
 An attack does its amount, or as much as its seconds allow, and says what it did. The same seed gives the same bytes.
 """
-import collections, itertools, json, os, random, select, signal, socket, sys, time, urllib.request
+import collections, itertools, json, os, random, select, signal, socket, ssl, struct, subprocess, sys, time, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "Benchmarks")]
 
-import measuring, zmtp
-from swarm import SOURCE, Swarm, host_port, raise_descriptor_limit
+import measuring, tokens, zmtp
+from handshakes import ALERT, CHANGE_CIPHER, DATA, HANDSHAKE, HEARTBEAT, Handshake, record
+from swarm import BALANCER, SOURCE, Swarm, host_port, raise_descriptor_limit
 
 advertisement_pb2, broadcast_pb2, listener_pb2, notice_pb2, status_pb2, DecodeError = (None,) * 6
 
@@ -42,6 +43,8 @@ class Attack:
     does = ""
     seconds = 12
     full = short = 0
+    #: What the listeners' ports ask for (doors.py).
+    door = "plain"
     #: What goes before the gateway's command.
     prefix = ()
     #: Counters that move for what is no attack in it.
@@ -602,6 +605,9 @@ class ForgedDeliveries(Attack):
         self.ask_all(forge(), 16, 16)
         self.facts["counted"] = self.counted(stream)
 
+    def report(self):
+        return {**super().report(), "forged_counted": self.facts["counted"]}
+
     def counted(self, stream):
         """How many outcomes of its own break the gateway has: none was ever rightly said."""
         deadline = time.monotonic() + self.context["patience"]
@@ -614,9 +620,6 @@ class ForgedDeliveries(Attack):
                 return sum(ad["counts"][name] for each in report["breaks"] for ad in each["ads"]
                            for name in ("played", "ignored", "failed"))
             time.sleep(0.1)
-
-    def report(self):
-        return {**super().report(), "forged_counted": self.facts["counted"]}
 
 
 class AcknowledgementFlood(Attack):
@@ -852,10 +855,454 @@ class LargeUnfinished(Attack):
                        else self.subscriber(topic), 500)
 
 
+# Doors with TLS
+
+class HalfTLS(Attack):
+    name, entrance, door = "tls-half-handshakes", "notices, requests, with TLS", "tls"
+    does = ("5,000 connections that never finish a handshake of TLS: a fifth each say nothing, half a hello, a hello and nothing after "
+            "the gateway's answer, all but the last message, and a hello of which one byte comes a second. New ones take the place of those "
+            "that are closed, 1,000 a second at most.")
+    full, short = 5_000, 300
+
+    def run(self):
+        hello = Handshake().feed()
+        trickled = time.monotonic()
+        turn = self.swarm.turn
+
+        def answered(peer, data):
+            # The client's last message, but for its last byte.
+            said = peer.fact.feed(data)
+            if said:
+                peer.heard = None
+                self.swarm.send(peer, said[:-1])
+
+        def connect(number):
+            address, kind = self.listening[number % 2], number // 2 % 5
+            if kind == 3:
+                handshake = Handshake()
+                return self.swarm.connect(address, handshake.feed(), heard=answered, fact=handshake)
+            begun = (b"", hello[:len(hello) // 2], hello, None, hello[:10])[kind]
+            return self.swarm.connect(address, begun, fact=iter(hello[10:]) if kind == 4 else None)
+
+        def trickling(seconds=0.05):
+            nonlocal trickled
+            turn(seconds)
+            if time.monotonic() - trickled >= 1:
+                trickled = time.monotonic()
+                for peer in list(self.swarm.peers.values()):
+                    if peer.fact is not None and not isinstance(peer.fact, Handshake):
+                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
+
+        self.swarm.turn = trickling
+        self.keep_open(self.amount, connect, 1_000)
+
+
+class WrongRecords(Attack):
+    name, entrance, door = "tls-wrong-records", "notices, requests, with TLS", "tls"
+    does = ("3,000 connections with records that are none: random, a hello with bits changed, of 40 KiB, of SSL 2, in pieces of one byte, lengths "
+            "that are a lie, floods of alerts and of changes of the cipher; and after a handshake that is done garbage, records that are "
+            "empty or too long, heartbeats, and plain ZMTP.")
+    full, short = 3_000, 200
+    seconds = 15
+
+    def before(self, kind):
+        """What is sent instead of a handshake."""
+        choose, hello = self.random, bytearray(Handshake().feed())
+        if kind == 0:
+            return record(HANDSHAKE, choose.randbytes(choose.randrange(1, 2_000)))
+        if kind == 1:
+            for _ in range(choose.randrange(1, 9)):
+                hello[choose.randrange(5, len(hello))] ^= 1 << choose.randrange(8)
+            return bytes(hello)
+        if kind == 2:
+            # A client's hello that says that it has 40 KiB, in three records.
+            body = b"\1" + (40_000).to_bytes(3, "big") + b"\3\3" + choose.randbytes(39_998)
+            return b"".join(record(HANDSHAKE, body[start:start + 16_384]) for start in range(0, len(body), 16_384))
+        if kind == 3:
+            return b"\x80\x2e\x01\x00\x02\x00\x15\x00\x00\x00\x10" + choose.randbytes(37)
+        if kind == 4:
+            return b"".join(record(HANDSHAKE, hello[index:index + 1]) for index in range(5, len(hello)))
+        if kind == 5:
+            return record(HANDSHAKE, bytes(hello[5:]), size=choose.choice((0, 1, 16_641, 65_535)))
+        flood = record(ALERT, b"\1\x5a") if kind == 6 else record(CHANGE_CIPHER, b"\1")
+        return (bytes(hello) if choose.random() < 0.5 else b"") + flood * 4_000
+
+    def after(self, kind):
+        """What is sent where the other side takes records of an open session."""
+        choose = self.random
+        if kind == 0:
+            return record(DATA, choose.randbytes(choose.randrange(1, 16_000)))
+        if kind == 1:
+            return record(DATA, b"") * 4_000
+        if kind == 2:
+            return record(DATA, choose.randbytes(17_000))
+        if kind == 3:
+            return record(HEARTBEAT, b"\1\xff\xff") * 100
+        if kind == 4:
+            return zmtp.greeting() + zmtp.ready(b"DEALER")
+        return record(CHANGE_CIPHER, b"\1") * 4_000
+
+    def connect(self, number):
+        address, kind = self.listening[number % 2], number // 2 % 14
+        if kind < 8:
+            return self.swarm.connect(address, self.before(kind))
+        handshake = Handshake((ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)[number // 28 % 2])
+
+        def heard(peer, data):
+            was_done = handshake.done
+            said = handshake.feed(data)
+            if handshake.done and not was_done:
+                self.facts["handshakes"] += 1
+                said += self.after(kind - 8)
+            if said:
+                self.swarm.send(peer, said)
+
+        return self.swarm.connect(address, handshake.feed(), heard=heard)
+
+    def run(self):
+        waiting = collections.deque()
+        for number in range(self.amount):
+            if not self.goes_on():
+                break
+            peer = self.connect(number)
+            if peer:
+                waiting.append(peer)
+            self.swarm.turn(0)
+            while len(waiting) >= 100:
+                self.swarm.turn(0.002)
+                if time.monotonic() - waiting[0].opened > 0.5 or not waiting[0].open:
+                    self.swarm.close(waiting.popleft())
+        self.hold()
+
+
+class KeyChanges(Attack):
+    name, entrance, door = "tls-key-changes", "requests, with TLS", "tls"
+    does = ("Eight processes of OpenSSL's own command that ask for another handshake (TLS 1.2) or change their keys (TLS 1.3) without end, and come "
+            "again when they are closed.")
+    full, short = 2_000, 60
+
+    def start(self, number):
+        version, line = (("-tls1_2", b"R\n"), ("-tls1_3", b"k\n"), ("-tls1_3", b"K\n"))[number % 3]
+        host, port = host_port(self.address("requests"))
+        process = subprocess.Popen(["openssl", "s_client", "-connect", f"{host}:{port}", version], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.set_blocking(process.stdin.fileno(), False)
+        return process, line
+
+    def run(self):
+        running, started = [], 0
+        try:
+            while self.goes_on() and (running or started < self.amount):
+                while len(running) < 8 and started < self.amount:
+                    running.append(self.start(started))
+                    started += 1
+                for each in list(running):
+                    process, line = each
+                    # Lines that it reads at once are one.
+                    try:
+                        os.write(process.stdin.fileno(), line)
+                        self.facts["lines"] += 1
+                    except BlockingIOError:
+                        pass
+                    except OSError:
+                        process.kill()
+                    if process.poll() is not None:
+                        process.stdin.close()
+                        self.facts["connections"] += 1
+                        running.remove(each)
+                time.sleep(0.001)
+        finally:
+            for process, _ in running:
+                process.kill()
+                process.wait()
+                process.stdin.close()
+        self.hold()
+
+
+# Streams that ask for a token
+
+class Guarded(Attack):
+    """What attacks on streams with tokens share."""
+    door = "tokens"
+
+    @property
+    def guarded(self):
+        """A stream of its own that asks for a token."""
+        return "guarded-" + self.stream
+
+    def join(self, token, stream=None, session=SESSION, **fields):
+        return encoded(1, session, join=listener_pb2.Join(stream=stream or self.context["streams"][0], push=True, token=token,
+                                                          client="hostile", **fields))
+
+    def granted(self):
+        return measuring.metrics(self.context["addresses"]).get('cuecast_join_tokens_total{result="granted"}', 0)
+
+    def joined(self, session):
+        """A session of the attack's own that joined its stream as a listener does; gives its ticket."""
+        while True:
+            reply = listener_pb2.Reply.FromString(self.ask(self.join(self.context["token"], self.guarded, session), kind=b"DEALER"))
+            if reply.status == status_pb2.STATUS_CODE_OK:
+                return reply.joined.ticket
+            if reply.status != status_pb2.STATUS_CODE_LIMIT_REACHED:
+                raise RuntimeError(f"a proper join of the attack was refused: {reply.message}")
+
+
+class ForgedTokens(Guarded):
+    name, entrance = "forged-tokens", "requests, of a stream that asks for a token"
+    does = ("20,000 joins with tokens that are none: none, cut, with a bit of each part changed, parts of two tokens, of an unknown key, by a key "
+            "that is not the one it names, `alg` none, HS256 by the public key, over, for another stream, audience or issuer, of 4,097 bytes "
+            "and of 64 KiB; and without push.")
+    full, short = 20_000, 1_000
+    seconds = 20
+
+    def forge(self):
+        choose, good = self.random, self.context["token"]
+        claims = {"iss": "cuecast", "aud": "cuecast", "sub": "forged", "exp": int(time.time()) + 86_400, "streams": ["*"]}
+        public = [(key["kid"], tokens.point(key)) for key in self.context["public_keys"]]
+        head, body, signature = good.split(".")
+        kinds = [
+            lambda: "", lambda: "x" * choose.randrange(1, 100), lambda: good[:choose.randrange(1, len(good))],
+            lambda: tokens.changed(good, 0, choose), lambda: tokens.changed(good, 1, choose), lambda: tokens.changed(good, 2, choose),
+            lambda: ".".join((head, body, self.context["other_stream_token"].split(".")[2])),
+            lambda: ".".join((head, tokens.part(claims), signature)), lambda: f"{head}.{body}.", lambda: f"{head}.{body}",
+            lambda: f"{good}.{signature}", lambda: f"{good}=", lambda: f" {good}",
+            lambda: tokens.part({"alg": choose.choice(("none", "None", "NONE", "")), "kid": choose.choice(public)[0]}) + f".{body}.",
+            lambda: tokens.signed(choose.randbytes(32), {"alg": "HS256", "kid": "HS256"}, claims),
+            lambda: tokens.signed(choose.randbytes(32), {"alg": "HS256", "kid": "unknown"}, claims),
+            lambda: tokens.signed(choose.randbytes(32), {"alg": "HS256"}, claims),
+            lambda: tokens.signed(b"", {"alg": "HS256", "kid": "HS256"}, claims),
+            lambda: (lambda key: tokens.signed(key[1], {"alg": choose.choice(("HS256", "ES256", "EdDSA")), "kid": key[0]}, claims))(
+                choose.choice(public)),
+            lambda: self.context["short_token"], lambda: self.context["other_audience_token"], lambda: self.context["other_issuer_token"],
+            lambda: good + "x" * (4_097 - len(good)), lambda: "x" * 65_536,
+            lambda: ".".join(tokens.part(choose.randbytes(choose.randrange(1, 500))) for _ in range(3)),
+            lambda: tokens.part({"alg": "ES256", "kid": "ES256", "x": "[" * 2_000}) + f".{body}.{signature}",
+        ]
+        return (self.join(kinds[number % len(kinds)](), session=self.session()) for number in range(self.amount * 9 // 10))
+
+    def misuse(self):
+        """True tokens that do not help: for another stream, and of who asks for no push, to whom a subscription brings nothing."""
+        stream = self.context["streams"][0]
+        for number in range(self.amount // 10):
+            if number % 2:
+                yield self.join(self.context["other_stream_token"], session=self.session())
+            else:
+                yield encoded(1, self.session(), join=listener_pb2.Join(stream=stream, token=self.context["token"]))
+
+    def run(self):
+        before = self.granted()
+        # One at a time on each connection: more are not checked.
+        self.ask_all(self.forge(), 32, 1)
+        # Who came before has a ticket: nobody else may have been granted anything meanwhile.
+        self.facts["granted"] = int(self.granted() - before)
+        self.ask_all(self.misuse(), 32, 1)
+        self.hold()
+
+    def report(self):
+        # One for which somebody was let in may have been granted too.
+        return {**super().report(), "forged_joined": max(self.statuses["OK"], self.facts["granted"])}
+
+
+class WrongSignatures(Guarded):
+    name, entrance = "wrong-signatures", "requests, of a stream that asks for a token"
+    does = ("Joins with a true token whose signature is another, as fast as they are taken, 100,000 a second at most, on 1,200 connections: "
+            "more than may wait to be checked.")
+    full, short = 2_000_000, 5_000
+    seconds = 20
+
+    def run(self):
+        before = self.granted()
+        head, body, _ = self.context["token"].split(".")
+        marks = self.join(f"{head}.{body}." + "A" * 86, session=SESSION)
+        first, rest = marks.split(SESSION)
+        middle, last = rest.split(b"A" * 86)
+
+        def forge():
+            began = time.monotonic()
+            for number in range(self.amount):
+                if number % 1_000 == 0:
+                    while number > (time.monotonic() - began) * 100_000 and self.goes_on():
+                        time.sleep(0.001)
+                yield first + self.session() + middle + tokens.part(self.random.randbytes(64)).encode() + last
+
+        self.ask_all(forge(), 64 if self.context["short"] else 1_200, 16)
+        self.facts["granted"] = int(self.granted() - before)
+        self.hold()
+
+    def report(self):
+        return {**super().report(), "forged_joined": max(self.statuses["OK"], self.facts["granted"])}
+
+
+class ForgedTickets(Guarded):
+    name, entrance = "forged-tickets", "requests, of a stream that asks for a token"
+    does = ("30,000 requests with tickets that are none: random, cut, longer, with a bit changed, of another session, of another stream, of a stream "
+            "that asks for no token, and none at all; and, with a true ticket, deliveries of another session: batches, acknowledgements, joins and "
+            "leaves.")
+    full, short = 30_000, 1_500
+    seconds = 20
+
+    counted = ForgedDeliveries.counted
+
+    def run(self):
+        stream = self.guarded
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
+        own, other, elsewhere = self.session(), self.session(), self.session()
+        tickets = {session: self.joined(session) for session in (own, other)}
+        reply = listener_pb2.Reply.FromString(self.ask(encoded(1, elsewhere, join=listener_pb2.Join(stream=self.stream))))
+        foreign = reply.joined.ticket
+        reply = listener_pb2.Reply.FromString(self.ask(encoded(
+            2, other, ticket=tickets[other], get_batch=listener_pb2.GetBatch(stream=stream, break_id="b-1"))))
+        if reply.status != status_pb2.STATUS_CODE_OK:
+            raise RuntimeError(f"a proper request of the attack was refused: {reply.message}")
+        delivery = reply.batch.delivery
+        played = [("ad-0", listener_pb2.OUTCOME_KIND_PLAYED)]
+        before = self.granted()
+
+        def changed(ticket):
+            made = bytearray(ticket)
+            made[self.random.randrange(len(made))] ^= 1 << self.random.randrange(8)
+            return bytes(made)
+
+        def forge():
+            choose, good = self.random, tickets[own]
+            kinds = [
+                lambda: (own, b""), lambda: (own, choose.randbytes(len(good))), lambda: (own, good[:choose.randrange(1, len(good))]),
+                lambda: (own, good + choose.randbytes(choose.randrange(1, 200))), lambda: (own, changed(good)),
+                lambda: (own, tickets[other]), lambda: (self.session(), good), lambda: (elsewhere, foreign), lambda: (own, foreign),
+            ]
+            for number in range(self.amount):
+                session, ticket = kinds[number % len(kinds)]()
+                what = number // len(kinds) % 5
+                if what == 0:
+                    request = {"get_batch": listener_pb2.GetBatch(stream=stream, break_id="b-1")}
+                elif what == 1:
+                    request = {"leave": listener_pb2.Leave(stream=stream)}
+                elif what == 2:
+                    request = {"join": listener_pb2.Join(stream=stream, push=True)}
+                else:
+                    # With a ticket that holds, and another session's delivery, now and then.
+                    if what == 4:
+                        session, ticket = own, good
+                    body = listener_pb2.Request.FromString(self.acknowledgement(stream, "b-1", delivery, played, session, 1))
+                    body.ticket = ticket
+                    yield body.SerializeToString()
+                    continue
+                yield encoded(1, session, ticket=ticket, **request)
+
+        self.ask_all(forge(), 16, 16)
+        self.facts["granted"] = int(self.granted() - before)
+        self.facts["counted"] = self.counted(stream)
+        self.hold()
+
+    def report(self):
+        return {**super().report(), "forged_counted": self.facts["counted"], "forged_joined": self.facts["granted"],
+                "forged_served": self.statuses["OK"]}
+
+
+# Behind a balancer
+
+SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
+
+
+def proxy_header(rest, family=0x11, command=0x21, size=None, signature=SIGNATURE):
+    """A header of the PROXY protocol, version 2; `size` is what it says that follows."""
+    return signature + bytes((command, family)) + (len(rest) if size is None else size).to_bytes(2, "big") + rest
+
+
+class ForgedHeaders(Attack):
+    name, entrance, door = "forged-proxy-headers", "notices, requests, behind a balancer", "proxy"
+    does = ("4,000 connections with headers of the PROXY protocol: good ones from an address that is no balancer's; from the balancer's address "
+            "none, of version 1, 3 and 15, cut, lengths that are a lie, fields that are cut, twice, too long or have a wrong checksum, AF_UNIX, UDP, "
+            "unknown families, and good ones before garbage.")
+    full, short = 4_000, 300
+    seconds = 15
+
+    addresses = socket.inet_aton("192.0.2.7") + socket.inet_aton("192.0.2.1") + struct.pack(">HH", 40_000, 7_400)
+    local = socket.inet_aton("127.0.0.1") * 2 + struct.pack(">HH", 40_000, 7_400)
+
+    @staticmethod
+    def field(kind, value, size=None):
+        return bytes((kind,)) + (len(value) if size is None else size).to_bytes(2, "big") + value
+
+    def shapes(self):
+        """What somebody at the balancer's address says, and whether ZMTP may follow."""
+        choose, field, local = self.random, self.field, self.local
+        six = bytes(15) + b"\1" + bytes(15) + b"\1" + bytes(4)
+        yield from (
+            b"", b"PROXY TCP4 192.0.2.7 192.0.2.1 40000 7400\r\n", b"PROXY UNKNOWN\r\n", proxy_header(local, command=0x31),
+            proxy_header(local, command=0x22), proxy_header(local, command=0xF1), proxy_header(local, signature=SIGNATURE[:-1] + b"x"),
+            proxy_header(local, size=0), proxy_header(local, size=len(local) - 1), proxy_header(local, size=len(local) + 200),
+            proxy_header(local, size=65_535), proxy_header(local + field(5, bytes(4_200))), proxy_header(local + field(5, b"x", 60_000)),
+            proxy_header(local + field(3, bytes(4))), proxy_header(local + field(3, bytes(4)) * 2), proxy_header(local + field(3, b"x")),
+            proxy_header(local + b"\x20"), proxy_header(local + field(0x20, b"")), proxy_header(local + field(0x20, bytes(5)) * 2),
+            proxy_header(bytes(216), family=0x31), proxy_header(bytes(216), family=0x32), proxy_header(local, family=0x12),
+            proxy_header(b"", family=0), proxy_header(local, family=0xFF), proxy_header(six, family=0x21),
+            proxy_header(local, family=0x21), proxy_header(choose.randbytes(100)), proxy_header(self.addresses),
+            proxy_header(choose.randbytes(4_080)), proxy_header(b"", command=0x20) + choose.randbytes(300),
+            proxy_header(local) + choose.randbytes(300), proxy_header(local) * 3,
+        )
+
+    def run(self):
+        shapes, good = list(self.shapes()), [proxy_header(self.local), proxy_header(self.addresses), proxy_header(b"", command=0x20)]
+        wanted = zmtp.greeting() + zmtp.ready(b"DEALER")
+        waiting = collections.deque()
+
+        def answered(peer, data):
+            self.facts["answered"] += 1
+
+        for number in range(self.amount):
+            if not self.goes_on():
+                break
+            address = self.listening[number % 2]
+            if number % 4 == 3:
+                # Nobody who is no balancer may say who comes: not a byte may come back.
+                peer = self.swarm.connect(address, self.random.choice(good) + wanted, heard=answered)
+            else:
+                peer = self.swarm.connect(address, shapes[number // 2 % len(shapes)] + wanted, source=BALANCER)
+            if peer:
+                waiting.append(peer)
+            self.swarm.turn(0)
+            while len(waiting) >= 100:
+                self.swarm.turn(0.002)
+                if time.monotonic() - waiting[0].opened > 0.3 or not waiting[0].open:
+                    self.swarm.close(waiting.popleft())
+        self.hold()
+
+    def report(self):
+        return {**super().report(), "forged_answered": self.facts["answered"]}
+
+
+class HalfHeaders(Attack):
+    name, entrance, door = "half-proxy-headers", "notices, requests, behind a balancer", "proxy"
+    does = ("3,000 connections from the balancer's address whose header never comes in full: nothing, half of it, all but the last byte, one byte a "
+            "second, or a good one and no greeting. New ones take the place of those that are closed, 500 a second at most.")
+    full, short = 3_000, 200
+
+    def run(self):
+        header = proxy_header(ForgedHeaders.local + ForgedHeaders.field(5, bytes(200)))
+        parts = (b"", header[:14], header[:-1], header[:1], header)
+        trickled, turn = time.monotonic(), self.swarm.turn
+
+        def trickling(seconds=0.05):
+            nonlocal trickled
+            turn(seconds)
+            if time.monotonic() - trickled >= 1:
+                trickled = time.monotonic()
+                for peer in list(self.swarm.peers.values()):
+                    if peer.fact is not None:
+                        self.swarm.send(peer, bytes((next(peer.fact, 0),)))
+
+        self.swarm.turn = trickling
+        self.keep_open(self.amount, lambda number: self.swarm.connect(
+            self.listening[number % 2], parts[number // 2 % 5], source=BALANCER,
+            fact=iter(header[1:]) if number // 2 % 5 == 3 else None), 500)
+
+
 ATTACKS = [Nothing, Garbage, HalfOpen, EndlessMultipart, InventedStreams, SubscriptionToggles, ManyTopics, WrongShapes,
            MutatedRequests, NeverRead, SlowReaders, PushedSlowReaders, ForgedDeliveries, AcknowledgementFlood, JoinsOneConnection,
            JoinsOneAddress, PushedJoins, PushedToggles, HTTPSlowLoris, HTTPIdle, Descriptors, ClaimedIdentity, Churn, PingFlood,
-           LargeUnfinished]
+           LargeUnfinished, HalfTLS, WrongRecords, KeyChanges, ForgedTokens, WrongSignatures, ForgedTickets, ForgedHeaders,
+           HalfHeaders]
 
 _stopping = _holding = False
 

@@ -25,6 +25,7 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "Benchmarks")]
 
 import measuring, verdicts
 from attacks import ATTACKS
+from doors import DOORS
 from verdicts import KINDS, Level, Observed
 
 DOCUMENT = os.path.join(ROOT, "docs/reliability.md")
@@ -140,18 +141,18 @@ class Honest:
     connection, the other has listeners with two.
     """
 
-    def __init__(self, load, addresses, folder, form, phase, breaks=None, listeners=None):
-        self.streams = [f"{phase}-{letter}" for letter in "ab"]
+    def __init__(self, load, addresses, folder, form, phase, door, breaks=None, listeners=None):
+        self.streams = [f"{door.stream_prefix}{phase}-a", f"{phase}-b"]
         self.reports, self.processes = [], []
         listeners, breaks, factor = listeners or form.listeners, breaks or form.breaks, form.factor
-        for stream, connections in zip(self.streams, ([], two_connections(load))):
+        for stream, words in zip(self.streams, (door.words_of_one, two_connections(load))):
             report = open(os.path.join(folder, f"{stream}.json"), "w+")
             self.reports.append(report)
             self.processes.append(subprocess.Popen(
                 [load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
                  "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
                  "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
-                 "--patience", "30m" if form.short else "20s", *connections,
+                 "--patience", "30m" if form.short else "20s", *words, *door.words,
                  *(word for name in ("notices", "requests", "broadcast", "http") if addresses.get(name)
                    for word in (f"--{name}", addresses[name]))],
                 stdout=report, stderr=subprocess.DEVNULL))
@@ -193,9 +194,9 @@ class Honest:
 class Attacker:
     """The process that attacks."""
 
-    def __init__(self, attack, addresses, streams, options, form):
+    def __init__(self, attack, addresses, streams, options, form, told):
         context = {"addresses": addresses, "streams": streams, "short": form.short, "seed": options.seed,
-                   "patience": form.patience}
+                   "patience": form.patience, **told}
         self.process = subprocess.Popen(
             ["nice", "-n", "19", sys.executable, os.path.join(HERE, "attacks.py"), attack.name, json.dumps(context)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -280,8 +281,9 @@ class Disturbed(measuring.MeasurementError):
 class Bench:
     """One gateway under attack, with what its quiet run showed."""
 
-    def __init__(self, process, addresses, folder, options, form):
+    def __init__(self, process, addresses, folder, options, form, door, honest_addresses):
         self.process, self.addresses, self.folder, self.options, self.form = process, addresses, folder, options, form
+        self.door, self.honest_addresses = door, honest_addresses
         self.quiet_p50, self.quiet_p99 = {}, {}
         self.quiet_before = self.quiet_after = {}
         self.runs = 0
@@ -292,7 +294,8 @@ class Bench:
 
     def honest(self, phase, **options):
         self.runs += 1
-        return Honest(self.options.load, self.addresses, self.folder, self.form, f"{phase}-{self.runs}", **options)
+        return Honest(self.options.load, self.honest_addresses, self.folder, self.form, f"{phase}-{self.runs}", self.door,
+                      **options)
 
     def prepare(self):
         """Warms the gateway up and measures it without an attack; the short form has one run for both."""
@@ -363,7 +366,7 @@ class Bench:
             # The listeners were there before.
             joined = sum_of(before, "cuecast_joins_total") + form.listeners
             wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, form.patience)
-            attacker = Attacker(attack, self.addresses, honest.streams, self.options, form)
+            attacker = Attacker(attack, self.addresses, honest.streams, self.options, form, self.door.told)
             while self.lives(observed):
                 if watch.too_much.is_set():
                     observed.memory_stopped = True
@@ -421,15 +424,16 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench(prefix, options, form):
+def bench(attack, options, form):
     """A gateway of its own, in a folder that is removed; another one where the quiet run was disturbed."""
     os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
     for tried in range(QUIET_TRIES):
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")))
+            door = DOORS[attack.door](folder, options.binary)
             process, addresses = stack.enter_context(
-                measuring.gateway(options.binary, *SETTINGS, prefix=prefix, data=folder + "/data"))
-            found = Bench(process, addresses, folder, options, form)
+                measuring.gateway(options.binary, *SETTINGS, *door.settings, prefix=attack.prefix, data=folder + "/data"))
+            found = Bench(process, addresses, folder, options, form, door, stack.enter_context(door.honest(addresses)))
             try:
                 found.prepare()
             except Disturbed as disturbed:
@@ -492,7 +496,7 @@ class Results:
 def run_full(attack, results, options, form):
     """On a gateway of its own; once more on another one where nothing but the p99 is too high."""
     for tried in range(TRIES):
-        with bench(attack.prefix, options, form) as found:
+        with bench(attack, options, form) as found:
             results.quiet_p99.append(found.quiet_p99)
             observed = found.attack(attack, results.growth_kib, results.explained)
             if observed.alive:
@@ -512,7 +516,7 @@ def run_short(attacks, results, options, form):
     """On one gateway after the other attack, as long as it lives; the last one has the newcomers and the books."""
     waiting = list(attacks)
     while waiting:
-        with bench(waiting[0].prefix, options, form) as found:
+        with bench(waiting[0], options, form) as found:
             while True:
                 attack = waiting.pop(0)
                 observed = found.attack(attack)
@@ -521,7 +525,7 @@ def run_short(attacks, results, options, form):
                     form.factor *= 4
                     observed = found.attack(attack)
                 form.factor = 1
-                last = not observed.alive or not waiting or waiting[0].prefix != attack.prefix
+                last = not observed.alive or not waiting or (waiting[0].prefix, waiting[0].door) != (attack.prefix, attack.door)
                 if last and observed.alive:
                     found.close(observed)
                 results.add(observed)
@@ -589,7 +593,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return run(options)
-    except (measuring.MeasurementError, OSError) as error:
+    except (measuring.MeasurementError, OSError, subprocess.SubprocessError) as error:
         print(f"hostile: {error}", file=sys.stderr)
         return 69
 

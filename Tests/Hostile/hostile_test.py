@@ -4,13 +4,13 @@
 
     python3 Tests/Hostile/hostile_test.py
 """
-import os, socket, subprocess, sys, unittest
+import os, random, socket, subprocess, sys, tempfile, unittest
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import attacks, hostile, verdicts, zmtp
+import attacks, doors, handshakes, hostile, tokens, verdicts, zmtp
 from swarm import Swarm
 from verdicts import Level, Observed
 
@@ -126,6 +126,44 @@ class SwarmTests(unittest.TestCase):
         self.assertEqual(self.swarm.counts["refused"], 1)
 
 
+class ForgeryTests(unittest.TestCase):
+    def test_a_token_is_signed_as_rfc_7515_has_it(self):
+        # Appendix A.1 of RFC 7515, whose JSON has line breaks.
+        header, claims = b'{"typ":"JWT",\r\n "alg":"HS256"}', b'{"iss":"joe",\r\n "exp":1300819380,\r\n "http://example.com/is_root":true}'
+        secret = tokens.decoded("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow")
+        self.assertTrue(tokens.signed(secret, header, claims).endswith(".dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"))
+
+    def test_a_changed_token_differs_in_one_part_and_can_be_decoded(self):
+        good = tokens.signed(b"k", {"alg": "HS256"}, {"sub": "x"})
+        for number in range(3):
+            made = tokens.changed(good, number, random.Random(number))
+            differ = [index for index, (one, other) in enumerate(zip(good.split("."), made.split("."))) if one != other]
+            self.assertEqual(differ, [number])
+            self.assertEqual(len(tokens.decoded(made.split(".")[number])), len(tokens.decoded(good.split(".")[number])))
+
+    def test_records_may_lie_about_their_length(self):
+        self.assertEqual(handshakes.record(handshakes.ALERT, b"ab"), b"\x15\x03\x03\x00\x02ab")
+        self.assertEqual(handshakes.record(handshakes.DATA, b"ab", 65_535)[:5], b"\x17\x03\x03\xff\xff")
+
+    def test_a_client_begins_with_its_hello(self):
+        hello = handshakes.Handshake().feed()
+        self.assertEqual((hello[0], hello[5], len(hello)), (handshakes.HANDSHAKE, 1, 5 + int.from_bytes(hello[3:5], "big")))
+
+    def test_proxy_headers_say_what_they_are_told_to(self):
+        self.assertEqual(attacks.proxy_header(b"ab"), bytes.fromhex("0d0a0d0a000d0a515549540a2111") + b"\0\2ab")
+        self.assertEqual(attacks.proxy_header(b"ab", size=65_535, command=0x20)[12:16], b"\x20\x11\xff\xff")
+
+    def test_doors_give_the_gateway_its_settings(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, expected in (("plain", []), ("tls", ["listeners.tls.certificateFile", "listeners.tls.keyFile"]),
+                                   ("proxy", ["listeners.proxyProtocol.trusted"])):
+                door = doors.DOORS[name](folder, "cuecast")
+                self.assertEqual([word.split("=")[0] for word in door.settings if word != "--set"], expected)
+            with open(door.secret("secret", "x")) as file:
+                self.assertEqual(os.fstat(file.fileno()).st_mode & 0o777, 0o600)
+        self.assertLessEqual({each.door for each in attacks.ATTACKS}, set(doors.DOORS))
+
+
 def good(**changed):
     """What an attack that changes nothing leaves behind."""
     latencies = {kind: 1_000 for kind in verdicts.KINDS}
@@ -149,7 +187,9 @@ class VerdictTests(unittest.TestCase):
                               ({"memory_stopped": True}, "bounded")):
             self.assertEqual(failing(good(**changed)), [name])
         for name, attribute, value in (("told", "told", {}), ("ran", "did", {}), ("ran", "did", {"fault": "x"}),
-                                       ("forged", "did", {"forged_counted": 1})):
+                                       ("forged", "did", {"forged_counted": 1}),
+                                       ("forged", "did", {"forged_counted": 0, "forged_joined": 1}),
+                                       ("forged", "did", {"forged_served": 2}), ("forged", "did", {"forged_answered": 1})):
             observed = good()
             setattr(observed, attribute, value)
             self.assertEqual(failing(observed), [name])

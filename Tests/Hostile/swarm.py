@@ -5,6 +5,8 @@ import contextlib, errno, resource, select, socket, struct, time
 
 #: Where all attacks come from: one address, and another one than that of the honest listeners.
 SOURCE = "127.0.0.2"
+#: Where the balancer is, where there is one.
+BALANCER = "127.0.0.9"
 READ_BYTES = 65_536
 GREETING_BYTES = 64
 
@@ -53,7 +55,7 @@ class Swarm:
         self.counts = {"connections": 0, "connected": 0, "refused": 0, "closed_by_gateway": 0}
 
     def connect(self, address, data=b"", *, after=None, refill=None, heard=None, ended=None, reading=True,
-                receive_bytes=None, fact=None):
+                receive_bytes=None, fact=None, source=SOURCE):
         """Opens a connection that sends `data`, then `after`, then what `refill` gives; with `reading` false it reads no more
         than the other side's greeting. `None` where this process has no descriptor or port left.
         """
@@ -69,7 +71,7 @@ class Swarm:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if receive_bytes:
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-            opened.bind((SOURCE, 0))
+            opened.bind((source, 0))
             code = opened.connect_ex(host_port(address))
         except OSError:
             code = errno.EADDRNOTAVAIL

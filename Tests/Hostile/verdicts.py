@@ -8,6 +8,9 @@ RETURN_SHARE = 0.05
 #: How much later the slowest hundredth of notices, batches and confirmations may come beside an attack.
 P99_RATIO_MAX = 2.0
 KINDS = ("notice", "batch", "acknowledge")
+#: What nobody may get by what is forged: what an attack counts of it.
+FORGED = {"forged_counted": "forged outcomes were counted", "forged_joined": "forged tokens let somebody join",
+          "forged_served": "requests by forged tickets were served", "forged_answered": "forged headers got an answer"}
 #: An attack is told of by a counter that grew by more than twice what the honest listeners alone make of it, and this.
 TOLD_MIN = 10
 
@@ -135,9 +138,10 @@ def judge(observed, short=False, growth_kib=0, usual_p99=None):
         return found
     say("newcomers", not observed.newcomers_lost, "; ".join(observed.newcomers_lost) or "new listeners are served afterwards")
     say("books", not observed.books, observed.books or "verify finds the books right, and they balance")
-    forged = observed.did.get("forged_counted", 0)
-    if "forged_counted" in observed.did:
-        say("forged", not forged, f"{forged} forged outcomes were counted" if forged else "no forged outcome was counted")
+    forged = [name for name in FORGED if name in observed.did]
+    if forged:
+        say("forged", not any(observed.did[name] for name in forged), "; ".join(
+            f"{observed.did[name] or 'no'} {FORGED[name]}" for name in forged))
     say("operators", not observed.operators_unanswered,
         f"{observed.operators_unanswered} looks at the metrics were not answered" if observed.operators_unanswered
         else "the metrics were answered all the time")
