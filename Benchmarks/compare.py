@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 import figures as arithmetic
 import measuring
 import rows
+import encryption  # noqa: F401  registers its rows
 import footprint  # noqa: F401  registers its row
 import growth  # noqa: F401  registers its rows
 import simulations  # noqa: F401  registers its rows

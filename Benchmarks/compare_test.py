@@ -232,6 +232,24 @@ class LoadToolTests(unittest.TestCase):
         with self.assertRaisesRegex(measuring.MeasurementError, "3 × notices were lost on the way"):
             self.tool(report, 1).run(addresses, 10, listeners=1, breaks=1, every=1, ahead=1, lasts=1)
 
+    def test_a_load_by_tls_says_so_to_every_command(self):
+        script = tempfile.NamedTemporaryFile("w", suffix=".py", delete=False)
+        self.addCleanup(Path(script.name).unlink)
+        script.write("import json, sys; print(json.dumps({'count': 1, 'handshakes': 2, 'words': sys.argv[1:]}))")
+        script.close()
+        plain = load_tool.LoadTool(script.name, [sys.executable])
+        words = ["--tls", "--ca-file", "ca.pem"]
+        for tool, expected in ((plain, []), (plain.by_tls("ca.pem"), words)):
+            for report in (tool.handshakes("tcp://a", connections=2), self.requests(tool)):
+                self.assertEqual([word for word in report["words"] if word in words], expected)
+        report = plain.requests("join", "tcp://a", connections=1, seconds=1, warmup=0, tokens="file")
+        self.assertEqual(report["words"][-3:], ["--listener-token-file", "file", "--json"])
+
+    def test_handshakes_that_are_missing_are_no_measurement(self):
+        for report in ('{"handshakes": 1}', '{"handshakes": 2, "ended": 1}', "{}"):
+            with self.assertRaises(measuring.MeasurementError):
+                self.tool(report).handshakes("tcp://a", connections=2)
+
     def test_durations_are_written_as_commands_take_them(self):
         self.assertEqual([load_tool.duration(each) for each in (10, 30.0, 0.5, 2.25)], ["10s", "30s", "500ms", "2250ms"])
 

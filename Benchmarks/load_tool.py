@@ -67,11 +67,15 @@ def duration(seconds):
 
 
 class LoadTool:
-    def __init__(self, binary, prefix=()):
-        self.binary, self.prefix = binary, list(prefix)
+    def __init__(self, binary, prefix=(), words=()):
+        self.binary, self.prefix, self.words = binary, list(prefix), list(words)
+
+    def by_tls(self, certificate):
+        """The same whose listeners speak TLS with a gateway that has this certificate."""
+        return LoadTool(self.binary, self.prefix, ["--tls", "--ca-file", certificate])
 
     def _run(self, arguments, timeout, may_lose=False):
-        command = [*self.prefix, self.binary, *map(str, arguments), "--json"]
+        command = [*self.prefix, self.binary, *map(str, arguments), *self.words, "--json"]
         try:
             timeout = max(timeout, HANGS_AFTER_SECONDS)
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
@@ -85,13 +89,15 @@ class LoadTool:
             raise MeasurementError(f"exit code {done.returncode} ({said}): {' '.join(command)}")
         return parsed(done.stdout, command)
 
-    def requests(self, kind, requests, *, broadcast=None, connections, seconds, warmup, bare=False, record=None):
+    def requests(self, kind, requests, *, broadcast=None, connections, seconds, warmup, bare=False, record=None,
+                 tokens=None):
         """Closed loop, one request in flight on each connection."""
         arguments = ["requests", "--requests", requests, "--connections", connections, "--kind", kind,
                      "--duration", duration(seconds), "--warmup", duration(warmup)]
         arguments += ["--broadcast", broadcast] if broadcast else []
         arguments += ["--bare"] if bare else []
         arguments += ["--record", record] if record else []
+        arguments += ["--listener-token-file", tokens] if tokens else []
         # Deliveries for all that will be acknowledged are fetched first, which may take longer than the measurement.
         report = self._run(arguments, 60 + 6 * (seconds + warmup))
         if report.get("lost") or any(report.get("refused", {}).values()):
@@ -123,6 +129,7 @@ class LoadTool:
         command += ["--requests", requests] if requests else []
         command += ["--bare"] if bare else []
         command += [] if push else ["--no-push"]
+        command += self.words
         if use:
             command += ["--broadcast", broadcast, "--use-notices", str(use[0]), "--use-requests", str(use[1])]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -134,6 +141,13 @@ class LoadTool:
         finally:
             process.terminate()
             process.communicate(timeout=HANGS_AFTER_SECONDS)
+
+    def handshakes(self, notices, *, connections):
+        """Connects listeners as fast as they are taken, 256 at a time; each is up with its first tick."""
+        report = self._run(["idle", "--notices", notices, "--connections", connections, "--hold", "10ms", "--connect-rate", 0], 120)
+        if report.get("handshakes", 0) < connections or report.get("ended"):
+            raise MeasurementError(f"connections were lost: {report.get('handshakes')} handshakes, {report.get('ended')} ended")
+        return report
 
     def run(self, addresses, timeout, *, listeners, breaks, every, ahead, lasts, stall=0, churn=0, storm=False,
             connect_rate=None, advertisements=None, push=True, may_lose=False):
