@@ -132,6 +132,37 @@ struct EncryptedLoadTests {
         #expect(idle.handshakes >= 10 && idle.handshake.p50 > 0 && idle.handshake.max >= idle.handshake.p99)
     }
 
+    @Test(arguments: [1, 7, 300])
+    func `encrypted bytes may come in pieces of any size`(readBytesMax: Int) async throws {
+        let encryption = self.encryption
+        let (answered, _) = try await self.measure { endpoints in
+            let endpoint = try Endpoint(endpoints.requests, encrypted: true)
+            let driver = ScriptedDriver()
+            var settings = LoopSettings()
+            settings.readBytesMax = readBytesMax
+            settings.encryption = encryption
+            let loop = try LoadLoop(driver: driver, connectionsMax: 1, settings: settings)
+            let request = ListenerRequest(id: 1, session: .random(), kind: .getTime).encoded()
+            var answered = 0
+            driver.onReady = { $1.sendRequest(request, on: $0) }
+            driver.onMessage = { message, connection, loop in
+                #expect((try? ListenerReply(decoding: message.indices.map { message[$0] }))?.requestID == 1)
+                answered += 1
+                if answered == 20 { loop.stop() } else { loop.sendRequest(request, on: connection) }
+            }
+            // A machine that stands still may take longer than a handshake may.
+            driver.onEnd = { end, loop in
+                #expect(end == .closedByPeer)
+                _ = loop.connect(.req, to: endpoint, tag: 0)
+            }
+            _ = loop.connect(.req, to: endpoint, tag: 0)
+            try loop.run()
+            #expect(loop.openCount == 0)
+            return answered
+        }
+        #expect(answered == 20)
+    }
+
     /// Why a measurement did not come to anything.
     private func sentence(
         _ encryption: Encryption,
