@@ -87,7 +87,7 @@ test-asan: ## runs the client libraries' tests with the address sanitizer
 	@scripts/sanitize.sh --self-test
 	@scripts/sanitize.sh address
 
-hostile: ## attacks the gateway as strangers would beside honest listeners, for about half an hour; says who notices
+hostile: ## attacks the gateway as strangers would beside honest listeners, for about forty minutes; says who notices
 	@scripts/setup.sh
 	@scripts/hostile.sh
 

@@ -4,7 +4,7 @@
 #
 # Attacks the gateway as strangers would, beside honest listeners, and says who lost what and who noticed.
 #
-#   scripts/hostile.sh               all attacks on the release build, for about half an hour
+#   scripts/hostile.sh               all attacks on the release build, for about forty minutes
 #   scripts/hostile.sh --only NAME…  some of them; other arguments go to Tests/Hostile/hostile.py too
 #   scripts/hostile.sh --short       smaller ones on the build of the tests, without verdicts that depend on speed
 set -euo pipefail

@@ -8,7 +8,7 @@ descriptors must come back, new listeners be served, and the books be right. `cu
 runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB. In the short form
 attacks share gateways.
 
-  make hostile                                              all attacks, about half an hour
+  make hostile                                              all attacks, about forty minutes
   Tests/Hostile/hostile.py --list                           what they do
   Tests/Hostile/hostile.py --only garbage half-open         some of them
   Tests/Hostile/hostile.py --only churn --binary /tmp/other/cuecast   of another build
