@@ -136,7 +136,10 @@ let package = Package(
         ),
         library(
             "GatewayHTTP",
-            ["Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "Tokens", hummingbird, lifecycle, logging]
+            [
+                "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "Tokens", hummingbird, nioSSL, lifecycle,
+                logging,
+            ]
         ),
         library(
             "GatewayTestKit",

@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
+import SecretFiles
 import ServiceLifecycle
 import Tokens
 import UnixSignals
@@ -19,6 +20,8 @@ actor Reloader {
     private var running: GatewayConfiguration
     private let gateway: Gateway
     private let httpAccess: HTTPAccessHolder?
+    private let httpIdentity: HTTPIdentityHolder?
+    private let httpEndpoint: HTTPEndpointFile
     private let listenerTokens: ListenerTokens?
     private let output: LogOutput
     private let manager: ServiceManager
@@ -31,6 +34,8 @@ actor Reloader {
         running: GatewayConfiguration,
         gateway: Gateway,
         httpAccess: HTTPAccessHolder?,
+        httpIdentity: HTTPIdentityHolder?,
+        httpEndpoint: HTTPEndpointFile,
         listenerTokens: ListenerTokens?,
         output: LogOutput,
         manager: ServiceManager,
@@ -41,6 +46,8 @@ actor Reloader {
         self.running = running
         self.gateway = gateway
         self.httpAccess = httpAccess
+        self.httpIdentity = httpIdentity
+        self.httpEndpoint = httpEndpoint
         self.listenerTokens = listenerTokens
         self.output = output
         self.manager = manager
@@ -73,6 +80,7 @@ actor Reloader {
             let broadcasters = try BroadcasterAccess.read(for: change.configuration)
             let keys = try SigningKeys.read(for: change.configuration)
             let identity = try ListenerEncryption.read(for: change.configuration)
+            let httpIdentity = try HTTPIdentity.read(for: change.configuration)
             var access: HTTPAccess?
             if self.httpAccess != nil {
                 access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
@@ -83,6 +91,7 @@ actor Reloader {
             self.output.reload(self.running)
             await self.gateway.reload(self.running, broadcasters, keys, identity)
             if let access { self.httpAccess?.reload(access) }
+            if let httpIdentity { self.show(httpIdentity) }
             if let rules { self.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
             return self.tell(change, broadcasters, keys, way)
@@ -102,6 +111,15 @@ actor Reloader {
                 metadata: ["error": "\(error)", "by": "\(way)"]
             )
             throw ConfigurationFaults([ConfigurationFault(key: "config", reason: "\(error)")])
+        }
+    }
+
+    private func show(_ identity: HTTPIdentity) {
+        self.httpIdentity?.reload(identity)
+        do throws(SecretFile.Fault) {
+            try self.httpEndpoint.certificateChanged()
+        } catch {
+            self.logger.warning("commands must be told the certificate of HTTP", metadata: ["error": "\(error)"])
         }
     }
 

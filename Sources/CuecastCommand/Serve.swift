@@ -10,6 +10,7 @@ import GatewayHTTP
 import Logging
 import NetworkIO
 import SQLiteStore
+import SecretFiles
 import ServiceLifecycle
 import Synchronization
 import Tokens
@@ -106,19 +107,22 @@ extension Serve {
         logger: Logger
     ) async throws {
         let clock = SteeredClock(settings: configuration.clock)
-        let (stores, gateway, httpAccess, listenerTokens) = try await manager.whileStarting(
+        let opened = try await manager.whileStarting(
             "starting: opening the event log and the ledger"
         ) {
             try await Self.open(configuration, clock: clock, manager: manager, logger: logger)
         }
+        let (stores, gateway) = (opened.stores, opened.gateway)
         let (log, ledger) = (stores.log, stores.ledger)
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
         let reloader = Reloader(
             options: self.options,
             running: configuration,
             gateway: gateway,
-            httpAccess: httpAccess,
-            listenerTokens: listenerTokens,
+            httpAccess: opened.httpAccess,
+            httpIdentity: opened.httpIdentity,
+            httpEndpoint: opened.httpEndpoint,
+            listenerTokens: opened.listenerTokens,
             output: output,
             manager: manager,
             now: { clock.now() },
@@ -132,8 +136,11 @@ extension Serve {
             with: gateway.control
         )
         let ready = ReadyLine(gateway, manager: manager)
+        let endpointFile = opened.httpEndpoint
         var services: [any Service]
-        if let httpAccess, let address = configuration.http, var http = GatewayHTTPConfiguration(address: address) {
+        if let access = opened.httpAccess, let address = configuration.http,
+            var http = GatewayHTTPConfiguration(address: address)
+        {
             http.bound(connectionsMax: gateway.httpConnectionsMax)
             // Until the gateway has drained it says that it is not ready, and that it lives.
             services = gateway.services(
@@ -148,10 +155,14 @@ extension Serve {
                         alarms: { gateway.readiness.alarms },
                         board: { gateway.board.board },
                         now: { clock.now() },
-                        access: httpAccess,
+                        access: access,
+                        identity: opened.httpIdentity,
                         reload: { try await reloader.reload("HTTP") },
                         logger: logger,
-                        bound: { await ready.print(http: $0) }
+                        bound: { address in
+                            Self.note(address, in: endpointFile, logger: logger)
+                            await ready.print(http: address)
+                        }
                     )
                 ]
             )
@@ -194,9 +205,28 @@ extension Serve {
         if let reason = log.failure { throw LogFailed(reason: "\(reason)") }
     }
 
+    /// Lets commands on this machine find where HTTP is served; without that they must be told.
+    private static func note(_ address: String, in file: HTTPEndpointFile, logger: Logger) {
+        do throws(SecretFile.Fault) {
+            try file.bound(address)
+        } catch {
+            logger.warning("commands must be told where HTTP is served", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Why only a new start helps.
     private struct LogFailed: Error {
         let reason: String
+    }
+
+    /// What a gateway runs with.
+    private struct Opened {
+        let stores: KeptStores
+        let gateway: Gateway
+        let httpAccess: HTTPAccessHolder?
+        let httpIdentity: HTTPIdentityHolder?
+        let httpEndpoint: HTTPEndpointFile
+        let listenerTokens: ListenerTokens?
     }
 
     /// Opens the stores and makes the gateway; where that fails, what was opened is closed.
@@ -205,7 +235,7 @@ extension Serve {
         clock: SteeredClock,
         manager: ServiceManager,
         logger: Logger
-    ) async throws -> (KeptStores, Gateway, HTTPAccessHolder?, ListenerTokens?) {
+    ) async throws -> Opened {
         let directory = try StoreDirectory(path: configuration.dataDirectory)
         var limits = SQLiteEventLog.Limits()
         limits.bytesMax = configuration.logBytesMax
@@ -230,6 +260,7 @@ extension Serve {
                 access = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: clock.now())
             }
             let metrics = MetricRegistry()
+            let identity = try HTTPIdentity.read(for: configuration)
             let tokens = try await ListenerTokenFiles.rules(for: configuration)
                 .map { ListenerTokens($0, metrics: metrics) }
             let gateway = try await Gateway(
@@ -245,7 +276,15 @@ extension Serve {
                 metrics: metrics,
                 logger: logger
             )
-            return (stores, gateway, access.map { HTTPAccessHolder($0) }, tokens)
+            let holder = identity.map { HTTPIdentityHolder($0, metrics: metrics) }
+            return Opened(
+                stores: stores,
+                gateway: gateway,
+                httpAccess: access.map { HTTPAccessHolder($0) },
+                httpIdentity: holder,
+                httpEndpoint: HTTPEndpointFile(in: configuration.dataDirectory, holder),
+                listenerTokens: tokens
+            )
         } catch {
             // Closed in order, so that the next start does not take this one for a crash.
             await ledger.close()

@@ -51,6 +51,7 @@ struct ServeConfiguration: ParsableArguments {
         if !configuration.signingKeysFile.isEmpty { _ = try SigningKeys.read(for: configuration) }
         _ = try ListenerEncryption.read(for: configuration)
         _ = try await ListenerTokenFiles.rules(for: configuration)
+        _ = try HTTPIdentity.read(for: configuration)
         guard configuration.http != nil else { return }
         _ = try await HTTPTokenFiles.access(for: configuration, makesFiles: false, at: .latest)
     }

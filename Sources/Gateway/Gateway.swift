@@ -145,7 +145,7 @@ package struct Gateway: Sendable {
 
         let access = try BroadcasterAccess.read(for: configuration)
         let identity = try ListenerEncryption.read(for: configuration)
-        metrics.set(.certificateExpiry, to: Int(clamping: identity?.notAfter ?? 0))
+        metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity?.notAfter ?? 0))
         let context = try Context(
             // Broadcasters are few: one thread moves all their bytes.
             ioThreads: max(1, configuration.ioThreads),
@@ -356,7 +356,7 @@ package struct Gateway: Sendable {
         if let keys, keys.ring != self.keys.keys.ring { self.keys.swap(keys) }
         if let identity, let listenerIdentity {
             listenerIdentity.replace(by: identity)
-            self.metrics.set(.certificateExpiry, to: Int(clamping: identity.notAfter))
+            self.metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity.notAfter))
         }
         await self.requestService.reload(configuration, access?.directory)
     }

@@ -70,8 +70,18 @@ final class Connections: Sendable {
     private func close(_ limit: MetricLabel, _ change: (inout State) -> [ObjectIdentifier]) {
         for channel in self.state.withLock({ state in state.take(change(&state)) }) {
             self.metrics.count(.limitsHit, limit)
-            channel.close(promise: nil)
+            Self.end(channel)
         }
+    }
+
+    /// Ends a connection without waiting for anything: with TLS its peer would have a moment to say goodbye, and would take a place
+    /// for as long.
+    private static func end(_ channel: any Channel) {
+        guard channel.eventLoop.inEventLoop else { return channel.eventLoop.execute { Self.end(channel) } }
+        guard let door = try? channel.pipeline.syncOperations.context(handlerType: EncryptionDoor.self) else {
+            return channel.close(promise: nil)
+        }
+        door.close(promise: nil)
     }
 }
 

@@ -12,7 +12,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks.
+/// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks; with a certificate by TLS only.
 ///
 /// What changes something needs a token, from loopback too; what may be read without one, the configuration says.
 ///
@@ -28,6 +28,7 @@ import ServiceLifecycle
 package struct GatewayHTTPService: Service {
     private let configuration: GatewayHTTPConfiguration
     private let routes: GatewayRoutes
+    private let identity: HTTPIdentityHolder?
     private let metrics: MetricRegistry
     private let bound: @Sendable (String) async -> Void
     private let logger: Logger
@@ -45,9 +46,10 @@ package struct GatewayHTTPService: Service {
     ///   - board: the newest board.
     ///   - now: the gateway's clock.
     ///   - access: who may ask for what.
+    ///   - identity: the certificate with which TLS is spoken, and nothing else; `nil`: HTTP is plain.
     ///   - reload: reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
     ///   - logger: for people.
-    ///   - bound: is told where the server listens, as HOST:PORT, once it does.
+    ///   - bound: is told where the server listens once it does: HOST:PORT, or https://HOST:PORT.
     package init(
         configuration: GatewayHTTPConfiguration,
         ledger: any Ledger,
@@ -59,6 +61,7 @@ package struct GatewayHTTPService: Service {
         board: @escaping @Sendable () -> Board,
         now: @escaping @Sendable () -> Timestamp,
         access: HTTPAccessHolder,
+        identity: HTTPIdentityHolder? = nil,
         reload: @escaping @Sendable () async throws -> ReloadDocument,
         logger: Logger,
         bound: @escaping @Sendable (String) async -> Void = { _ in }
@@ -68,6 +71,7 @@ package struct GatewayHTTPService: Service {
             "all connections could wait for readers, and none would be left for health"
         )
         self.configuration = configuration
+        self.identity = identity
         self.metrics = metrics
         self.routes = GatewayRoutes(
             configuration: configuration,
@@ -119,7 +123,7 @@ package struct GatewayHTTPService: Service {
     private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {
         let configuration = self.configuration
         let routes = self.routes
-        let bound = self.bound
+        let (bound, scheme) = (self.bound, self.identity == nil ? "" : "https://")
         var serverLogger = self.logger
         // Its lines for developers show all that a service is made of.
         serverLogger.logLevel = max(.info, serverLogger.logLevel)
@@ -132,22 +136,7 @@ package struct GatewayHTTPService: Service {
             responder: CallbackResponder<BasicRequestContext> { request, _ in
                 await routes.respond(to: request, readers: readers)
             },
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [
-                        ExchangeGuard(
-                            idleTimeout: configuration.idleTimeout,
-                            exchangeTimeout: configuration.exchangeTimeout,
-                            connections: connections
-                        )
-                    ],
-                    httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
-                        maxHeaderFieldSize: configuration.headerBytesMax,
-                        maxHeaderListSize: configuration.headerBytesMax,
-                        maxHeaderFieldCount: configuration.headerFieldsMax
-                    )
-                )
-            ),
+            server: self.server(connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: AcceptedConnections(connections: connections)
@@ -155,7 +144,7 @@ package struct GatewayHTTPService: Service {
             onServerRunning: { channel in
                 var actual = configuration
                 actual.port = channel.localAddress?.port ?? configuration.port
-                await bound(actual.address)
+                await bound(scheme + actual.address)
             },
             eventLoopGroupProvider: .shared(loops),
             logger: serverLogger
@@ -166,6 +155,34 @@ package struct GatewayHTTPService: Service {
             throw GatewayHTTPError(error, address: configuration.address)
         } catch let error as SocketAddressError {
             throw GatewayHTTPError.cannotBind(configuration.address, reason: "\(error)")
+        }
+    }
+
+    /// What is spoken on a connection.
+    private func server(_ connections: Connections) -> HTTPServerBuilder {
+        let configuration = self.configuration
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [
+                ExchangeGuard(
+                    idleTimeout: configuration.idleTimeout,
+                    exchangeTimeout: configuration.exchangeTimeout,
+                    connections: connections
+                )
+            ],
+            httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+                maxHeaderFieldSize: configuration.headerBytesMax,
+                maxHeaderListSize: configuration.headerBytesMax,
+                maxHeaderFieldCount: configuration.headerFieldsMax
+            )
+        )
+        guard let identity = self.identity else { return .http1(configuration: http) }
+        let metrics = self.metrics
+        return HTTPServerBuilder { responder in
+            EncryptedHTTPChannel(
+                inner: HTTP1Channel(responder: responder, configuration: http),
+                identity: identity,
+                metrics: metrics
+            )
         }
     }
 }

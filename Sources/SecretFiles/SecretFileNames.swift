@@ -7,4 +7,7 @@ package enum SecretFileNames {
     package static let httpKeys = "http-keys.json"
     /// The token for HTTP that commands on the same machine use.
     package static let httpToken = "http-token"
+    /// Where the gateway is asked over HTTP at present: a line `http://HOST:PORT` or `https://HOST:PORT`, and then the certificates that
+    /// it shows, PEM.
+    package static let httpEndpoint = "http-endpoint"
 }

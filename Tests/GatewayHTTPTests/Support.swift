@@ -9,6 +9,7 @@ import GatewayHTTP
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 /// Books that a test wrote.
@@ -96,6 +97,8 @@ struct Parts: Sendable {
     var board = Board(epoch: 7)
     /// Who may ask for what; unless a test says otherwise, everybody may read.
     var access: HTTPAccessHolder?
+    /// What the server shows, where it speaks TLS.
+    var identity: HTTPIdentityHolder?
     var reload: @Sendable () async throws -> ReloadDocument = { ReloadDocument(changed: [], needRestart: []) }
 
     static let now = Timestamp(microseconds: 1_700_000_000_000_000)
@@ -115,6 +118,7 @@ struct Parts: Sendable {
             board: { parts.board },
             now: { Self.now },
             access: try #require(access),
+            identity: self.identity,
             reload: self.reload,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             bound: bound
@@ -158,6 +162,8 @@ struct HTTPPeer: Sendable {
     }
 
     let address: String
+    /// How TLS is spoken, as options of `openssl s_client`; `nil`: not at all.
+    var encryption: [String]?
 
     func get(_ target: String, method: String = "GET", headers: [String: String] = [:]) async throws -> Answer {
         try await self.send(String(decoding: Self.request(target, method: method, headers: headers), as: UTF8.self))
@@ -196,7 +202,10 @@ struct HTTPPeer: Sendable {
 
     /// A connection that stays open until it is let go.
     func connect() throws -> HTTPConnection {
-        try HTTPConnection(port: self.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0)
+        if let encryption {
+            return HTTPConnection(through: try TLSTunnel(connectedTo: self.address, ["-quiet"] + encryption))
+        }
+        return try HTTPConnection(port: self.address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0)
     }
 }
 
@@ -210,11 +219,20 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 /// One connection to a server, byte by byte.
 final class HTTPConnection: Sendable {
     private let descriptor: Int32
+    /// What encrypts; it ends with the connection.
+    // Safety: nothing is asked of it once the connection is made.
+    nonisolated(unsafe) private let tunnel: TLSTunnel?
+
+    init(through tunnel: TLSTunnel) {
+        self.descriptor = tunnel.descriptor
+        unsafe self.tunnel = tunnel
+    }
 
     init(port: UInt16) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw HTTPPeer.Failure(what: "socket") }
         self.descriptor = descriptor
+        unsafe self.tunnel = nil
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

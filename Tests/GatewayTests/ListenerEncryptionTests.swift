@@ -64,7 +64,7 @@ struct ListenerEncryptionTests {
             "pkey", "-in", self.certificate.keyFile, "-aes128", "-passout", "pass:x", "-out", encrypted,
         ])
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: encrypted)
-        let large = [UInt8](repeating: 0x20, count: ListenerEncryption.certificateFileBytesMax)
+        let large = [UInt8](repeating: 0x20, count: CertificateFiles.fileBytesMax)
         let cases: [(certificate: String?, key: String?, sentence: String)] = [
             ("/nowhere", nil, "it cannot be read"),
             (nil, "/nowhere", "it cannot be read"),
@@ -93,15 +93,16 @@ struct ListenerEncryptionTests {
     }
 
     @Test func `a certificate without a key, or a key without one, is a fault of the configuration`() async throws {
-        for (given, missing) in [("certificateFile", "keyFile"), ("keyFile", "certificateFile")] {
+        let pairs = ["listeners", "http"].map { ("\($0).tls.certificateFile", "\($0).tls.keyFile") }
+        for (given, missing) in pairs + pairs.map({ ($1, $0) }) {
             let faults = await #expect(throws: ConfigurationFaults.self) {
                 _ = try await GatewayConfiguration.read(
-                    flags: ["listeners.tls.\(given)": "/some/file"],
+                    flags: [given: "/some/file"],
                     environment: [:],
                     file: nil
                 )
             }
-            #expect(faults?.faults.map(\.key) == ["listeners.tls.\(missing)"])
+            #expect(faults?.faults.map(\.key) == [missing])
         }
     }
 
@@ -116,18 +117,33 @@ struct ListenerEncryptionTests {
             _ = try await GatewayConfiguration.read(flags: all, environment: [:], file: nil)
         }
         #expect(faults?.faults.map(\.key) == ["http"])
+        #expect(faults?.faults.first?.reason.contains("or have a certificate (http.tls.certificateFile)") == true)
+    }
+
+    @Test func `HTTP may be reached from elsewhere with a certificate, and shows no more for it`() async throws {
+        let flags = [
+            "http": "0.0.0.0:7480", "http.tls.certificateFile": "/some/file", "http.tls.keyFile": "/some/key",
+        ]
+        let read = try await GatewayConfiguration.read(flags: flags, environment: [:], file: nil)
+        #expect(read.encryptsHTTP && !read.encryptsListeners)
+        #expect(read.httpReads == .metrics)
+        let faults = await #expect(throws: ConfigurationFaults.self) {
+            let all = flags.merging(["requests": "tcp://0.0.0.0:7401", "http.openReads": "all"]) { $1 }
+            _ = try await GatewayConfiguration.read(flags: all, environment: [:], file: nil)
+        }
+        #expect(faults?.faults.map(\.key).sorted() == ["http.openReads", "requests"])
     }
 
     @Test func `a reload shows another certificate, and one that fails changes nothing`() async throws {
         let other = try TestCertificate("other", days: 9)
         try await withGateway(configuration: self.configuration, log: InMemoryEventLog(), ledger: InMemoryLedger()) {
             running in
-            let first = running.metrics.value(.certificateExpiry)
+            let first = running.metrics.value(.certificateExpiry, .listeners)
             try Data(try other.certificates())
                 .write(to: URL(fileURLWithPath: self.configuration.listenersCertificateFile))
             // The key is still that of the first one.
             #expect(throws: ConfigurationFaults.self) { try ListenerEncryption.read(for: self.configuration) }
-            #expect(running.metrics.value(.certificateExpiry) == first)
+            #expect(running.metrics.value(.certificateExpiry, .listeners) == first)
             try Data(try other.key()).write(to: URL(fileURLWithPath: self.configuration.listenersKeyFile))
             await running.gateway.reload(
                 self.configuration,
@@ -135,11 +151,11 @@ struct ListenerEncryptionTests {
                 nil,
                 try ListenerEncryption.read(for: self.configuration)
             )
-            let second = running.metrics.value(.certificateExpiry)
+            let second = running.metrics.value(.certificateExpiry, .listeners)
             #expect(second > first + 6 * 86_400)
             // Ports that were bound with a certificate stay so.
             await running.gateway.reload(.forTests, nil, nil)
-            #expect(running.metrics.value(.certificateExpiry) == second)
+            #expect(running.metrics.value(.certificateExpiry, .listeners) == second)
         }
     }
 }

@@ -60,7 +60,10 @@ extension GatewayConfiguration {
         let wrong = Set(faults.map(\.key))
         if wrong.isDisjoint(with: Self.broadcasterKeys) { faults += configuration.broadcasterFaults }
         faults += configuration.openReadsFaults
-        if wrong.isDisjoint(with: Self.encryptionKeys) { faults += configuration.encryptionFaults }
+        for files in [CertificateFiles.ofListeners, CertificateFiles.ofHTTP]
+        where wrong.isDisjoint(with: [files.certificateSetting, files.privateKeySetting]) {
+            faults += files.faults(of: configuration)
+        }
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
         return configuration
@@ -128,23 +131,6 @@ extension GatewayConfiguration {
             : [ConfigurationFault(key: file, reason: "it is missing: with \(key) nobody may publish who is not in it")]
     }
 
-    private static let encryptionKeys = [Self.certificateFileKey, Self.certificateKeyFileKey]
-
-    /// A certificate without its key, or a key without its certificate.
-    private var encryptionFaults: [ConfigurationFault] {
-        guard self.listenersCertificateFile.isEmpty != self.listenersKeyFile.isEmpty else { return [] }
-        let (missing, other) =
-            self.listenersKeyFile.isEmpty
-            ? (Self.certificateKeyFileKey, Self.certificateFileKey)
-            : (Self.certificateFileKey, Self.certificateKeyFileKey)
-        return [
-            ConfigurationFault(
-                key: missing,
-                reason: "it is missing: a certificate and its key belong together, and there is \(other)"
-            )
-        ]
-    }
-
     /// Sockets that would be open to the network without encryption, although nobody asked for that.
     private var remoteFaults: [ConfigurationFault] {
         guard !self.allowUnencryptedRemote else { return [] }
@@ -155,8 +141,9 @@ extension GatewayConfiguration {
         }
         // With keys it is encrypted, and lets nobody in who is not known.
         if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
-        return (sockets + (self.http.map { [("http", "tcp://" + $0)] } ?? []))
-            .compactMap { key, endpoint in
+        if let http = self.http, !self.encryptsHTTP { sockets.append(("http", "tcp://" + http)) }
+        return
+            sockets.compactMap { key, endpoint in
                 Self.isLoopback(endpoint)
                     ? nil
                     : ConfigurationFault(
@@ -184,6 +171,7 @@ extension GatewayConfiguration {
         "notices": " or have a certificate (listeners.tls.certificateFile),",
         "requests": " or have a certificate (listeners.tls.certificateFile),",
         "broadcast": " or give broadcasters keys (broadcasters.secretKeyFile),",
+        "http": " or have a certificate (http.tls.certificateFile),",
     ]
 
     static func isLoopback(_ endpoint: String) -> Bool {

@@ -102,6 +102,16 @@ package enum ConfigurationTable {
         text("http.tokenAudience", "what tokens for HTTP are for: in their aud", \.httpTokenAudience) {
             Self.reasonAgainstName($0)
         },
+        text(
+            CertificateFiles.ofHTTP.certificateSetting,
+            "the file of certificates (PEM) with which HTTP is served by TLS, and not otherwise; read again with SIGHUP; empty: none",
+            \.httpCertificateFile
+        ) { Self.reasonAgainstFile($0) },
+        text(
+            CertificateFiles.ofHTTP.privateKeySetting,
+            "the file of that certificate's private key (PEM, without a password); read again with SIGHUP; empty: none",
+            \.httpKeyFile
+        ) { Self.reasonAgainstFile($0) },
         text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
             $0.isEmpty ? "it must name a folder" : nil
         },
@@ -130,12 +140,12 @@ package enum ConfigurationTable {
             .zero ... .seconds(9 * 86_400)
         ),
         text(
-            GatewayConfiguration.certificateFileKey,
+            CertificateFiles.ofListeners.certificateSetting,
             "the file of certificates (PEM) with which the listeners' ports speak TLS, and nothing else; read again with SIGHUP; empty: none",
             \.listenersCertificateFile
         ) { Self.reasonAgainstFile($0) },
         text(
-            GatewayConfiguration.certificateKeyFileKey,
+            CertificateFiles.ofListeners.privateKeySetting,
             "the file of the certificate's private key (PEM, without a password); read again with SIGHUP; empty: none",
             \.listenersKeyFile
         ) { Self.reasonAgainstFile($0) },

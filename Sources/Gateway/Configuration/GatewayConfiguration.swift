@@ -32,6 +32,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpTokenIssuer = "cuecast"
     /// What tokens for HTTP are for.
     package var httpTokenAudience = "cuecast-http"
+    /// The file of the certificates that whoever asks over HTTP is shown, PEM; empty: none, and HTTP is plain.
+    package var httpCertificateFile = ""
+    /// The file of its private key, PEM; empty: none.
+    package var httpKeyFile = ""
     /// The folder of the event log and the ledger.
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
@@ -157,6 +161,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     /// Whether listeners are served by TLS and not otherwise.
     package var encryptsListeners: Bool { !self.listenersCertificateFile.isEmpty }
 
+    /// Whether HTTP is served by TLS and not otherwise.
+    package var encryptsHTTP: Bool { !self.httpCertificateFile.isEmpty }
+
     /// The balancers before the listeners' ports; `nil`: none.
     var balancers: Balancers? {
         AddressNetworks(self.listenersProxyTrusted)
@@ -164,9 +171,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
                 Balancers(trusted: $0, mustEncrypt: !self.allowUnencryptedRemote)
             }
     }
-
-    static let certificateFileKey = "listeners.tls.certificateFile"
-    static let certificateKeyFileKey = "listeners.tls.keyFile"
 
     package init() {}
 

@@ -42,6 +42,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case encryptionHandshakes = "cuecast_tls_handshakes_total"
     case encryptedConnections = "cuecast_tls_connections"
     case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
+    case httpHandshakes = "cuecast_http_tls_handshakes_total"
     case proxyHeaders = "cuecast_proxy_headers_total"
     case memoryReturns = "cuecast_memory_returns_total"
     case subscribedStreams = "cuecast_subscribed_streams"
@@ -137,7 +138,8 @@ package enum Metric: String, CaseIterable, Sendable {
             "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
         case .encryptedConnections: "Open connections of listeners that are encrypted by the gateway."
         case .certificateExpiry:
-            "Until when the listeners' certificate is valid, in seconds since 1970; 0: there is none."
+            "Until when a certificate is valid, by whom it is shown to, in seconds since 1970; 0: there is none."
+        case .httpHandshakes: "Handshakes of TLS over HTTP's port, by what became of them."
         case .proxyHeaders: "Connections that a balancer passed on, by what became of what it says about them."
         case .memoryReturns: "Times that memory of ended connections was given back to the system."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
@@ -181,11 +183,11 @@ package enum Metric: String, CaseIterable, Sendable {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
-            .ledgerCopies, .encryptionHandshakes, .proxyHeaders:
+            .ledgerCopies, .encryptionHandshakes, .httpHandshakes, .proxyHeaders:
             "result"
         case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
         case .limitsHit: "limit"
-        case .connections, .connectionsEnded: "socket"
+        case .connections, .connectionsEnded, .certificateExpiry: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
         case .alarm: "alarm"
         case .ready: "part"
@@ -231,6 +233,8 @@ package enum Metric: String, CaseIterable, Sendable {
                 .gone,
                 .refused,
             ]
+        case .httpHandshakes: [.done, .plaintext, .failed, .gone]
+        case .certificateExpiry: [.listeners, .http]
         case .proxyHeaders:
             [
                 .client, .balancer, .untrusted, .noSignature, .version, .tooLong, .family, .malformed, .checksum,
@@ -324,6 +328,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let checksum = MetricLabel(text: "checksum")
     package static let unencrypted = MetricLabel(text: "unencrypted")
     package static let notices = MetricLabel(text: "notices")
+    package static let listeners = MetricLabel(text: "listeners")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")
     package static let made = MetricLabel(text: "made")
