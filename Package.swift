@@ -33,6 +33,7 @@ let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhist
 let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 // What carries the bytes is the system's on Apple's systems, and ours elsewhere.
@@ -146,7 +147,10 @@ let package = Package(
             ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
         ),
         library("Tokens", ["GatewayCore", "CuecastWire", "SecretFiles", jwt]),
-        library("CommandSupport", ["CuecastWire", "HTTPFetching", "SecretFiles", argumentParser]),
+        library(
+            "CommandSupport",
+            ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
+        ),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",

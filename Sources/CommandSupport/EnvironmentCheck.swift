@@ -6,7 +6,7 @@ package struct EnvironmentCheck: Sendable {
     /// Variables of the commands that ask a gateway.
     package static let commandVariables = [
         "CUECAST_GATEWAY", "CUECAST_NOTICES", "CUECAST_REQUESTS", "CUECAST_BROADCAST", "CUECAST_HTTP",
-        "CUECAST_KEY_FILE", "CUECAST_GATEWAY_KEY_FILE", "CUECAST_TOKEN_FILE", "CUECAST_DATA_DIR",
+        "CUECAST_KEY_FILE", "CUECAST_GATEWAY_KEY_FILE", "CUECAST_TOKEN_FILE", "CUECAST_CA_FILE", "CUECAST_DATA_DIR",
     ]
 
     /// Variables of the project's own scripts and tests, which their child processes see.

@@ -36,7 +36,8 @@ package struct GatewayAddresses: Sendable {
 
     /// What an address was found to be.
     package enum Answer: Hashable, Sendable {
-        case address(NetworkAddress)
+        /// For HTTP with its scheme, where it was said.
+        case address(NetworkAddress, scheme: HTTPAddress.Scheme? = nil)
         /// Somebody said that there is none.
         case none
     }
@@ -89,9 +90,8 @@ package struct GatewayAddresses: Sendable {
         do throws(NetworkAddress.Fault) {
             guard socket == .http else { return .address(try NetworkAddress(endpoint: text, for: .connect)) }
             if text == "none" { return .none }
-            let scheme = "http://"
-            let address = text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : text
-            return .address(try NetworkAddress(hostAndPort: address, for: .connect))
+            let found = try HTTPAddress(text)
+            return .address(found.address, scheme: found.scheme)
         } catch {
             throw Fault(description: "\(source) is '\(text)': \(error)")
         }
@@ -99,7 +99,7 @@ package struct GatewayAddresses: Sendable {
 
     private static func read(host text: String, of socket: Socket, from source: String) throws(Fault) -> NetworkAddress
     {
-        if text.hasPrefix("tcp://") || text.hasPrefix("http://") || Self.isHostAndPort(text) {
+        if ["tcp://", "http://", "https://"].contains(where: text.hasPrefix) || Self.isHostAndPort(text) {
             throw Fault(description: "\(source) is '\(text)': it must be a host alone, without scheme and port")
         }
         do throws(NetworkAddress.Fault) {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import ArgumentParser
-package import CuecastWire
+import CuecastWire
 import Foundation
 
 /// Where the gateway is, for commands that talk to one.
@@ -24,7 +24,7 @@ package struct GatewayOptions: ParsableArguments {
     @Option(help: "Where broadcasters publish, as tcp://HOST:PORT. [CUECAST_BROADCAST]")
     package var broadcast: String?
 
-    @Option(help: "Where operators look, as HOST:PORT, or none. [CUECAST_HTTP]")
+    @Option(help: "Where operators look, as HOST:PORT, https://HOST:PORT, or none. [CUECAST_HTTP]")
     package var http: String?
 
     package init() {}
@@ -57,24 +57,26 @@ package struct GatewayOptions: ParsableArguments {
     package var broadcastEndpoint: String { get throws { try self.endpoint(.broadcast) } }
 
     /// Where operators look; `nil`: nowhere.
-    package var httpAddress: NetworkAddress? { get throws { try self.address(of: .http) } }
+    package var httpAddress: HTTPAddress? {
+        get throws {
+            guard case .address(let address, let scheme) = try self.answer(of: .http) else { return nil }
+            return HTTPAddress(scheme, address)
+        }
+    }
 
     /// Whether somebody named where operators look.
     package var isHTTPNamed: Bool { self.addresses.isNamed(.http) }
 
     private func endpoint(_ socket: GatewayAddresses.Socket) throws -> String {
-        guard let address = try self.address(of: socket) else {
+        guard case .address(let address, _) = try self.answer(of: socket) else {
             throw ValidationError("\(socket.option) is needed here.")
         }
         return address.endpoint
     }
 
-    private func address(of socket: GatewayAddresses.Socket) throws -> NetworkAddress? {
+    private func answer(of socket: GatewayAddresses.Socket) throws -> GatewayAddresses.Answer {
         do {
-            switch try self.addresses.address(of: socket) {
-            case .address(let address): return address
-            case .none: return nil
-            }
+            return try self.addresses.address(of: socket)
         } catch {
             throw ValidationError("\(error)")
         }

@@ -36,10 +36,16 @@ struct Health: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: "The gateway's configuration file: its key http says where to ask, where no option or variable does.")
+    @Option(
+        help: """
+            The gateway's configuration file: its key http says where to ask, where no option or variable does, and its dataDir whom to \
+            believe.
+            """
+    )
     var config: String?
 
     @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var trust: TrustOptions
 
     func validate() throws {
         guard self.timeoutDuration > .zero else { throw ValidationError("--timeout must be more than 0.") }
@@ -62,22 +68,19 @@ struct Health: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let address = try await self.address()
-        guard let url = URL(string: "http://\(address)\(self.live ? "/healthz" : "/readyz")") else {
-            throw ValidationError("--http takes HOST:PORT, and was given '\(address)'.")
-        }
+        let endpoint = try await self.endpoint()
         var limits = HTTPExchange.Limits()
         limits.silenceMax = self.timeoutDuration
         limits.exchangeMax = self.timeoutDuration
         limits.answerBytesMax = 1_048_576
         let answer: HTTPExchange.Answer
         do throws(HTTPExchange.Failure) {
-            answer = try await HTTPExchange.get(url, limits: limits)
+            answer = try await HTTPExchange.get(self.live ? "/healthz" : "/readyz", at: endpoint, limits: limits)
         } catch {
-            complain("the gateway does not answer at \(address): \(error)")
+            complain("the gateway does not answer at \(endpoint): \(error)")
             throw CommandExit.unavailable
         }
-        var printed = Printed(healthy: answer.status == 200, address: address, status: answer.status)
+        var printed = Printed(healthy: answer.status == 200, address: endpoint.description, status: answer.status)
         let decoder = JSONDecoder()
         if self.live, let document = try? decoder.decode(LifeDocument.self, from: answer.body) {
             printed.sentence = document.sentence
@@ -86,7 +89,7 @@ struct Health: AsyncParsableCommand {
             printed.alarms = document.alarms.map { ["alarm": $0.alarm, "sentence": $0.sentence] }
         } else {
             // Somebody answers, and it is not a gateway.
-            complain("what answers at \(address) is not a gateway: HTTP status \(answer.status)")
+            complain("what answers at \(endpoint) is not a gateway: HTTP status \(answer.status)")
             throw CommandExit.unavailable
         }
         if self.json {
@@ -109,28 +112,45 @@ struct Health: AsyncParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    /// Where to ask, as HOST:PORT.
-    private func address() async throws -> String {
-        var address = try self.gateway.httpAddress?.hostAndPort
-        if let config, !self.gateway.isHTTPNamed {
-            do {
-                address =
-                    try await GatewayConfiguration.read(
-                        flags: [:],
-                        environment: ProcessInfo.processInfo.environment,
-                        file: config
-                    )
-                    .http
-            } catch let faults as ConfigurationFaults {
-                for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
-                throw CommandExit.badData
-            }
-        }
-        // Where a gateway listens on all addresses, this machine's own is one of them.
-        for (all, own) in [("*:", "127.0.0.1:"), ("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
-            if let found = address, found.hasPrefix(all) { address = own + found.dropFirst(all.count) }
+    /// Where to ask, and how.
+    private func endpoint() async throws -> HTTPEndpoint {
+        var address = try self.gateway.httpAddress
+        var trust = self.trust
+        if let config {
+            let configuration = try await self.configuration(config)
+            if trust.dataDir == nil { trust.dataDir = configuration.dataDirectory }
+            if !self.gateway.isHTTPNamed { address = try Self.address(of: configuration) }
         }
         guard let address else { throw ValidationError("Health comes over HTTP, and its address is 'none'.") }
-        return address
+        do throws(HTTPEndpoint.Fault) {
+            return try trust.endpoint(address, isNamed: self.gateway.isHTTPNamed || self.config != nil)
+        } catch {
+            complain("\(error)")
+            throw CommandExit.badData
+        }
+    }
+
+    private func configuration(_ file: String) async throws -> GatewayConfiguration {
+        do {
+            return try await GatewayConfiguration.read(
+                flags: [:],
+                environment: ProcessInfo.processInfo.environment,
+                file: file
+            )
+        } catch let faults as ConfigurationFaults {
+            for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
+            throw CommandExit.badData
+        }
+    }
+
+    /// Where a gateway of a configuration is asked; `nil`: nowhere.
+    private static func address(of configuration: GatewayConfiguration) throws -> HTTPAddress? {
+        guard let http = configuration.http else { return nil }
+        do throws(NetworkAddress.Fault) {
+            let address = try NetworkAddress(hostAndPort: http, for: .bind)
+            return HTTPAddress(configuration.encryptsHTTP ? .https : .http, address)
+        } catch {
+            throw ValidationError("The key http is '\(http)': \(error)")
+        }
     }
 }

@@ -24,6 +24,8 @@ struct Report: AsyncParsableCommand {
             as another user, --token-file names a file that only its owner may read. Exits with 77 where the gateway lets nobody in
             without one.
 
+            A gateway that serves HTTP by TLS is asked as --http https://HOST:PORT; on its own machine the data directory says so.
+
             Example: cuecast report --stream radio1 --format csv
             """
     )
@@ -56,7 +58,6 @@ struct Report: AsyncParsableCommand {
 
     private func fetch() async throws -> (Data, ReportDocument) {
         var components = URLComponents()
-        components.scheme = "http"
         components.path = "/v1/reports"
         components.queryItems =
             [("stream", self.stream), ("break", self.breakID), ("limit", String(self.limit))]
@@ -64,21 +65,21 @@ struct Report: AsyncParsableCommand {
         guard let address = try self.gateway.httpAddress else {
             throw ValidationError("Reports come over HTTP, and its address is 'none'.")
         }
-        guard let query = components.url?.absoluteString.dropFirst("http:".count),
-            let url = URL(string: "http://\(address.hostAndPort)\(query)")
-        else { throw ValidationError("--http takes HOST:PORT, and was given '\(address.hostAndPort)'.") }
+        guard let target = components.string else { throw ValidationError("--stream and --break are ids.") }
+        let endpoint: HTTPEndpoint
         let headers: [String: String]
         do {
-            headers = try self.access.headers(to: address)
+            endpoint = try self.access.trust.endpoint(address, isNamed: self.gateway.isHTTPNamed)
+            headers = try self.access.headers(to: endpoint)
         } catch {
             complain("\(error)")
             throw CommandExit.badData
         }
         let answer: HTTPExchange.Answer
         do throws(HTTPExchange.Failure) {
-            answer = try await HTTPExchange.get(url, headers: headers)
+            answer = try await HTTPExchange.get(target, at: endpoint, headers: headers)
         } catch {
-            complain("the gateway does not answer at \(address.hostAndPort): \(error)")
+            complain("the gateway does not answer at \(endpoint): \(error)")
             throw CommandExit.unavailable
         }
         let data = answer.body

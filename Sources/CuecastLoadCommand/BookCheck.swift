@@ -9,7 +9,7 @@ import LoadEngine
 /// Compares what the gateway's books say of our breaks with what was sent.
 struct BookCheck {
     /// Where they are; `nil`: they are not compared.
-    let address: NetworkAddress?
+    let endpoint: HTTPEndpoint?
     /// By what we prove who asks.
     let headers: [String: String]
     /// Whether somebody named the address: then it must answer.
@@ -52,7 +52,7 @@ struct BookCheck {
 
     /// Adds a finding for every number that differs.
     func compare(_ outcome: inout RunOutcome) -> LoadReport.Books {
-        guard let address = self.address else {
+        guard let endpoint = self.endpoint else {
             return .init(state: .notCompared, breaks: 0, sentence: "The gateway's books were not compared.")
         }
         let ours = outcome.breaks.filter { $0.isOurs && $0.tally.delivered > 0 }
@@ -62,7 +62,7 @@ struct BookCheck {
         var different = 0
         do {
             for each in ours {
-                let found = try self.counts(of: each, at: address)
+                let found = try self.counts(of: each, at: endpoint)
                 let tally = each.tally
                 let pairs = [
                     ("delivered", tally.delivered, found?.delivered), ("played", tally.played, found?.played),
@@ -79,12 +79,12 @@ struct BookCheck {
             }
         } catch {
             if self.isAskedFor {
-                outcome.statistics.findings.add(.booksDiffer, "\(address) gives no report that can be read")
+                outcome.statistics.findings.add(.booksDiffer, "\(endpoint) gives no report that can be read")
             }
             return .init(
                 state: .notCompared,
                 breaks: 0,
-                sentence: "The gateway's books were not compared: \(address) does not answer with a report."
+                sentence: "The gateway's books were not compared: \(endpoint) does not answer with a report."
             )
         }
         guard different == 0 else {
@@ -100,10 +100,10 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break, at address: NetworkAddress) throws -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws -> Document.Counts? {
         let deadline = ContinuousClock.now + self.patience
         while true {
-            let document = try self.document(of: each, at: address)
+            let document = try self.document(of: each, at: endpoint)
             if let document, document.isCurrent || ContinuousClock.now > deadline {
                 return document.breaks.first?.total
             }
@@ -112,11 +112,11 @@ struct BookCheck {
         }
     }
 
-    private func document(of each: RunOutcome.Break, at address: NetworkAddress) throws -> Document? {
-        guard let url = URL(string: "http://\(address.hostAndPort)/v1/reports/\(each.stream)/\(each.id)") else {
+    private func document(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws -> Document? {
+        let target = "/v1/reports/\(each.stream)/\(each.id)"
+        guard let answer = try? HTTPExchange.wait(for: target, at: endpoint, headers: self.headers) else {
             throw Trouble.unreachable
         }
-        guard let answer = try? HTTPExchange.wait(for: url, headers: self.headers) else { throw Trouble.unreachable }
         switch answer.status {
         case 200:
             guard let document = try? JSONDecoder().decode(Document.self, from: answer.body) else {

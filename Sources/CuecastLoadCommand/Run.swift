@@ -122,7 +122,7 @@ struct Run: ParsableCommand {
         guard self.streams ?? self.stream.count <= self.listeners else {
             throw ValidationError("--listeners is at least the number of streams: each needs one.")
         }
-        if let http = try self.gateway.httpAddress { _ = try self.access.headers(to: http) }
+        if let books = try self.books() { _ = try self.access.headers(to: books) }
         for url in [
             try self.gateway.noticesEndpoint, try self.gateway.requestsEndpoint, try self.gateway.broadcastEndpoint,
         ] {
@@ -257,7 +257,7 @@ struct Run: ParsableCommand {
             }
         }
         progress.end()
-        let http = try self.gateway.httpAddress
+        let http = try self.books()
         let headers = try http.map { try self.access.headers(to: $0) } ?? [:]
         let books = self.compareBooks(&outcome, http: http, headers: headers)
         let report = LoadReport(
@@ -266,14 +266,19 @@ struct Run: ParsableCommand {
             listeners: self.listeners,
             streams: settings.streams.count,
             books: books,
-            facts: RunFacts.facts(settings, http: http?.hostAndPort ?? "none", began: began, outcome: outcome)
+            facts: RunFacts.facts(settings, http: http?.description ?? "none", began: began, outcome: outcome)
         )
         if let html { try Self.write(report.html, to: html) }
         if self.json { try say(json: report) } else { say(report.text) }
         if !report.passed { throw CommandExit.checkFailed }
     }
 
-    private func compareBooks(_ outcome: inout RunOutcome, http: NetworkAddress?, headers: [String: String])
+    /// Where the gateway's books are; `nil`: nowhere.
+    private func books() throws -> HTTPEndpoint? {
+        try self.gateway.httpAddress.map { try self.access.trust.endpoint($0, isNamed: self.gateway.isHTTPNamed) }
+    }
+
+    private func compareBooks(_ outcome: inout RunOutcome, http: HTTPEndpoint?, headers: [String: String])
         -> LoadReport.Books
     {
         guard outcome.isComplete else {
@@ -284,7 +289,7 @@ struct Run: ParsableCommand {
             )
         }
         return BookCheck(
-            address: http,
+            endpoint: http,
             headers: headers,
             isAskedFor: self.gateway.isHTTPNamed,
             patience: self.patience.duration

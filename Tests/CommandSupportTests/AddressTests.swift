@@ -70,6 +70,22 @@ struct AddressTests {
         }
     }
 
+    @Test(arguments: 0..<20)
+    func `any text is refused or read as an address of HTTP that says it`(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let pieces = [
+            "http://", "https://", "[::1]", ":", "127.0.0.1", "7480", "a", "é", " ", "*", "/", "@", "?", "\n", "%",
+        ]
+        for _ in 0..<2_000 {
+            let count = Int.random(in: 0...6, using: &random)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+            guard let address = try? HTTPAddress(text) else { continue }
+            let scheme = address.scheme.map { $0.rawValue + "://" } ?? ""
+            #expect((try? HTTPAddress(scheme + address.address.hostAndPort)) == address, "\(text)")
+            #expect(text.hasPrefix(scheme) && address.address.port > 0)
+        }
+    }
+
     // MARK: - Which address a command asks
 
     private func address(
@@ -84,7 +100,7 @@ struct AddressTests {
 
     private func text(_ answer: GatewayAddresses.Answer) -> String {
         switch answer {
-        case .address(let address): address.hostAndPort
+        case .address(let address, let scheme): (scheme.map { "\($0)://" } ?? "") + address.hostAndPort
         case .none: "none"
         }
     }
@@ -110,7 +126,10 @@ struct AddressTests {
         #expect(self.text(try self.address(.http, gateway: text)) == address)
     }
 
-    @Test(arguments: ["", " ", "a b", "tcp://127.0.0.1", "tcp://127.0.0.1:7400", "127.0.0.1:7400", "http://x", "[::1"])
+    @Test(arguments: [
+        "", " ", "a b", "tcp://127.0.0.1", "tcp://127.0.0.1:7400", "127.0.0.1:7400", "http://x", "https://x",
+        "[::1",
+    ])
     func `a bad gateway is refused with where it was said`(_ text: String) throws {
         let typed = GatewayAddresses(gateway: text, flags: [:], environment: [:])
         #expect(typed.faultOfFlags?.description.hasPrefix("--gateway is '\(text)': ") == true)
@@ -135,6 +154,13 @@ struct AddressTests {
 
     @Test func `there may be no HTTP address, and it may be written as a URL`() throws {
         #expect(try self.address(.http, flag: "none") == .none)
-        #expect(self.text(try self.address(.http, flag: "http://ads.example.com:80")) == "ads.example.com:80")
+        for text in ["ads.example.com:80", "http://ads.example.com:80", "https://[::1]:443"] {
+            #expect(self.text(try self.address(.http, flag: text)) == text)
+        }
+        for text in [
+            "https://", "https://ads.example.com", "ftp://ads.example.com:80", "https://a:1/path", "HTTPS://a:1",
+        ] {
+            #expect(throws: GatewayAddresses.Fault.self) { try self.address(.http, flag: text) }
+        }
     }
 }

@@ -2,12 +2,17 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
+import CuecastWire
 import Foundation
 import Testing
 
 /// A server that does not answer as it should is given up in time.
 @Suite(.suiteLimit)
 struct HTTPExchangeTests {
+    private func endpoint(_ port: UInt16) -> HTTPEndpoint {
+        HTTPEndpoint(NetworkAddress(host: "127.0.0.1", port: port))
+    }
+
     private func get(
         _ server: RawServer,
         silenceMax: Duration = .seconds(3_600),
@@ -18,8 +23,7 @@ struct HTTPExchangeTests {
         limits.silenceMax = silenceMax
         limits.exchangeMax = exchangeMax
         limits.answerBytesMax = answerBytesMax
-        let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/v1/reports"))
-        return try await HTTPExchange.get(url, limits: limits)
+        return try await HTTPExchange.get("/v1/reports", at: self.endpoint(server.port), limits: limits)
     }
 
     @Test func `ten seconds of silence are the limit, and thirty in all`() {
@@ -47,10 +51,10 @@ struct HTTPExchangeTests {
             return limits
         }()
         func wait(for port: UInt16) async throws -> HTTPExchange.Answer {
-            let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+            let endpoint = self.endpoint(port)
             return try await withCheckedThrowingContinuation { continuation in
                 Thread.detachNewThread {
-                    continuation.resume(with: Result { try HTTPExchange.wait(for: url, limits: limits) })
+                    continuation.resume(with: Result { try HTTPExchange.wait(for: "/", at: endpoint, limits: limits) })
                 }
             }
         }

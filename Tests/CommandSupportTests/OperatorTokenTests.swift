@@ -10,8 +10,8 @@ import Testing
 @Suite(.suiteLimit)
 final class OperatorTokenTests {
     private let folder: String
-    private let here = NetworkAddress(host: "127.0.0.1", port: 7_480)
-    private let elsewhere = NetworkAddress(host: "gateway.example", port: 7_480)
+    private let here = HTTPEndpoint(NetworkAddress(host: "127.0.0.1", port: 7_480))
+    private let elsewhere = HTTPEndpoint(NetworkAddress(host: "gateway.example", port: 7_480))
 
     init() throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "cuecast-operator.\(UUID())").path
@@ -23,12 +23,12 @@ final class OperatorTokenTests {
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
     private func headers(
-        to address: NetworkAddress,
+        to endpoint: HTTPEndpoint,
         file: String? = nil,
         folder: String? = nil,
         _ environment: [String: String] = [:]
     ) throws(OperatorToken.Fault) -> [String: String] {
-        try OperatorToken.headers(to: address, file: file, dataDirectory: folder, environment: environment)
+        try OperatorToken.headers(to: endpoint, file: file, dataDirectory: folder, environment: environment)
     }
 
     @Test func `the token of the data directory is found, and one that is named goes before it`() throws {
@@ -52,6 +52,15 @@ final class OperatorTokenTests {
             try self.headers(to: self.elsewhere, file: self.folder + "/other")
         }
         #expect(fault?.description.contains("gateway.example") == true)
+    }
+
+    @Test func `a token that is named goes to another machine by TLS, and the one of this machine never`() throws {
+        let encrypted = HTTPEndpoint(NetworkAddress(host: "gateway.example", port: 7_480), trust: .system)
+        #expect(try self.headers(to: encrypted, folder: self.folder) == [:])
+        #expect(
+            try self.headers(to: encrypted, file: self.folder + "/other")
+                == ["Authorization": "Bearer other.token.here"]
+        )
     }
 
     @Test func `a token that others may read is refused where it is named, and passed over where it is not`() throws {

@@ -16,6 +16,7 @@ from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock import ClockSteps  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)
 from test_curve import Curve  # noqa: F401 (its tests run with these)
+from test_https import EncryptedHTTP  # noqa: F401 (its tests run with these)
 from test_keys import Keys  # noqa: F401
 from test_machine import Addresses, Output, Reload, Silence  # noqa: F401 (their tests run with these)
 from test_player import PlayerLife  # noqa: F401 (its tests run with these)

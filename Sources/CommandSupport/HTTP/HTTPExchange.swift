@@ -3,7 +3,8 @@
 
 import Dispatch
 package import Foundation
-import HTTPFetching
+import NIOCore
+import NIOPosix
 import Synchronization
 
 /// One GET over HTTP that is given up in time, whatever the server does.
@@ -31,6 +32,12 @@ package enum HTTPExchange {
         case silent(Duration)
         case tooSlow(Duration)
         case tooLarge(bytes: Int)
+        /// It speaks TLS, and was asked in plain.
+        case encrypted
+        /// It was asked by TLS, and does not speak it.
+        case plain
+        /// It does not prove that it is the gateway.
+        case notTrusted(String)
         case unreachable(String)
 
         package var description: String {
@@ -38,46 +45,61 @@ package enum HTTPExchange {
             case .silent(let duration): "it has said nothing for \(duration.components.seconds) s"
             case .tooSlow(let duration): "its answer is not there after \(duration.components.seconds) s"
             case .tooLarge(let bytes): "its answer has more than \(bytes) bytes"
+            case .encrypted: "it speaks TLS; its address begins with https://"
+            case .plain: "it does not speak TLS; its address begins with http://"
+            case .notTrusted(let reason): "it is not trusted: \(reason)"
             case .unreachable(let reason): reason
             }
         }
     }
 
+    /// The thread of all exchanges, from the first one on: what else runs cannot hold them up.
+    ///
+    /// It lasts as long as the process, because a name that is looked up may be found when nobody waits any more.
+    private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     /// Asks once.
     ///
-    /// Nobody is asked whom the address does not name: a redirect is the answer.
+    /// Nobody is asked whom the address does not name: a redirect is the answer, and there are no proxies.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, from the slash on.
+    ///   - endpoint: where, and how.
+    ///   - headers: what is said besides.
+    ///   - limits: how long, and for how much.
+    /// - Returns: the answer, whole.
+    /// - Throws: why there is none.
     package static func get(
-        _ url: URL,
+        _ target: String,
+        at endpoint: HTTPEndpoint,
         headers: [String: String] = [:],
         limits: Limits = Limits()
     ) async throws(Failure) -> Answer {
-        var request = HTTPFetcher.Request(
-            url,
-            bodyBytesMax: limits.answerBytesMax,
-            deadline: .now + limits.exchangeMax
-        )
-        request.silenceMax = limits.silenceMax
-        request.headers = headers
-        let exchange = await HTTPFetcher().get(request)
-        switch exchange.end {
-        case .complete, .bodyRefused:
-            guard let head = exchange.head else { throw .unreachable("it closed the connection without an answer") }
-            return Answer(status: head.status, body: Data(exchange.body))
-        case .bodyTooLarge: throw .tooLarge(bytes: limits.answerBytesMax)
-        case .tooSlow: throw .tooSlow(limits.exchangeMax)
-        case .silent: throw .silent(limits.silenceMax)
-        case .cancelled: throw .unreachable(CancellationError().localizedDescription)
-        case .failed(let error): throw .unreachable(error.localizedDescription)
+        let exchange = RunningExchange(target, at: endpoint, headers: headers, limits: limits, on: Self.loops.next())
+        let result = await withTaskCancellationHandler {
+            await exchange.result()
+        } onCancel: {
+            exchange.end(.failure(.unreachable("nobody wants its answer any more")))
         }
+        return try result.get()
     }
 
     /// Asks once, and waits on the calling thread: for a program that is not asynchronous, because it takes signals on its
     /// main thread and must have no other thread until then.
     ///
     /// Never to be called from an asynchronous function, whose thread the answer may need.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, from the slash on.
+    ///   - endpoint: where, and how.
+    ///   - headers: what is said besides.
+    ///   - limits: how long, and for how much.
+    /// - Returns: the answer, whole.
+    /// - Throws: why there is none.
     @available(*, noasync)
     package static func wait(
-        for url: URL,
+        for target: String,
+        at endpoint: HTTPEndpoint,
         headers: [String: String] = [:],
         limits: Limits = Limits()
     ) throws(Failure) -> Answer {
@@ -85,7 +107,7 @@ package enum HTTPExchange {
         Task.detached(name: "Exchange over HTTP") {
             let result: Result<Answer, Failure>
             do throws(Failure) {
-                result = .success(try await Self.get(url, headers: headers, limits: limits))
+                result = .success(try await Self.get(target, at: endpoint, headers: headers, limits: limits))
             } catch {
                 result = .failure(error)
             }

@@ -2,11 +2,44 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import ArgumentParser
-package import CuecastWire
+import CuecastWire
 import Foundation
 package import SecretFiles
 
-/// By what a command proves over HTTP who asks.
+/// Whom a command believes over HTTP that it is the gateway.
+package struct TrustOptions: ParsableArguments {
+    @Option(
+        help: """
+            A file of certificates (PEM) of whoever issued the gateway's own. Unless told, whom the system trusts, and on this machine the \
+            certificate of the data directory's gateway. [CUECAST_CA_FILE]
+            """
+    )
+    package var caFile: String?
+
+    @Option(help: "The data directory of a gateway on this machine. (default: cuecast-data) [CUECAST_DATA_DIR]")
+    package var dataDir: String?
+
+    package init() {}
+
+    /// Finds how a gateway is asked.
+    ///
+    /// - Parameters:
+    ///   - address: what was said, or the default.
+    ///   - isNamed: whether somebody said it.
+    /// - Returns: where and how to ask.
+    /// - Throws: where the file of certificates cannot be used.
+    package func endpoint(_ address: HTTPAddress, isNamed: Bool) throws(HTTPEndpoint.Fault) -> HTTPEndpoint {
+        try HTTPEndpoint.find(
+            address,
+            isNamed: isNamed,
+            caFile: self.caFile,
+            dataDirectory: self.dataDir,
+            environment: ProcessInfo.processInfo.environment
+        )
+    }
+}
+
+/// By what a command proves over HTTP who asks, and whom it believes.
 package struct OperatorOptions: ParsableArguments {
     @Option(
         help: """
@@ -16,8 +49,7 @@ package struct OperatorOptions: ParsableArguments {
     )
     package var tokenFile: String?
 
-    @Option(help: "The data directory of a gateway on this machine. (default: cuecast-data) [CUECAST_DATA_DIR]")
-    package var dataDir: String?
+    @OptionGroup package var trust: TrustOptions
 
     package init() {}
 
@@ -25,14 +57,14 @@ package struct OperatorOptions: ParsableArguments {
     ///
     /// A token that nobody named goes to this machine only, and no token goes in the open to another one: whoever reads along has it.
     ///
-    /// - Parameter address: where the gateway is.
+    /// - Parameter endpoint: where the gateway is.
     /// - Returns: none where there is no token.
     /// - Throws: where the token that somebody named cannot be used.
-    package func headers(to address: NetworkAddress) throws -> [String: String] {
+    package func headers(to endpoint: HTTPEndpoint) throws -> [String: String] {
         try OperatorToken.headers(
-            to: address,
+            to: endpoint,
             file: self.tokenFile,
-            dataDirectory: self.dataDir,
+            dataDirectory: self.trust.dataDir,
             environment: ProcessInfo.processInfo.environment
         )
     }
@@ -48,24 +80,24 @@ package enum OperatorToken {
     /// The headers of a request, with a token or without.
     ///
     /// - Parameters:
-    ///   - address: where the gateway is.
+    ///   - endpoint: where the gateway is.
     ///   - file: the file that an option names.
     ///   - dataDirectory: the folder that an option names.
     ///   - environment: set and empty is not set.
     /// - Returns: none where there is no token.
     /// - Throws: where the token that somebody named cannot be used.
     package static func headers(
-        to address: NetworkAddress,
+        to endpoint: HTTPEndpoint,
         file: String?,
         dataDirectory: String?,
         environment: [String: String]
     ) throws(Fault) -> [String: String] {
         let environment = environment.filter { !$0.value.isEmpty }
         if let file = file ?? environment["CUECAST_TOKEN_FILE"] {
-            guard address.isLoopback else {
+            guard endpoint.isPrivate else {
                 throw Fault(
                     description:
-                        "a token is not sent to \(address.host): nothing encrypts the way, and whoever reads along has it"
+                        "a token is not sent to \(endpoint.address.host): nothing encrypts the way, and whoever reads along has it; ask by https"
                 )
             }
             do throws(SecretFile.Fault) {
@@ -76,7 +108,7 @@ package enum OperatorToken {
         }
         let folder = dataDirectory ?? environment["CUECAST_DATA_DIR"] ?? "cuecast-data"
         // One that cannot be read is none: much can be asked without.
-        guard address.isLoopback, let token = try? Self.read("\(folder)/\(SecretFileNames.httpToken)") else {
+        guard endpoint.address.isLoopback, let token = try? Self.read("\(folder)/\(SecretFileNames.httpToken)") else {
             return [:]
         }
         return Self.headers(token)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+import NIOSSL
+import SecretFiles
+
+/// Whom to believe that it is the gateway, where it is asked by TLS.
+package enum HTTPTrust: Hashable, Sendable {
+    /// Whoever has a certificate for the host by somebody whom the system trusts.
+    case system
+    /// The same by somebody of these only: certificates as PEM.
+    case roots(pem: [UInt8])
+    /// Whoever shows exactly the first of these, for whatever host: PEM.
+    case certificate(pem: [UInt8])
+}
+
+/// Where a gateway is asked over HTTP, and how.
+package struct HTTPEndpoint: Hashable, Sendable, CustomStringConvertible {
+    /// Why it cannot be asked: a sentence.
+    package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package let address: NetworkAddress
+    /// Whom to believe; `nil`: HTTP is plain.
+    package let trust: HTTPTrust?
+
+    /// The most bytes of a file of certificates.
+    package static let caFileBytesMax = 1_048_576
+    private static let caFileVariable = "CUECAST_CA_FILE"
+
+    package init(_ address: NetworkAddress, trust: HTTPTrust? = nil) {
+        self.address = address
+        self.trust = trust
+    }
+
+    package var description: String {
+        self.trust == nil ? self.address.hostAndPort : "https://\(self.address.hostAndPort)"
+    }
+
+    /// Whether nobody on the way can read what is said: it stays on this machine, or is encrypted.
+    package var isPrivate: Bool { self.trust != nil || self.address.isLoopback }
+
+    /// Finds how a gateway is asked, from what was said of it and from what a gateway on this machine says of itself.
+    ///
+    /// A gateway writes into its data directory where it is asked over HTTP, and the certificate that it shows. That is taken where nobody
+    /// said an address, and where the address that was said is that gateway's.
+    ///
+    /// - Parameters:
+    ///   - address: what was said, or the default.
+    ///   - isNamed: whether somebody said it.
+    ///   - caFile: the file of certificates that an option names.
+    ///   - dataDirectory: the folder that an option names.
+    ///   - environment: set and empty is not set.
+    /// - Returns: where and how to ask.
+    /// - Throws: where the file of certificates cannot be used.
+    package static func find(
+        _ address: HTTPAddress,
+        isNamed: Bool,
+        caFile: String?,
+        dataDirectory: String?,
+        environment: [String: String]
+    ) throws(Fault) -> HTTPEndpoint {
+        let environment = environment.filter { !$0.value.isEmpty }
+        let local = LocalEndpoint(in: dataDirectory ?? environment["CUECAST_DATA_DIR"] ?? "cuecast-data")
+        var asked = address.fromHere
+        if !isNamed, let local { asked = local.address }
+        let found = local.flatMap { $0.isSame(as: asked.address) ? $0 : nil }
+        let caFile = caFile ?? environment[Self.caFileVariable]
+        // Whoever names certificates wants to see one.
+        let scheme = asked.scheme ?? found?.address.scheme ?? (caFile == nil ? .http : .https)
+        guard scheme == .https else { return HTTPEndpoint(asked.address) }
+        if let caFile { return HTTPEndpoint(asked.address, trust: .roots(pem: try Self.certificates(caFile))) }
+        guard let found, !found.certificates.isEmpty else { return HTTPEndpoint(asked.address, trust: .system) }
+        return HTTPEndpoint(asked.address, trust: .certificate(pem: found.certificates))
+    }
+
+    private static func certificates(_ path: String) throws(Fault) -> [UInt8] {
+        let bytes: [UInt8]
+        do throws(SecretFile.Fault) {
+            bytes = try SecretFile.read(path, bytesMax: Self.caFileBytesMax, limit: "caFileBytesMax").bytes
+        } catch {
+            throw Fault(description: "\(error)")
+        }
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
+            throw Fault(description: "\(path) holds no certificates that can be read; they must be PEM")
+        }
+        return bytes
+    }
+}
+
+/// What a gateway says in its data directory of where it is asked over HTTP.
+struct LocalEndpoint {
+    /// With its scheme, as one reaches it on this machine.
+    let address: HTTPAddress
+    /// PEM, the one that it shows first; empty: none.
+    let certificates: [UInt8]
+
+    /// The most bytes of the file: an address, and as much as a gateway's file of certificates may have.
+    static let fileBytesMax = 1_024 + 262_144
+
+    /// Reads the file of a folder; `nil` where there is none that only its owner may change, or it cannot be understood.
+    init?(in folder: String) {
+        guard
+            let file = try? SecretFile.read(
+                "\(folder)/\(SecretFileNames.httpEndpoint)",
+                bytesMax: Self.fileBytesMax,
+                limit: "httpEndpointFileBytesMax"
+            ), (try? file.requireSecret()) != nil, let end = file.bytes.firstIndex(of: UInt8(ascii: "\n")),
+            let address = try? HTTPAddress(String(decoding: file.bytes[..<end], as: UTF8.self)), address.scheme != nil
+        else { return nil }
+        self.address = address.fromHere
+        self.certificates = Array(file.bytes[(end + 1)...])
+    }
+
+    /// Whether an address is this gateway's.
+    func isSame(as other: NetworkAddress) -> Bool {
+        let own = self.address.address
+        return own == other || (own.port == other.port && own.isLoopback && other.isLoopback)
+    }
+}
