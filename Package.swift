@@ -126,7 +126,7 @@ let package = Package(
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", crypto, heap, hashTrees]),
-        library("SQLiteStore", ["GatewayCore", "CuecastWire", deque, grdb, sqlite]),
+        library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "Gateway",
             [
@@ -138,15 +138,16 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "Tokens", hummingbird, nioSSL, lifecycle,
-                logging,
+                "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "TokenFormats", "Tokens", hummingbird, nioSSL,
+                lifecycle, logging,
             ]
         ),
         library(
             "GatewayTestKit",
             ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
         ),
-        library("Tokens", ["GatewayCore", "CuecastWire", "SecretFiles", jwt]),
+        library("TokenFormats", ["GatewayCore", "CuecastWire"]),
+        library("Tokens", ["TokenFormats", "GatewayCore", "CuecastWire", "SecretFiles", jwt]),
         library(
             "CommandSupport",
             ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
@@ -157,8 +158,8 @@ let package = Package(
             dependencies: [
                 "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles", "Tokens",
-                argumentParser, lifecycle, signals, logging,
+                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles", "TokenFormats",
+                "Tokens", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),
@@ -231,7 +232,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TestSupport",
+                "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats", "TestSupport",
             ],
             path: "Tests/FuzzTargets",
             exclude: ["Corpora"],
@@ -256,14 +257,16 @@ let package = Package(
         .target(name: "FaultyDisk", path: "Tests/FaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
         tests(
             "SQLiteStoreTests",
-            ["SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", "FaultyDisk", "TestSupport", grdb]
+            [
+                "SQLiteStore", "GatewayCore", "GatewayTestKit", "CuecastWire", "FaultyDisk", "SecretFiles",
+                "TestSupport", grdb,
+            ]
         ),
         tests(
             "GatewayHTTPTests",
             [
                 "GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SecretFiles", "SQLiteStore",
-                "TestSupport",
-                "Tokens", lifecycle, logging,
+                "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
             ]
         ),
         tests(
@@ -294,7 +297,7 @@ let onlyOnLinux: Set = [
     "GatewayTestKit", "GatewayTests",
     "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
-    "StoreBenchmark", "TLS", "Tokens", "ZMTPTests",
+    "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

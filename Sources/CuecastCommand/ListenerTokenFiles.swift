@@ -3,6 +3,7 @@
 
 import Gateway
 import GatewayCore
+import TokenFormats
 import Tokens
 
 /// What listeners' tokens are checked with, from the files that a configuration names.

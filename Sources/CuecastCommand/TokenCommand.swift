@@ -7,6 +7,7 @@ import CuecastWire
 import Foundation
 import GatewayCore
 import SecretFiles
+import TokenFormats
 import Tokens
 
 struct TokenCommand: AsyncParsableCommand {

@@ -8,6 +8,7 @@ import GatewayCore
 import HTTPTypes
 import Hummingbird
 import Logging
+import TokenFormats
 import Tokens
 
 /// What each path answers.

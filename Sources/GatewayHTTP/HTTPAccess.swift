@@ -6,6 +6,7 @@ package import Gateway
 package import GatewayCore
 import HTTPTypes
 import Synchronization
+package import TokenFormats
 package import Tokens
 
 /// Who asks over HTTP.

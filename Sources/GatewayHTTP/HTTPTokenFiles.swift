@@ -5,6 +5,7 @@ package import CuecastWire
 package import Gateway
 import GatewayCore
 import SecretFiles
+import TokenFormats
 import Tokens
 
 /// The files by which a gateway and whoever runs it know each other over HTTP: keys, and a token that the command line finds.

@@ -4,6 +4,7 @@
 package import CuecastWire
 package import GatewayCore
 import Synchronization
+import TokenFormats
 
 /// What listeners' tokens grant, by the keys that hold at present.
 package final class ListenerTokens: Sendable {

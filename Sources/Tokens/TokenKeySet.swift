@@ -3,23 +3,13 @@
 
 import JWTKit
 import SecretFiles
+package import TokenFormats
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
 #endif
-
-/// All that is wrong with a file of keys; nothing of what stands in it.
-package struct TokenKeyFaults: Error, Hashable, Sendable, CustomStringConvertible {
-    package let sentences: [String]
-
-    package init(_ sentences: [String]) {
-        self.sentences = sentences
-    }
-
-    package var description: String { self.sentences.joined(separator: "; ") }
-}
 
 /// The keys that tokens are signed with: a JWKS file (RFC 7517) in which each key has a state.
 ///
@@ -50,10 +40,7 @@ package struct TokenKeySet: Sendable {
     ///
     /// - Throws: `TokenKeyFaults` with a sentence for each fault.
     package init(_ keys: [TokenKey]) async throws(TokenKeyFaults) {
-        guard !keys.isEmpty else { throw TokenKeyFaults(["it has no key"]) }
-        guard keys.count <= TokenLimits.tokenKeysMax else {
-            throw TokenKeyFaults(["it has too many keys; the limit tokenKeysMax is \(TokenLimits.tokenKeysMax)"])
-        }
+        try TokenKeyDocument.check(count: keys.count)
         var faults: [String] = []
         var entries: [String: Entry] = [:]
         for (index, key) in keys.enumerated() {
@@ -68,9 +55,7 @@ package struct TokenKeySet: Sendable {
                 faults.append("\(place): \(error.reason)")
             }
         }
-        if keys.count(where: { $0.state == .signing }) > 1 {
-            faults.append("more than one key has the state signing; the others must be verify-only")
-        }
+        faults += TokenKeyDocument.faultsOfStates(keys)
         guard faults.isEmpty else { throw TokenKeyFaults(faults) }
         self.keys = keys
         self.entries = entries
@@ -80,12 +65,7 @@ package struct TokenKeySet: Sendable {
     ///
     /// - Throws: `TokenKeyFaults` with a sentence for each fault.
     package init(_ bytes: [UInt8]) async throws(TokenKeyFaults) {
-        guard bytes.count <= TokenLimits.tokenKeysFileBytesMax else {
-            throw TokenKeyFaults([
-                "it is too large; the limit tokenKeysFileBytesMax is \(TokenLimits.tokenKeysFileBytesMax)"
-            ])
-        }
-        try await self.init(Self.keys(in: bytes))
+        try await self.init(TokenKeyDocument.keys(in: bytes))
     }
 
     /// Reads a file.
@@ -115,50 +95,11 @@ package struct TokenKeySet: Sendable {
             throw TokenKeyFaults(["\(error)"])
         }
     }
-
-    private struct Document: Codable {
-        var keys: [TokenKey]
-    }
-
-    private static func keys(in bytes: [UInt8]) throws(TokenKeyFaults) -> [TokenKey] {
-        do {
-            return try JSONDecoder().decode(Document.self, from: Data(bytes)).keys
-        } catch let error as DecodingError {
-            throw TokenKeyFaults([Self.sentence(for: error)])
-        } catch {
-            throw TokenKeyFaults(["it is not JSON"])
-        }
-    }
-
-    /// What is wrong and where, without the value.
-    private static func sentence(for error: DecodingError) -> String {
-        let (path, what): ([any CodingKey], String)
-        switch error {
-        case .keyNotFound(let key, let context):
-            // Names of fields are ours, unlike what stands in them.
-            (path, what) = (context.codingPath, "the field \(key.stringValue) is missing")
-        case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            (path, what) = (context.codingPath, "a field has a value of the wrong kind")
-        case .dataCorrupted(let context):
-            guard !context.codingPath.isEmpty else { return "it is not JSON" }
-            let states = TokenKeyState.allCases.map(\.rawValue).joined(separator: ", ")
-            (path, what) = (context.codingPath, "state must be one of \(states)")
-        @unknown default: return "it is not a JWKS file"
-        }
-        guard let index = path.lazy.compactMap(\.intValue).first else {
-            return "it must be an object with a list 'keys': \(what)"
-        }
-        return "key \(index + 1): \(what)"
-    }
 }
 
 extension TokenKeySet {
     /// As it stands in a file.
-    package static func file(of keys: [TokenKey]) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(Document(keys: keys))) + [UInt8(ascii: "\n")]
-    }
+    package static func file(of keys: [TokenKey]) throws -> [UInt8] { try TokenKeyDocument.file(of: keys) }
 
     /// The keys of a file with a new one that signs from now on; the one before verifies what it has signed.
     package static func rotated(_ keys: [TokenKey], with key: TokenKey) -> [TokenKey] {

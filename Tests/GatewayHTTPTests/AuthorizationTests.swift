@@ -8,6 +8,7 @@ import GatewayCore
 import GatewayHTTP
 import Synchronization
 import Testing
+import TokenFormats
 import Tokens
 
 /// Who may do what over HTTP, as one table: every path and every right, asked for by every kind of caller.

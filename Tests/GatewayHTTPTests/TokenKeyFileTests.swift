@@ -9,6 +9,7 @@ import GatewayHTTP
 import SecretFiles
 import TestSupport
 import Testing
+import TokenFormats
 import Tokens
 
 @Suite(.suiteLimit)

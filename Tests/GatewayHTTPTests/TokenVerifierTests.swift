@@ -6,6 +6,7 @@ import Foundation
 import GatewayCore
 import TestSupport
 import Testing
+import TokenFormats
 import Tokens
 
 @Suite(.suiteLimit)

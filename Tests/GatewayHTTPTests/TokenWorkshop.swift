@@ -7,6 +7,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import Testing
+import TokenFormats
 import Tokens
 
 /// Keys of each kind, and what can be made with them, rightly and wrongly.

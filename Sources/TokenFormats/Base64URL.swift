@@ -4,7 +4,7 @@
 /// Base64 with the alphabet for addresses and without padding (RFC 4648 section 5, RFC 7515 section 2).
 ///
 /// Strict: each text is read as one value and each value has one text, so that nobody can write one token in two ways.
-enum Base64URL {
+package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     private static let values: [UInt8] = {
@@ -13,7 +13,8 @@ enum Base64URL {
         return values
     }()
 
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
+    /// Writes bytes.
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
         var (buffer, bits): (UInt32, Int) = (0, 0)
@@ -30,7 +31,7 @@ enum Base64URL {
     }
 
     /// `nil` for what `encode` would not have written.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
