@@ -42,11 +42,12 @@ struct KeysOptions: ParsableArguments {
         let keys: [Key]
     }
 
-    var path: String {
-        if let file = self.file { return file }
+    var path: String { self.file ?? self.folder + "/" + KeyRingFile.name }
+
+    /// The data directory, whose books say what time it is.
+    var folder: String {
         let environment = ProcessInfo.processInfo.environment["CUECAST_DATA_DIR"] ?? ""
-        let folder = self.dataDir ?? (environment.isEmpty ? GatewayConfiguration().dataDirectory : environment)
-        return folder + "/" + KeyRingFile.name
+        return self.dataDir ?? (environment.isEmpty ? GatewayConfiguration().dataDirectory : environment)
     }
 
     /// Shows what there is after something was done.
@@ -103,15 +104,48 @@ struct RotateKeys: ParsableCommand {
         commandName: "rotate",
         abstract: "Let a new key sign; the one before is taken for 9 days at least.",
         discussion: """
-            Keys that have not signed for 9 days are left out: no acknowledgement of what they signed is accepted any more. Send
-            SIGHUP to the gateway afterwards.
+            Keys that have not signed for 9 days are left out: no acknowledgement of what they signed is accepted any more. Whether 9 days
+            are over is told by the gateway that runs in the data directory, from its books, and not by this machine's clock. Where none runs, no
+            key is left out. Send SIGHUP to the gateway afterwards.
+
+            Example: cuecast keys rotate --data-dir ./data
             """
     )
 
     @OptionGroup var options: KeysOptions
 
     func run() throws {
-        try self.options.change { (ring) throws(KeyRingFault) in try ring.rotated(at: SigningKeys.now) }
+        let time = BelievedTime(of: self.options.folder)
+        try self.options.change { (ring) throws(KeyRingFault) in
+            do throws(KeyRingFault) {
+                return try ring.rotated(at: time.now, retentionTime: time.retention)
+            } catch {
+                guard time.retention == nil else { throw error }
+                throw KeyRingFault(
+                    "\(error); no gateway runs in \(self.options.folder) that says which keys are old enough to be left out"
+                )
+            }
+        }
+    }
+}
+
+/// What time it is by the books of a data directory: a machine's clock may be years off.
+struct BelievedTime {
+    /// The latest instant that anything believed: the gateway's clock, the last time that it showed, or the wall clock.
+    let now: Timestamp
+    /// The log's own time; `nil` where no gateway runs that tells it, or nothing was recorded yet.
+    let retention: Timestamp?
+
+    /// - Parameter directory: the data directory; it need not be there.
+    init(of directory: String) {
+        let answer = try? ControlClient(directory: directory).ask("clock")
+        self.retention = (answer?["retentionMicroseconds"]?.asInteger).map { Timestamp(microseconds: $0) }
+        if let gateway = answer?["gatewayMicroseconds"]?.asInteger {
+            self.now = Timestamp(microseconds: gateway)
+        } else {
+            let shown = GatewayStateFile(directory: directory).load()?.time
+            self.now = max(SigningKeys.now, shown ?? SigningKeys.now)
+        }
     }
 }
 

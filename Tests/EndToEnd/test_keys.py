@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The keys that sign deliveries: made at the first start, rotated, revoked and read again by a gateway that runs."""
-import json, os, re, signal, stat, unittest
+import json, os, re, signal, stat, subprocess, sys, time, unittest
 
-from harness import Broadcaster, Gateway, Listener, ad, status_pb2, until
+from harness import BINARY, PATIENCE, ROOT, Broadcaster, Gateway, Listener, ad, status_pb2, until
 
 OK = status_pb2.STATUS_CODE_OK
 INVALID = status_pb2.STATUS_CODE_DELIVERY_INVALID
@@ -71,6 +71,51 @@ class Keys(unittest.TestCase):
         until("the old key is not taken", lambda: listener.acknowledge("b", delivery, {"x": "played"}).status == INVALID)
         self.assertEqual(listener.acknowledge("b", delivery, {"y": "played"}).status, INVALID)
         self.assertEqual({name: each["played"] for name, each in self.gateway.report("s", "b").items()}, {"x": 1, "y": 0})
+
+    def test_what_is_old_enough_is_told_by_the_books_and_not_by_the_machines_clock(self):
+        [(first, _)] = self.keys()
+        self.keys("rotate")
+        path, day = self.data + "/signing.keys", 86_400 * 1_000_000
+        now = time.time_ns() // 1_000
+
+        def age(key, microseconds):
+            """Says in the file when a key signed last."""
+            with open(path) as file:
+                text = re.sub(rf"(?m)^({key} \S+) -?\d+ ", rf"\1 {microseconds} ", file.read())
+            with open(path, "w") as file:
+                file.write(text)
+        # Ten days by this machine's clock, and a day ahead of what the books believe: it may have been used a moment ago.
+        age(first, now - 8 * day)
+        self.assertIn(first, [key for key, _ in self.keys("rotate")])
+        age(first, now - 10 * day)
+        self.assertNotIn(first, [key for key, _ in self.keys("rotate")])
+        # Without a gateway nobody knows what time it is: nothing is left out, and at the limit that is said.
+        second = self.keys()[-1][0]
+        self.gateway.stop()
+        age(second, now - 4_000 * day)
+        while len(self.keys()) < 16:
+            self.assertIn(second, [key for key, _ in self.keys("rotate")])
+        said = self.gateway.run("keys", "rotate", "--data-dir", self.data, code=65)
+        self.assertIn("the limit keysMax is 16; no gateway runs", said)
+        self.gateway.start()
+        self.assertNotIn(second, [key for key, _ in self.keys("rotate")])
+
+    def test_a_clock_that_is_a_year_off_leaves_out_nothing_that_is_needed(self):
+        library = self.gateway.folder + "/stepped_clock.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, os.path.join(ROOT, "Benchmarks/stepped_clock.c")],
+                       check=True)
+        step = self.gateway.folder + "/step"
+        self.keys("rotate")
+        for days in (400, -4_000):
+            with open(step, "wb") as file:
+                file.write((days * 86_400 * 10 ** 9).to_bytes(8, sys.byteorder, signed=True))
+            before = [key for key, _ in self.keys()]
+            done = subprocess.run([BINARY, "keys", "rotate", "--data-dir", self.data], capture_output=True, text=True,
+                                  timeout=PATIENCE, env={**os.environ, "LD_PRELOAD": library, "CUECAST_CLOCK_STEP": step})
+            self.assertEqual(done.returncode, 0, done)
+            self.assertEqual([key for key, _ in self.keys()][1:], before, days)
+        # By the right clock all of them are still there.
+        self.assertEqual(len(self.keys("rotate")), 5)
 
     def test_a_file_that_others_may_read_changes_nothing_and_ends_a_start(self):
         [(first, _)] = self.keys()

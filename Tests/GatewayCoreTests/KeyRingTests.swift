@@ -86,11 +86,42 @@ struct KeyRingTests {
         let second = try first.rotated(at: Sample.at(Self.day))
         #expect(second.keys.map(\.state) == [.signing, .verifyOnly])
         #expect(second.keys[1].id == first.signing.id && second.signing.id != first.signing.id)
-        let before = try second.rotated(at: Sample.at(10 * Self.day - 1))
+        let (almost, over) = (Sample.at(10 * Self.day - 1), Sample.at(10 * Self.day))
+        let before = try second.rotated(at: almost, retentionTime: almost)
         #expect(before.keys.contains { $0.id == first.signing.id })
-        let after = try second.rotated(at: Sample.at(10 * Self.day))
+        let after = try second.rotated(at: over, retentionTime: over)
         #expect(after.keys.map(\.id).contains(second.signing.id))
         #expect(!after.keys.contains { $0.id == first.signing.id })
+    }
+
+    @Test func `a clock that is a year ahead leaves out no key that is still needed`() throws {
+        let year = Sample.at(365 * Self.day)
+        let first = KeyRing.make(at: Sample.at(0))
+        let second = try first.rotated(at: Sample.at(Self.day))
+        for retention in [nil, Sample.at(Self.day), Sample.at(10 * Self.day - 1)] {
+            let ahead = try second.rotated(at: year, retentionTime: retention)
+            #expect(Set(ahead.keys.map(\.id)).isSuperset(of: second.keys.map(\.id)))
+            // Its instants are a year ahead too: what it took out of use stays for longer than it must, and not for less.
+            let later = try ahead.rotated(at: Sample.at(11 * Self.day), retentionTime: Sample.at(11 * Self.day))
+            #expect(later.keys.contains { $0.id == second.signing.id })
+            #expect(!later.keys.contains { $0.id == first.signing.id })
+        }
+        #expect(throws: Never.self) { try second.rotated(at: year) }
+    }
+
+    @Test func `a clock that is years back does not make a key look unused`() throws {
+        let first = KeyRing.make(at: Sample.at(Self.day))
+        // It signed until now, and the books say when that is; or nobody does, and the keys themselves tell something.
+        for retention in [Sample.at(20 * Self.day), nil] {
+            let back = try first.rotated(at: Sample.at(-1_000 * Self.day), retentionTime: retention)
+            #expect(back.keys[1].since == retention ?? first.signing.since)
+            #expect(back.signing.since >= first.signing.since)
+        }
+        let back = try first.rotated(at: Sample.at(-1_000 * Self.day), retentionTime: Sample.at(20 * Self.day))
+        let again = try back.rotated(at: Sample.at(28 * Self.day), retentionTime: Sample.at(28 * Self.day))
+        #expect(again.keys.contains { $0.id == first.signing.id })
+        let over = try back.rotated(at: Sample.at(29 * Self.day), retentionTime: Sample.at(29 * Self.day))
+        #expect(!over.keys.contains { $0.id == first.signing.id })
     }
 
     @Test func `a ring has so many keys and no more`() throws {

@@ -138,7 +138,9 @@ final class ClockService: Service {
             "state": .text(status.state.rawValue),
             "settlesAfterSeconds": .number(status.settlesAfter.inSeconds),
             "retention": .text(status.retention == .frozen ? "frozen" : "running"),
+            "gatewayMicroseconds": .integer(status.gateway.microseconds),
             "retentionTime": self.retentionTime().map { .text("\($0)") } ?? .null,
+            "retentionMicroseconds": self.retentionTime().map { .integer($0.microseconds) } ?? .null,
         ]
         if status.retention == .frozen {
             document["aheadSeconds"] = .number(status.ahead.inSeconds)

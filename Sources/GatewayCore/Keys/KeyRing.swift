@@ -59,16 +59,22 @@ package struct KeyRing: Hashable, Sendable {
 
     /// The same with a new key that signs.
     ///
-    /// The one before is only taken from now on. Keys that nobody needs any more are left out.
+    /// The one before is only taken from now on. Keys that nobody needs any more are left out: by the log's own time, which no wrong clock
+    /// moves, and not by `now`. Where nobody knows that time, none is.
     ///
-    /// - Parameter now: the wall clock.
+    /// - Parameters:
+    ///   - now: the latest instant that is believed: by a gateway's clock, or by the wall clock.
+    ///   - retentionTime: the log's own time; `nil`: nobody knows it.
     /// - Returns: what stands in the file from now on.
     /// - Throws: where there would be too many keys.
-    package func rotated(at now: Timestamp) throws(KeyRingFault) -> KeyRing {
+    package func rotated(at now: Timestamp, retentionTime: Timestamp? = nil) throws(KeyRingFault) -> KeyRing {
+        // A clock that was set back does not make a key look as if it had not signed for long.
+        let now = self.keys.reduce(max(now, retentionTime ?? now)) { max($0, $1.since) }
         var before = self.signing
         before.state = .verifyOnly
         before.since = now
-        let kept = self.keys.dropFirst().filter { $0.since + KeyRingLimits.verifyOnlyFor > now }
+        let kept = self.keys.dropFirst()
+            .filter { key in retentionTime.map { key.since + KeyRingLimits.verifyOnlyFor > $0 } ?? true }
         return try KeyRing([.make(.signing, at: now), before] + kept)
     }
 
