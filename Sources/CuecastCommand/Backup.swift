@@ -115,7 +115,7 @@ enum BackupCommand {
     /// Lets the running gateway make backups.
     static func register(
         _ log: SQLiteEventLog,
-        _ ledger: @escaping @Sendable () -> SQLiteLedger,
+        _ ledger: KeptLedger,
         keysOf directory: String,
         with commands: ControlCommands
     ) {
@@ -123,8 +123,17 @@ enum BackupCommand {
             guard let folder = arguments["to"]?.asText, folder.hasPrefix("/") else {
                 throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
             }
+            let result = await ledger.whileNothingIsForgotten { serving -> Result<[String: ControlValue], any Error> in
+                do {
+                    return .success(
+                        try await Self.make(of: log, serving, keysOf: directory, to: folder, progress: progress)
+                    )
+                } catch {
+                    return .failure(error)
+                }
+            }
             do {
-                return try await Self.make(of: log, ledger(), keysOf: directory, to: folder, progress: progress)
+                return try result.get()
             } catch {
                 throw ControlError("no backup was made: \(error)", exitCode: BackupExit.code(error).rawValue)
             }

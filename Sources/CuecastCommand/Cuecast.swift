@@ -27,8 +27,8 @@ struct Cuecast: AsyncParsableCommand {
         version: CuecastVersion.text,
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Health.self, Verify.self, Backup.self, Restore.self, ClockCommand.self, Keygen.self,
-            Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
+            Report.self, Health.self, Verify.self, Forget.self, Backup.self, Restore.self, ClockCommand.self,
+            Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
             Capacity.self, Version.self,
         ]
     )

@@ -131,10 +131,11 @@ extension Serve {
         Reload.register(reloader, with: gateway.control)
         BackupCommand.register(
             stores.log,
-            { ledger.serving },
+            ledger,
             keysOf: configuration.dataDirectory,
             with: gateway.control
         )
+        ForgetCommand.register(stores, configuration, of: gateway)
         let ready = ReadyLine(gateway, manager: manager)
         let endpointFile = opened.httpEndpoint
         var services: [any Service]
@@ -270,6 +271,7 @@ extension Serve {
                 keys: try SigningKeys.open(for: configuration, logger: logger),
                 signing: SigningSinceFile(directory: configuration.dataDirectory),
                 tokens: tokens?.check,
+                forgotten: try ForgettingFiles(directory: configuration.dataDirectory).read(),
                 clock: clock,
                 state: GatewayStateFile(directory: configuration.dataDirectory),
                 manager: manager,

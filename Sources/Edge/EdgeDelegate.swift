@@ -53,7 +53,8 @@ package enum EdgeClosing: Hashable, Sendable {
     case subscriptions
     /// More connections from its address than ``EdgeSettings/connectionsPerAddressMax``.
     case address
-    /// What let it hear a protected stream holds no more: the ticket is over, or its key was withdrawn.
+    /// What let it hear a stream holds no more: the ticket is over, its key was withdrawn, the stream asks for a token now, or the
+    /// session was forgotten.
     case expired
     /// It had most of what waits for all, which was more than ``EdgeSettings/bytesWaitingMax``.
     case memory
@@ -149,6 +150,21 @@ package protocol EdgeDelegate: AnyObject {
 
     /// Whether a connection still hears what this let it hear; asked once a second.
     func isGood(_ proof: PushProof) -> Bool
+
+    /// How often the rules have changed by which `mayHear` decides; asked once a second.
+    var rulesNumber: Int { get }
+
+    /// Whether a stream asks for a token: nobody hears it by subscribing.
+    func isProtected(_ stream: StreamID) -> Bool
+
+    /// Whether a connection goes on hearing a stream; asked for all of them when the rules have changed.
+    ///
+    /// - Parameters:
+    ///   - stream: what it hears.
+    ///   - session: who joined on the connection; `nil`: it subscribed.
+    ///   - proof: what lets it hear a protected stream.
+    /// - Returns: whether it does. If not, who subscribed loses the subscription, and who joined the connection.
+    func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool
 
     /// Something for the log.
     func tell(_ happening: EdgeHappening)

@@ -293,7 +293,7 @@ extension EdgeLoop {
             return
         }
         self.slots[index].isUsed = true
-        guard !self.settings.protectedStreams.contains(where: { $0.matches(id) }) else {
+        guard !self.delegate.isProtected(id) else {
             if !cancels { self.metrics.count(.framesRefused, .protectedTopic) }
             return
         }

@@ -194,6 +194,8 @@ package final class EdgeLoop {
     let encrypted: MetricRegistry.Cell
     private let ringBytes: MetricRegistry.Cell
     unowned var delegate: any EdgeDelegate
+    /// How often the rules had changed by which connections were looked at last.
+    private var rulesNumber = 0
 
     /// - Parameters:
     ///   - number: which of the loops it is, from 0.
@@ -541,6 +543,24 @@ package final class EdgeLoop {
                     self.close(index, .expired)
                 }
             }
+        }
+        self.followRules()
+    }
+
+    /// Has all connections keep to rules that have changed, which is rare: at once, whoever's turn it is.
+    private func followRules() {
+        let rulesNumber = self.delegate.rulesNumber
+        guard rulesNumber != self.rulesNumber else { return }
+        self.rulesNumber = rulesNumber
+        for index in self.slots.indices where self.slots[index].phase == .ready { self.lookAtRules(index) }
+    }
+
+    /// Ends what a connection hears and may hear no more.
+    private func lookAtRules(_ index: Int) {
+        for each in self.slots[index].subscriptions
+        where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
+            guard each.session == nil else { return self.close(index, .expired) }
+            self.unsubscribe(index, each.stream)
         }
     }
 

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-package import GatewayCore
 
 /// What one peer, and all of them together, may take of an ``EdgeLoop``.
 package struct EdgeSettings: Hashable, Sendable {
@@ -53,8 +52,6 @@ package struct EdgeSettings: Hashable, Sendable {
     package var headInterval: Duration = .seconds(5)
     /// How long a stop waits for peers to take what was answered.
     package var lingerMax: Duration = .seconds(1)
-    /// Streams of which subscriptions hear nothing: their notices are pushed to those who joined with a token.
-    package var protectedStreams: [StreamPattern] = []
     /// Which run of the gateway this is; ticks say it.
     package var instance: UInt64
     /// The epoch of the gateway's history; heads say it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 import Edge
 package import GatewayCore
 package import Logging
@@ -50,6 +50,7 @@ package struct Gateway: Sendable {
     package let keys: KeyHolder
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     private let listenerIdentity: DoorIdentity?
+    private let listenerService: ListenerService
     private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
@@ -72,6 +73,7 @@ package struct Gateway: Sendable {
     ///   - keys: what signs deliveries, and checks those that come back.
     ///   - signing: knows since when deliveries of this log are signed; `nil`: all of them are.
     ///   - tokens: tells whether the token of a join is true, and what it grants; `nil`: nobody does, and streams that ask for one are closed.
+    ///   - forgotten: sessions that are refused.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - state: what the run before left, and where this one leaves it.
@@ -87,6 +89,7 @@ package struct Gateway: Sendable {
         keys: MessageKeys,
         signing: (any SigningRecord)? = nil,
         tokens: ListenerTokenCheck? = nil,
+        forgotten: ForgottenSessions = .empty(),
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
         state: (any GatewayStateStore)? = nil,
@@ -230,6 +233,9 @@ package struct Gateway: Sendable {
             protectedStreams: configuration.protectedStreams,
             checksTokens: tokenChecks != nil
         )
+        let rules = ListenerRulesHolder(
+            ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)
+        )
         let keyHolder = KeyHolder(keys)
         let listenerService = try ListenerService(
             edge: edge,
@@ -245,6 +251,7 @@ package struct Gateway: Sendable {
                 log: logHealth,
                 holder: holder,
                 keys: keyHolder,
+                rules: rules,
                 tokens: tokenChecks,
                 clock: clock,
                 metrics: metrics,
@@ -335,6 +342,7 @@ package struct Gateway: Sendable {
         self.control = control
         self.instance = instance
         self.requestService = requestService
+        self.listenerService = listenerService
         self.keys = keyHolder
         self.broadcasterKeys = access?.keys
     }
@@ -363,6 +371,27 @@ package struct Gateway: Sendable {
 }
 
 extension Gateway {
+    /// What a session listens to, and the subject of its token where that is counted; `nil`: it does not listen.
+    package func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
+        self.listenerService.lease(of: session)
+    }
+
+    /// Refuses a session from now on, ends its lease and its connection, and waits until the log has all that was taken from it.
+    ///
+    /// - Parameters:
+    ///   - session: which one.
+    ///   - limit: how long to wait for the log.
+    ///   - forgotten: changes who is refused, and brings that to the disk: it is called for the newest that there are.
+    /// - Returns: whether the log has it.
+    /// - Throws: what `forgotten` does; then nothing has changed.
+    package func refuse(
+        _ session: SessionID,
+        atMost limit: Duration,
+        _ forgotten: (inout ForgottenSessions) throws -> Void
+    ) async throws -> Bool {
+        try await self.listenerService.refuse(session, atMost: limit, forgotten)
+    }
+
     private static func edgeSettings(
         _ configuration: GatewayConfiguration,
         instance: UInt64,
@@ -380,7 +409,6 @@ extension Gateway {
         settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
         settings.handshakeTimeout = configuration.handshakeTimeout
         settings.unusedTimeout = configuration.unusedTimeout
-        settings.protectedStreams = configuration.protectedStreams
         settings.stalledTimeout = configuration.stalledTimeout
         return settings
     }

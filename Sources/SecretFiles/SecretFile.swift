@@ -137,34 +137,31 @@ package enum SecretFile {
         }
     }
 
+    /// Reads a file whole that nobody but its owner may read or change.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - bytesMax: nothing larger is read.
+    ///   - limit: the name of that limit, for the sentence.
+    /// - Returns: what stands in it.
+    /// - Throws: a fault; also where others may read it, because then it is no secret.
+    package static func secret(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> [UInt8] {
+        let found = try self.read(path, bytesMax: bytesMax, limit: limit)
+        try found.requireSecret()
+        return found.bytes
+    }
+
     /// Puts new contents in the place of a file, or makes it; whoever reads it at the same time reads the old one or the new one whole.
     ///
     /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as somebody else.
+    ///
+    /// - Throws: also where another process changes it at the same time.
     package static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(Fault) {
-        let beside = path + ".new"
-        var status = stat()
-        let isThere = unsafe stat(path, &status) == 0
-        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard descriptor >= 0 else { throw self.systemFault(beside, "it cannot be made") }
-        var isWritten = fchmod(descriptor, mode) == 0
-        if isThere, status.st_uid != geteuid() || status.st_gid != getegid() {
-            isWritten = isWritten && (geteuid() != 0 || fchown(descriptor, status.st_uid, status.st_gid) == 0)
-        }
-        isWritten = isWritten && self.put(bytes, into: descriptor)
-        var fault = self.systemFault(path, "it cannot be written")
-        close(descriptor)
-        if isWritten, unsafe rename(beside, path) != 0 {
-            fault = self.systemFault(path, "it cannot be replaced")
-            isWritten = false
-        }
-        guard isWritten else {
-            _ = unsafe unlink(beside)
-            throw fault
-        }
+        try Draft(of: path).commit(bytes, mode: mode)
     }
 
     /// Writes everything, and brings it to the disk.
-    private static func put(_ bytes: [UInt8], into descriptor: CInt) -> Bool {
+    static func put(_ bytes: [UInt8], into descriptor: CInt) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe self.put(descriptor, $0) }
@@ -195,7 +192,7 @@ package enum SecretFile {
         #endif
     }
 
-    private static func systemFault(_ path: String, _ what: String, isMissing: Bool = false) -> Fault {
+    static func systemFault(_ path: String, _ what: String, isMissing: Bool = false) -> Fault {
         Fault(path: path, reason: "\(what): \(unsafe String(cString: strerror(errno)))", isMissing: isMissing)
     }
 }

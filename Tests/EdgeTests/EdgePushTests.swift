@@ -58,7 +58,7 @@ struct EdgePushTests {
     }
 
     @Test func `a connection that hears a protected stream ends with what let it hear`() async throws {
-        let stand = try LoopStand { $0.protectedStreams = [StreamPattern("prem*")].compactMap(\.self) }
+        let stand = try LoopStand(protecting: "prem*")
         let (ended, kept, open) = (try stand.peer(.dealer), try stand.peer(.dealer), try stand.peer(.dealer))
         #expect(try ended.ask("push premium 0 1") == "head 0")
         #expect(try kept.ask("push premium 0 2") == "head 0")
@@ -81,8 +81,47 @@ struct EdgePushTests {
         await stand.shared.stop()
     }
 
+    @Test func `who showed nothing hears a stream no more that asks for a token from now on`() async throws {
+        let stand = try LoopStand()
+        let (ended, proven, open) = (try stand.peer(.dealer), try stand.peer(.dealer), try stand.peer(.dealer))
+        #expect(try ended.ask("push premium 0") == "head 0")
+        #expect(try proven.ask("push premium 0 1") == "head 0")
+        #expect(try open.ask("push radio1 0") == "head 0")
+        let subscriber = try stand.subscriber(of: "premium")
+        var bytes: [UInt8] = []
+        Outgoing.appendSubscription(Array("radio1".utf8) + [0], to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, to: &bytes)
+        Outgoing.appendSubscription(NoticeFrame.syncTopic, cancel: true, to: &bytes)
+        try subscriber.send(bytes)
+        try subscriber.tick()
+        try await stand.publish(1, of: "premium")
+        #expect(try self.next(subscriber) == "1")
+        #expect(try self.next(ended) == "1")
+        #expect(try self.next(proven) == "1")
+        stand.change { $0.protectedStreams = [StreamPattern("prem*")].compactMap(\.self) }
+        #expect(try self.next(ended) == nil)
+        #expect(stand.closings == [.expired])
+        try await stand.publish(2, of: "premium")
+        try await stand.publish(9, of: "radio1")
+        // Its other topic stays.
+        #expect(try self.next(subscriber) == "9")
+        #expect(try self.next(proven) == "2")
+        #expect(try self.next(open) == "9")
+        await stand.shared.stop()
+    }
+
+    @Test func `a session that is forgotten loses its connection`() async throws {
+        let stand = try LoopStand()
+        let peer = try stand.peer(.dealer)
+        #expect(try peer.ask("push radio1 0 1") == "head 0")
+        stand.change { try? $0.forgotten.forget(LoopStand.session, at: Timestamp(microseconds: 1)) }
+        #expect(try self.next(peer) == nil)
+        #expect(stand.closings == [.expired])
+        await stand.shared.stop()
+    }
+
     @Test func `no topic of a protected stream is heard by a subscription`() async throws {
-        let stand = try LoopStand { $0.protectedStreams = [StreamPattern("prem*")].compactMap(\.self) }
+        let stand = try LoopStand(protecting: "prem*")
         let peer = try stand.subscriber(of: "premium")
         #expect(stand.metrics.value(.framesRefused, .protectedTopic) == 1)
         var bytes: [UInt8] = []

@@ -59,6 +59,14 @@ final class LoopStand: Sendable {
             self.happenings.goodKeys.withLock { $0.contains(proof.key) }
         }
 
+        var rulesNumber: Int { self.happenings.rules.withLock(\.number) }
+
+        func isProtected(_ stream: StreamID) -> Bool { self.happenings.rules.withLock { $0.rules.protects(stream) } }
+
+        func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool {
+            self.happenings.rules.withLock { $0.rules.lets(session, hear: stream, with: proof) }
+        }
+
         func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
             let words = String(decoding: request, as: UTF8.self).split(separator: " ")
             switch words.first {
@@ -142,6 +150,7 @@ final class LoopStand: Sendable {
         let notes: Mutex<[String]> = Mutex([])
         let closings: Mutex<[EdgeClosing]> = Mutex([])
         let goodKeys: Mutex<Set<KeyID>> = Mutex([KeyID(rawValue: 1), KeyID(rawValue: 2)])
+        let rules: Mutex<(number: Int, rules: ListenerRules)> = Mutex((0, ListenerRules()))
     }
 
     let endpoint: String
@@ -155,6 +164,7 @@ final class LoopStand: Sendable {
         connectionsMax: Int = .max,
         identity: DoorIdentity? = nil,
         balancers: Balancers? = nil,
+        protecting patterns: String = "",
         _ change: (inout EdgeSettings) -> Void = { _ in }
     ) throws {
         var settings = EdgeSettings(instance: 42, epoch: 7)
@@ -182,6 +192,7 @@ final class LoopStand: Sendable {
             counting: self.counting,
             clock: { Timestamp(microseconds: 1_000_000) }
         )
+        self.change { $0.protectedStreams = [StreamPattern(patterns)].compactMap(\.self) }
         for number in 0..<threads {
             let poller = try Poller.makeDescriptor()
             let (shared, happenings) = (self.shared, self.happenings)
@@ -191,6 +202,17 @@ final class LoopStand: Sendable {
             }
         }
     }
+
+    /// Changes who may hear what.
+    func change(_ body: (inout ListenerRules) -> Void) {
+        self.happenings.rules.withLock { rules in
+            rules.number += 1
+            body(&rules.rules)
+        }
+    }
+
+    /// Who has notices pushed.
+    static var session: SessionID { Echo.session }
 
     /// Has every loop answer what waits.
     func poke() { for inbox in self.shared.inboxes { inbox.poke() } }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Tokens over HTTP: the real binary, the files that it makes, and tokens that this file signs by itself."""
-import base64, hashlib, hmac, json, os, signal, stat, subprocess, time, unittest, urllib.error, urllib.request
+import base64, hashlib, hmac, json, os, signal, socket, stat, subprocess, tempfile, time, unittest, urllib.error, urllib.request
 
 import zmq
 
 from harness import (BINARY, GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2,
                      status_pb2, until)
+import test_tls
 
 
 def part(value):
@@ -432,6 +433,95 @@ class JoinTokens(unittest.TestCase):
     def gateway_listeners(self):
         with urllib.request.urlopen(f"http://{self.gateway.addresses['http']}/metrics") as answer:
             return int(next(line for line in answer.read().decode().splitlines() if line.startswith("cuecast_listeners ")).split()[-1])
+
+
+class ReloadedProtection(unittest.TestCase):
+    """Streams that ask for a token from a reload on."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cuecast-protection.")
+        self.addCleanup(folder.cleanup)
+        self.key = {"kid": "one", "k": part(os.urandom(32))}
+        keys = os.path.join(folder.name, "listener-keys.json")
+        with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            json.dump({"keys": [{"kty": "oct", "alg": "HS256", "state": "signing", **self.key}]}, file)
+        self.file = os.path.join(folder.name, "cuecast.yaml")
+        self.protect("")
+        self.gateway = TokenGateway("--config", self.file, "--set", "listeners.tokenKeysFile=" + keys)
+        self.addCleanup(self.gateway.close)
+        self.broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(self.broadcaster.close)
+
+    def protect(self, patterns):
+        with open(self.file, "w") as file:
+            file.write(f"listeners:\n  protectedStreams: '{patterns}'\n")
+
+    def publish(self, stream, break_id):
+        published = self.broadcaster.publish(stream, break_id, [ad("a")])
+        self.assertEqual(published.status, status_pb2.STATUS_CODE_OK, published)
+
+    def joined(self, stream):
+        address = ("127.0.0.1", int(self.gateway.addresses["requests"].rsplit(":", 1)[1]))
+        listener = test_tls.joined(lambda: socket.create_connection(address, timeout=PATIENCE), stream)
+        self.addCleanup(listener.close)
+        return listener
+
+    def test_who_showed_no_token_is_closed_and_who_shows_one_comes_in(self):
+        paid, free = self.joined("paid1"), self.joined("free1")
+        subscriber = zmq.Context.instance().socket(zmq.SUB)
+        self.addCleanup(subscriber.close)
+        subscriber.linger, subscriber.rcvtimeo = 0, int(PATIENCE * 1_000)
+        subscriber.connect(self.gateway.addresses["notices"])
+        for topic in (b"paid1\0", b"free1\0", b"~sync\0"):
+            subscriber.subscribe(topic)
+        while not subscriber.recv().startswith(b"~sync\0"):
+            pass
+        # What is wrong changes nothing.
+        self.protect("paid*, a b")
+        self.gateway.hang_up("everything stays as it was")
+        self.publish("paid1", "b1")
+        paid.notice("b1")
+        while not subscriber.recv().startswith(b"paid1\0"):
+            pass
+        batch = paid.ask(get_batch=listener_pb2.GetBatch(stream="paid1", break_id="b1"))
+        self.assertEqual(batch.status, status_pb2.STATUS_CODE_OK, batch)
+
+        self.protect("paid*")
+        self.gateway.hang_up("listeners.protectedStreams:  → paid*")
+        with self.assertRaises((EOFError, ConnectionError)):
+            paid.next(lambda flags, body: None)
+        until("the closing is counted", lambda: self.closed() == 1)
+        # Its next join needs a token, with push or without.
+        player = Player(self.gateway)
+        self.addCleanup(player.close)
+        self.assertIn("asks for a token", player.join().message)
+        self.publish("paid1", "b2")
+        self.publish("free1", "b3")
+        while (frame := subscriber.recv()).startswith(b"~sync\0") or notice_pb2.Notice.FromString(
+                frame.split(b"\0", 1)[1]).break_id in ("", "b1"):
+            pass
+        self.assertTrue(frame.startswith(b"free1\0"), "a subscription hears a stream that asks for a token")
+        free.notice("b3")
+        claims = {"iss": "cuecast", "aud": "cuecast", "sub": "alice", "exp": int(time.time()) + 3_600, "streams": ["paid1"]}
+        joined = player.join(token_by(self.key, claims))
+        self.assertEqual(joined.status, status_pb2.STATUS_CODE_OK, joined)
+        self.publish("paid1", "b4")
+        self.assertEqual(player.notice().break_id, "b4")
+
+        # And back, over HTTP; who has a ticket stays.
+        self.protect("")
+        status, document = self.gateway.ask("/v1/reload", self.gateway.text("http-token"), method="POST")
+        self.assertEqual((status, document["changed"]), (200, ["listeners.protectedStreams: paid* → "]))
+        self.assertEqual(self.joined("paid1").topic, b"paid1\0")
+        player.notices.clear()
+        self.publish("paid1", "b5")
+        self.assertEqual(player.notice().break_id, "b5")
+        self.assertEqual(self.closed(), 1)
+
+    def closed(self):
+        with urllib.request.urlopen(f"http://{self.gateway.addresses['http']}/metrics") as answer:
+            return int(next(line for line in answer.read().decode().splitlines()
+                            if line.startswith('cuecast_connections_closed_total{reason="expired"}')).split()[-1])
 
 
 if __name__ == "__main__":

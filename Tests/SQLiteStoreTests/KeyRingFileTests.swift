@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import SecretFiles
 import Testing
 
 @testable import SQLiteStore
@@ -63,7 +64,7 @@ struct KeyRingFileTests {
         }
         let large = Data(repeating: UInt8(ascii: "#"), count: KeyRingLimits.keyRingFileBytesMax + 1)
         try large.write(to: URL(fileURLWithPath: path))
-        #expect(throws: KeyFileError(path: path, reason: "it is too large; the limit is 16384 bytes")) {
+        #expect(throws: KeyFileError(path: path, reason: "it is too large; the limit keyRingFileBytesMax is 16384")) {
             try KeyRingFile.read(path)
         }
         try large.dropLast().write(to: URL(fileURLWithPath: path))

@@ -52,6 +52,7 @@ package enum ConfigurationTable {
         "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
         "http.openReads", "http.hosts", "http.tokenKeysFile", "http.tokenIssuer", "http.tokenAudience",
         "listeners.tokenIssuer", "listeners.tokenAudience", "listeners.sessionsPerSubjectMax",
+        "listeners.protectedStreams",
     ]
 
     package static let rows: [Row] = [

@@ -15,6 +15,7 @@ final class ListenerDesk: EdgeDelegate {
         let log: LogHealth
         let holder: BoardHolder
         let keys: KeyHolder
+        let rules: ListenerRulesHolder
         /// Checks the tokens of joins; `nil`: nobody does.
         let tokens: TokenChecks?
         let clock: any GatewayClock
@@ -30,6 +31,11 @@ final class ListenerDesk: EdgeDelegate {
     private var handler: ListenerRequestHandler
     /// How often the keys had been swapped when the handler got its own.
     private var keySwaps: Int
+    /// Who may hear what, and how often that had been changed when it was taken.
+    private var rules: ListenerRules
+    private var ruleSwaps: Int
+    /// Those who wait until the log has answered about all groups up to one.
+    private var groupWaits: [(group: UInt64, done: Occurrence)] = []
     private var lane = AcknowledgementLane()
     /// The connections of which a join waits until its token is checked: one each, so that nobody fills the queue alone.
     private var checksWaiting: Set<UInt64> = []
@@ -41,6 +47,9 @@ final class ListenerDesk: EdgeDelegate {
         self.keySwaps = tools.keys.swaps
         // Whoever swaps them from here on is noticed.
         self.handler.keys = tools.keys.keys
+        self.ruleSwaps = tools.rules.swaps
+        self.rules = tools.rules.rules
+        self.handler.take(self.rules)
         self.mailbox = mailbox
         self.endsLeases = endsLeases
         self.tools = tools
@@ -77,7 +86,32 @@ final class ListenerDesk: EdgeDelegate {
     private func refresh() {
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
         if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
+        self.refreshRules()
         self.handler.isDraining = self.mailbox.isDraining
+    }
+
+    private func refreshRules() {
+        guard self.tools.rules.swaps != self.ruleSwaps else { return }
+        // First the number: rules that are changed in between are taken once more, and never missed.
+        self.ruleSwaps = self.tools.rules.swaps
+        self.rules = self.tools.rules.rules
+        self.handler.take(self.rules)
+    }
+
+    // MARK: - Who may hear what
+
+    var rulesNumber: Int {
+        self.refreshRules()
+        return self.ruleSwaps
+    }
+
+    func isProtected(_ stream: StreamID) -> Bool {
+        self.refreshRules()
+        return self.rules.protects(stream)
+    }
+
+    func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool {
+        self.rules.lets(session, hear: stream, with: proof)
     }
 
     // MARK: - Tokens
@@ -206,10 +240,23 @@ final class ListenerDesk: EdgeDelegate {
             case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
             case .checked(let peer, let request, let result): self.checked(peer, request, result, in: loop)
             case .logFailed: self.lane.noteFailure()
+            case .settle(let done):
+                // Nothing of a session that is refused from now on comes into a later group.
+                self.refreshRules()
+                self.groupWaits.append((self.handler.newestGroup, done))
             }
         }
         self.closeGroups(in: loop)
+        self.tellIfSettled()
         self.tellIfDrained()
+    }
+
+    private func tellIfSettled() {
+        self.groupWaits.removeAll { wait in
+            guard self.handler.hasAnswered(through: wait.group) else { return false }
+            wait.done.happen()
+            return true
+        }
     }
 
     private func tellIfDrained() {
@@ -223,6 +270,7 @@ final class ListenerDesk: EdgeDelegate {
         if self.endsLeases { self.handler.expireLeases(at: self.readClock().now) }
         self.lane.retry()
         self.closeGroups(in: loop)
+        self.tellIfSettled()
         self.tellIfDrained()
     }
 

@@ -15,6 +15,8 @@ final class ListenerMailbox: Sendable {
         case checked(EdgePeer, request: [UInt8], Result<ListenerGrant, Refusal>)
         /// Another lane of the log failed.
         case logFailed
+        /// It happens when the log has answered about everything that gathered before this was read.
+        case settle(Occurrence)
     }
 
     private let letters: Mutex<[Letter]> = Mutex([])

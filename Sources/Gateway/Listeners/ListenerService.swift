@@ -112,6 +112,32 @@ final class ListenerService: Service {
             listenersMax: configuration.listenersMax,
             requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
         )
+        // Whoever hears a stream that asks for a token from now on, and showed none, is closed within a second.
+        self.tools.rules.change { $0.protectedStreams = configuration.protectedStreams }
+    }
+
+    /// What a session listens to, and the subject of its token where that is counted; `nil`: it does not listen.
+    func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? { self.leases.lease(of: session) }
+
+    /// Refuses a session from now on; see ``Gateway/refuse(_:atMost:_:)``.
+    func refuse(
+        _ session: SessionID,
+        atMost limit: Duration,
+        _ forgotten: (inout ForgottenSessions) throws -> Void
+    ) async throws -> Bool {
+        try self.tools.rules.change { try forgotten(&$0.forgotten) }
+        let settled = self.mailboxes.map { mailbox in
+            let settled = Occurrence()
+            mailbox.post(.settle(settled))
+            return settled
+        }
+        let isSettled = await withTaskGroup(of: Bool.self) { tasks in
+            for each in settled { tasks.addTask { await each.wait(atMost: limit) } }
+            return await tasks.reduce(true) { $0 && $1 }
+        }
+        // After that: a request that was being decided may have renewed it.
+        self.leases.end(session)
+        return isSettled
     }
 
     /// Another lane of the log failed.

@@ -105,6 +105,11 @@ final class SharedLeases: LeaseTable {
         }
     }
 
+    /// What a session listens to, and whose it is where its owner's sessions are counted; `nil`: it has no lease.
+    func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
+        self.withPart(of: session) { $0.lease(of: session) }
+    }
+
     func expire(at now: Timestamp) {
         for part in self.parts {
             part.leases.withLock { leases in

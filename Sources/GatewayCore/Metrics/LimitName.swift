@@ -21,6 +21,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case entriesWaitingMax
     case entryBytesWaitingMax
     case eventsMax
+    case forgottenSessionsMax
     case framesPerMessageMax
     case httpAnswerBytesMax
     case httpConnectionsMax

@@ -150,6 +150,11 @@ package struct Leases: LeaseTable {
     /// How many sessions listen to a stream.
     package func count(of stream: StreamID) -> Int { self.counts[stream] ?? 0 }
 
+    /// What a session listens to, and whose it is where its owner's sessions are counted; `nil`: it has no lease.
+    package func lease(of session: SessionID) -> (stream: StreamID, subject: String?)? {
+        self.leases[session].map { ($0.stream, $0.subject) }
+    }
+
     /// Takes how many sessions each stream has won or lost since the last time, for whoever adds up several of these.
     package mutating func takeCountChanges() -> [StreamID: Int] {
         guard !self.countChanges.isEmpty else { return [:] }

@@ -63,6 +63,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
     /// What signs deliveries, and checks those that come back; swapped by whoever owns the handler.
     package var keys: MessageKeys
+    /// Sessions that are refused.
+    private var forgotten = ForgottenSessions.empty()
     /// What was asked for since the board last changed.
     private var served = ServedBreaks()
     private var scanned = ScannedRequest()
@@ -202,8 +204,27 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     /// - Returns: those who get their answer now.
     package mutating func answered(_ number: UInt64, isDurable: Bool) -> [PendingGroup.Waiter] {
         self.recent.answered(number, isDurable: isDurable)
-        return self.groups.answered(number, isDurable: isDurable)
+        return self.groups.answered(number, isDurable: isDurable, leavingOut: self.forgotten)
     }
+
+    // MARK: - Who may hear what
+
+    /// Takes over what may change about it while the gateway runs.
+    package mutating func take(_ rules: ListenerRules) {
+        self.settings.tickets.protectedStreams = rules.protectedStreams
+        self.forgotten = rules.forgotten
+        // Each of them says whether its stream asks for a token.
+        self.served.removeAll()
+    }
+
+    /// The number of the last group that may hold something of a session that was refused before this.
+    package var newestGroup: UInt64 { self.groups.gathering.number }
+
+    /// Whether the log has answered about every group up to one.
+    ///
+    /// - Parameter number: as `newestGroup` gave it.
+    /// - Returns: `true` also where nothing has gathered for it.
+    package func hasAnswered(through number: UInt64) -> Bool { self.groups.hasAnswered(through: number) }
 
     /// Gives up what has gathered, because the log has no room for it, where somebody waits for it; deliveries gather again.
     ///
@@ -261,6 +282,9 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
         }
         self.metrics.count(.listenerRequests, decoded.kind.metricLabel)
         guard !self.isDraining else { return self.refuse(.draining, requestID: decoded.id, at: now) }
+        guard !self.forgotten.contains(decoded.session) else {
+            return self.refuse(.forgotten, requestID: decoded.id, at: now)
+        }
         guard self.leases.allows(decoded.session, at: self.steady(now)) else {
             return self.refuseRate(decoded.id, at: now)
         }
@@ -307,6 +331,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             let served = self.served.find(frame, stream: self.scanned.stream, id: self.scanned.breakID)
         else { return nil }
         let (id, session) = (self.scanned.id, self.scanned.session)
+        guard self.forgotten.isEmpty || !self.forgotten.contains(session) else { return nil }
         switch self.scanned.kind {
         case .getBatch:
             self.counters.batchRequests.add()
@@ -480,6 +505,7 @@ extension ListenerRequestHandler {
         }
         do throws(Refusal) {
             guard !self.isDraining else { throw .draining }
+            guard !self.forgotten.contains(decoded.session) else { throw .forgotten }
             guard case .join(let join) = decoded.kind else {
                 throw Refusal(.invalid, "Only a join is granted by a token.")
             }

@@ -219,16 +219,31 @@ struct PendingGroups: Sendable {
 
     /// The log has answered about a group.
     ///
+    /// - Parameters:
+    ///   - number: which group.
+    ///   - isDurable: whether the log has it for sure.
+    ///   - forgotten: sessions of which nothing is recorded again.
     /// - Returns: those who get their answer now.
-    mutating func answered(_ number: UInt64, isDurable: Bool) -> [PendingGroup.Waiter] {
+    mutating func answered(
+        _ number: UInt64,
+        isDurable: Bool,
+        leavingOut forgotten: ForgottenSessions
+    ) -> [PendingGroup.Waiter] {
         guard let place = self.inFlight.firstIndex(where: { $0.number == number }) else {
             preconditionFailure("the log answers once about what it was given")
         }
         let group = self.inFlight.remove(at: place)
         self.count.add(WaitingForLog(repeats: -group.repeatCount))
         self.waiterCount -= group.waiters.count
-        if !isDurable { self.putBack(group.content.deliveries) }
+        if !isDurable { self.putBack(group.content.deliveries.filter { !forgotten.contains($0.session) }) }
         return group.waiters
+    }
+
+    /// Whether the log has answered about every group up to one, also where nothing has gathered for it.
+    func hasAnswered(through number: UInt64) -> Bool {
+        let waiting = self.full.map(\.number) + self.inFlight.map(\.number)
+        guard waiting.allSatisfy({ $0 > number }) else { return false }
+        return self.gathering.number > number || self.gathering.content.isEmpty
     }
 
     /// Gives back deliveries that the log did not take: those batches were handed out, so they must be recorded.

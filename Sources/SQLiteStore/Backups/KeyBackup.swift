@@ -3,6 +3,7 @@
 
 import Foundation
 import GatewayCore
+import SecretFiles
 
 #if canImport(Glibc)
 import Glibc
@@ -10,9 +11,10 @@ import Glibc
 import Darwin
 #endif
 
-/// The part of a backup that is not in the stores: the keys of a data directory, and since when they sign.
+/// The part of a backup that is not in the stores: the keys of a data directory, since when they sign, and which sessions are refused
+/// because they were forgotten.
 enum KeyBackup {
-    static let files = [KeyRingFile.name, SigningSinceFile.name]
+    static let files = [KeyRingFile.name, SigningSinceFile.name, ForgettingFiles.refusedName]
 
     /// Copies what is there of it.
     ///
@@ -25,9 +27,9 @@ enum KeyBackup {
     /// - Throws: where one is there and cannot be read, or not be written.
     static func copy(of directory: String, to folder: String) throws -> [String] {
         try Self.files.filter { name in
-            do throws(KeyFileError) {
-                let bytes = try SecretFile.read(directory + "/" + name, bytesMax: KeyRingLimits.keyRingFileBytesMax)
-                try SecretFile.Draft(of: folder + "/" + name).commit(bytes)
+            do throws(SecretFile.Fault) {
+                let bytes = try Self.read(directory + "/" + name)
+                try SecretFile.replace(folder + "/" + name, bytes, mode: 0o600)
                 return true
             } catch {
                 guard error.isMissing else { throw error }
@@ -58,7 +60,24 @@ enum KeyBackup {
             _ = unsafe unlink(directory.file(name))
             return
         }
-        let bytes = try SecretFile.read(folder + "/" + name, bytesMax: KeyRingLimits.keyRingFileBytesMax)
-        try SecretFile.Draft(of: directory.file(name)).commit(bytes)
+        try SecretFile.replace(directory.file(name), try Self.read(folder + "/" + name), mode: 0o600)
+    }
+
+    private static func read(_ path: String) throws(SecretFile.Fault) -> [UInt8] {
+        guard path.hasSuffix("/" + ForgettingFiles.refusedName) else {
+            return try SecretFile.secret(
+                path,
+                bytesMax: KeyRingLimits.keyRingFileBytesMax,
+                limit: "keyRingFileBytesMax"
+            )
+        }
+        return try SecretFile.secret(path, bytesMax: ForgettingFiles.refusedBytesMax, limit: "forgottenSessionsMax")
+    }
+
+    /// Refuses the sessions that a backup refuses; where the data directory has a list of its own, that is newer and stays.
+    static func restoreRefused(from folder: String, _ manifest: BackupManifest, to directory: StoreDirectory) throws {
+        let name = ForgettingFiles.refusedName
+        guard manifest.files[name] != nil, unsafe access(directory.file(name), F_OK) != 0 else { return }
+        try SecretFile.replace(directory.file(name), try Self.read(folder + "/" + name), mode: 0o600)
     }
 }

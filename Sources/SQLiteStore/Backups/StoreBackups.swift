@@ -117,6 +117,9 @@ package enum StoreBackups {
         do {
             let folder = Self.absolute(folder)
             try Self.requireEmpty(folder)
+            if let directory, ForgettingFiles(directory: directory).isPending {
+                throw BackupError.failed("a session is being forgotten; start the gateway, which ends that")
+            }
             let partial = folder + ".partial"
             try? FileManager.default.removeItem(atPath: partial)
             try Self.makeFolder(partial)
@@ -281,6 +284,7 @@ package enum StoreBackups {
             }
         }
         try KeyBackup.restoreSince(from: folder, manifest, to: directory)
+        try KeyBackup.restoreRefused(from: folder, manifest, to: directory)
         let stores = try Stores.open(in: directory, floor: floor, finishing: true)
         let restored = RestoredStores(
             manifest: manifest,
@@ -387,6 +391,13 @@ extension StoreDirectory {
                     toPath: folder + "/" + name + suffix
                 )
             }
+        }
+        // Copies in which sessions have other names than in the books that come are no beginning for counting those anew.
+        let copies = LedgerCopies.folderName
+        if FileManager.default.fileExists(atPath: self.file(ForgettingFiles.refusedName)),
+            FileManager.default.fileExists(atPath: self.file(copies))
+        {
+            try FileManager.default.moveItem(atPath: self.file(copies), toPath: folder + "/" + copies)
         }
         try StoreFiles.synchronizeFolder(of: folder + "/x")
         try StoreFiles.synchronizeFolder(of: folder)

@@ -80,14 +80,21 @@ package struct LedgerVerification: Hashable, Sendable {
             // Held as long as it is used, so that others can tell it from one that was left.
             let hold = try StoreDirectory(path: folder)
             defer { withExtendedLifetime(hold) { try? FileManager.default.removeItem(atPath: folder) } }
+            let forgetting = ForgettingFiles(directory: dataDirectory)
             for attempt in 1... {
+                let mark = forgetting.mark
                 do {
-                    return try await Self.attempt(
+                    let result = try await Self.attempt(
                         in: dataDirectory,
                         folder: "\(folder)/\(attempt)",
                         ledgerOnly: ledgerOnly,
                         progress: progress
                     )
+                    // A session that was forgotten meanwhile has other names in a part of what was read.
+                    if result.isRight || mark == forgetting.mark { return result }
+                    guard attempt < Self.attemptsMax else {
+                        throw VerificationError.unavailable("Sessions are being forgotten; try again.")
+                    }
                 } catch EventLogError.pruned where attempt < Self.attemptsMax {
                     continue
                 }

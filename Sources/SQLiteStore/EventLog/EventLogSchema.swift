@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Foundation
 import GRDB
 import GatewayCore
 
@@ -143,6 +144,42 @@ enum EventLogSchema {
             arguments: [Self.key(lane, offset)]
         )
         return try row?.withUnsafeData(atIndex: 0) { $0.map { Array($0) } ?? [] }
+    }
+
+    /// Looks for bytes in some records of a lane.
+    ///
+    /// - Parameters:
+    ///   - database: to read.
+    ///   - needle: what to look for.
+    ///   - lane: the number of the lane.
+    ///   - offset: begins behind it.
+    ///   - recordsMax: so many records are looked at.
+    /// - Returns: the offsets of those that hold them, and of the last one that was looked at; `nil`: there is none.
+    /// - Throws: what SQLite says.
+    static func search(
+        _ database: Database,
+        for needle: [UInt8],
+        lane: Int64,
+        after offset: UInt64,
+        recordsMax: Int
+    ) throws -> (found: [UInt64], last: UInt64?) {
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT record_key, instr(bytes, ?) FROM records WHERE record_key > ? AND record_key < ?
+                ORDER BY record_key LIMIT ?
+                """,
+            arguments: [Data(needle), Self.key(lane, offset), Self.key(lane + 1, 0), recordsMax]
+        )
+        var found: [UInt64] = []
+        var last: UInt64?
+        while let row = try rows.next() {
+            let (key, place): (Int64, Int64) = (row[0], row[1])
+            let offset = UInt64(key - Self.key(lane, 0))
+            if place > 0 { found.append(offset) }
+            last = offset
+        }
+        return (found, last)
     }
 
     /// Which parts of a lane's snapshot readers see.

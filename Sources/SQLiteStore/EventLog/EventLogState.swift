@@ -323,6 +323,17 @@ extension EventLogState {
         return (number, first...last)
     }
 
+    /// A record of the file is another one from now on.
+    mutating func replace(_ bytes: [UInt8], at offset: UInt64, of lane: Int) {
+        guard let oldest = self.lanes[lane].tail.first?.offset, offset >= oldest else { return }
+        // What is in the tail came since the log was opened: there is no jump in it.
+        let place = Int(offset - oldest)
+        guard place < self.lanes[lane].tail.count else { return }
+        let before = self.lanes[lane].tail[place]
+        self.lanes[lane].tail[place] = LoggedRecord(offset: offset, previous: before.previous, bytes: bytes)
+        self.tailBytes += bytes.count - before.bytes.count
+    }
+
     /// The file holds no records of a lane before this offset any more.
     mutating func deleted(before offset: UInt64, of lane: Int) {
         self.lanes[lane].firstStored = max(self.lanes[lane].firstStored, offset)

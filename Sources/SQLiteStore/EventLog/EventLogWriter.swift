@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
+import Foundation
 import GRDB
 import GatewayCore
 
@@ -326,6 +328,47 @@ final class EventLogWriter {
         }
         let records = min(offsets.count, Int(clamping: SQLiteEventLog.recordsPerPruneMax))
         self.bytesSinceCheckpoint += (records / 8 + 4) * self.pageBytes
+    }
+
+    /// Puts other names in the place of a session in records of a lane.
+    ///
+    /// - Parameters:
+    ///   - names: whose, and what stands there instead.
+    ///   - offsets: of a few records that name it; those that are gone are passed over.
+    ///   - lane: the number of their lane.
+    ///   - database: the writing connection.
+    /// - Returns: the new records.
+    /// - Throws: what the failure means; unless that is `uncertain`, nothing has changed.
+    func forget(
+        _ names: SessionPseudonyms,
+        at offsets: [UInt64],
+        of lane: Int,
+        _ database: Database
+    ) throws(LogWriteError) -> [LoggedRecord] {
+        var changed: [LoggedRecord] = []
+        try self.inTransaction(database) {
+            try database.execute(sql: "PRAGMA secure_delete = ON")
+            defer { try? database.execute(sql: "PRAGMA secure_delete = OFF") }
+            for offset in offsets {
+                guard let before = try EventLogSchema.bytes(database, lane: Int64(lane), at: offset),
+                    let group = try AcknowledgementGroup(decoding: before).forgetting(names)
+                else { continue }
+                let bytes = group.encoded()
+                try database.cachedStatement(sql: "UPDATE records SET bytes = ? WHERE record_key = ?")
+                    .execute(arguments: [Data(bytes), EventLogSchema.key(Int64(lane), offset)])
+                changed.append(LoggedRecord(offset: offset, bytes: bytes))
+            }
+        }
+        self.bytesSinceCheckpoint += changed.reduce(0) { $0 + $1.bytes.count + 2 * self.pageBytes }
+        return changed
+    }
+
+    /// Writes the file anew, without the pages that it uses no more.
+    ///
+    /// Where there is no room for it, or a reader is in the way, the file stays as it is.
+    func compact(_ database: Database) {
+        try? database.execute(sql: "VACUUM")
+        self.bytesUsed = (try? self.countBytes()) ?? self.bytesUsed
     }
 
     /// Moves the write-ahead log into the file when enough was written.

@@ -50,8 +50,8 @@ package final class SQLiteEventLog: EventLog {
     package let identity: LogIdentity
     private let directory: Mutex<StoreDirectory?>
     private let connection: StoreConnection<EventLogWriter>
-    private let state: Mutex<EventLogState>
-    private let file: String
+    let state: Mutex<EventLogState>
+    let file: String
     private let limits: Limits
     /// How many bytes of the file are in use.
     private let bytesUsed: Atomic<Int>
@@ -400,7 +400,7 @@ package final class SQLiteEventLog: EventLog {
     /// Does something with the writing connection.
     ///
     /// - Throws: `noRoom` or `failed` where nothing was done and the log goes on.
-    private func onWriter<Value: Sendable>(
+    func onWriter<Value: Sendable>(
         _ body: @escaping @Sendable (Database, EventLogWriter) throws(LogWriteError) -> Value
     ) async throws(EventLogError) -> Value {
         if let refusal = self.state.withLock(\.refusal) { throw refusal }
@@ -433,7 +433,7 @@ package final class SQLiteEventLog: EventLog {
         }
     }
 
-    private func fromFile<Value: Sendable>(
+    func fromFile<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(EventLogError) -> Value {
         do {

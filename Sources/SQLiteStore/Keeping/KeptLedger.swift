@@ -48,6 +48,8 @@ package final class KeptLedger: LedgerKeeping {
     private let log: any EventLog
     private let settings: Settings
     private let turns = Turns()
+    /// A backup is no part of a session's forgetting, and the other way round: its files would say different things.
+    private let backupTurns = Turns()
     package let recoveryAtStart: LedgerRecovery?
 
     private init(
@@ -203,6 +205,13 @@ package final class KeptLedger: LedgerKeeping {
             return .failure(.closed)
         }
         guard self.generation == generation else { return .success(nil) }
+        do {
+            // The copy that takes its place, and the log that is counted after it, must say the same.
+            try await self.finishForgetting(nil)
+        } catch {
+            self.state.withLock { $0.fault = reason }
+            return .failure(.failed("a session could not be forgotten: \(StoreFile.sentence(error))"))
+        }
         let replacement = LedgerReplacement(
             directory: directory,
             copies: self.folder,
@@ -240,6 +249,77 @@ package final class KeptLedger: LedgerKeeping {
             )
             return true
         }
+    }
+}
+
+// MARK: - Sessions that are forgotten
+
+extension KeptLedger {
+    /// Does something with the ledger while no session is being forgotten: a backup of both files, for instance.
+    package func whileNothingIsForgotten<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLiteLedger) async -> Value
+    ) async -> Value {
+        await self.backupTurns.take { await body(self.current) }
+    }
+
+    /// What the books hold of a session.
+    ///
+    /// - Throws: where they cannot be read.
+    package func traces(of session: SessionID) async throws -> SessionTraces {
+        guard let log = self.log as? SQLiteEventLog, let path = self.directory.withLock({ $0?.path }) else {
+            throw LedgerError.closed
+        }
+        return try await SessionForgetting(directory: path).traces(of: session, log: log, ledger: self.current)
+    }
+
+    /// Puts other names in the place of a session: in the ledger, its copies and the log.
+    ///
+    /// Nothing of the session comes into the log any more, and the ledger has counted all of it. What was begun and not ended is ended by
+    /// the next call, and by the next start.
+    ///
+    /// - Parameters:
+    ///   - session: who is forgotten.
+    ///   - isServing: whether appends may not wait for long; then a large log keeps the pages that it uses no more.
+    /// - Returns: what there was of it.
+    /// - Throws: where it has to be done again.
+    package func forget(_ session: SessionID, isServing: Bool = true) async throws -> SessionTraces {
+        try await self.backupTurns
+            .take { () async -> Result<SessionTraces, any Error> in
+                await self.turns.take { () async -> Result<SessionTraces, any Error> in
+                    do {
+                        return .success(try await self.forgetInTurn(session, isServing: isServing))
+                    } catch {
+                        return .failure(self.failure(error))
+                    }
+                }
+            }
+            .get()
+    }
+
+    private func forgetInTurn(_ session: SessionID, isServing: Bool) async throws -> SessionTraces {
+        guard let path = self.directory.withLock({ $0?.path }) else { throw LedgerError.closed }
+        // What another call left comes first, with its names.
+        try await self.finishForgetting(self.current)
+        try ForgettingFiles(directory: path).writePending(SessionPseudonyms(of: session))
+        return try await self.finishForgetting(self.current, isServing: isServing)
+    }
+
+    @discardableResult
+    private func finishForgetting(_ ledger: SQLiteLedger?, isServing: Bool = true) async throws -> SessionTraces {
+        guard let log = self.log as? SQLiteEventLog, let path = self.directory.withLock({ $0?.path }) else {
+            throw LedgerError.closed
+        }
+        let forgetting = SessionForgetting(directory: path)
+        guard let done = try await forgetting.finish(log: log, ledger: ledger, isServing: isServing) else {
+            return SessionTraces()
+        }
+        self.state.withLock { state in
+            state.copies = state.copies.compactMap { copy in
+                guard let changed = done.copies[copy.file.number] else { return copy }
+                return changed.map { Copy(file: $0, facts: copy.facts) }
+            }
+        }
+        return done.traces
     }
 }
 

@@ -66,11 +66,36 @@ package struct KeptStores: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> KeptStores {
         do throws(StoreError) {
+            try await Self.finishForgetting(stores, found, in: directory)
             let ledger = try await KeptLedger.open(found, in: directory, log: stores.log, settings: settings, now: now)
             return KeptStores(log: stores.log, ledger: ledger, newEpoch: stores.newEpoch)
         } catch {
             await stores.close()
             throw error
+        }
+    }
+}
+
+extension KeptStores {
+    /// Ends what a process before this began: nothing may compare log, ledger and copies while a session is in some of them only.
+    private static func finishForgetting(
+        _ stores: Stores,
+        _ found: LedgerFile.Found,
+        in directory: StoreDirectory
+    ) async throws(StoreError) {
+        let ledger: SQLiteLedger? =
+            switch found {
+            case .new(let ledger), .there(let ledger, _): ledger
+            case .wrong: nil
+            }
+        do {
+            _ = try await SessionForgetting(directory: directory.path)
+                .finish(log: stores.log, ledger: ledger, isServing: false)
+        } catch {
+            throw .unusable(
+                directory: directory.path,
+                reason: "a session was being forgotten, and that cannot be ended: \(StoreFile.sentence(error))"
+            )
         }
     }
 }

@@ -13,7 +13,7 @@ import Synchronization
 package final class SQLiteLedger: Ledger {
     private let directory: Mutex<StoreDirectory?>
     private let connection: StoreConnection<LedgerWriter>
-    private let file: String
+    let file: String
 
     /// Opens the ledger, or makes it.
     ///
@@ -144,7 +144,7 @@ package final class SQLiteLedger: Ledger {
     }
 
     /// The instant of the newest thing that is counted; the beginning of time where nothing is.
-    func newestTime() async throws(LedgerError) -> Timestamp {
+    package func newestTime() async throws(LedgerError) -> Timestamp {
         try await self.read { database in
             let newest = try Int64.fetchOne(
                 database,
@@ -202,7 +202,7 @@ package final class SQLiteLedger: Ledger {
         }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(LedgerError) -> Value {
         do {
@@ -212,7 +212,7 @@ package final class SQLiteLedger: Ledger {
         }
     }
 
-    private func write<Value: Sendable>(
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, LedgerWriter) throws -> Value
     ) async throws(LedgerError) -> Value {
         do {

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import ArgumentParser
+import CommandSupport
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import SQLiteStore
+
+struct Forget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Take one listener's session out of the books of a gateway, and out of what it remembers.",
+        discussion: """
+            The session is refused from now on, its lease and its connection end, and in the ledger, in its copies and in the event log
+            other names stand in its place, another one for each break, which nobody can lead back. What was counted stays counted: no
+            total changes, and 'cuecast verify' finds no difference. Then every file of the data directory is searched for it.
+
+            Backups hold it as long as you keep them: after a restore of one that was made before, forget it again. A session that a player
+            keeps in its own journal, or a token's subject at whoever made the token, is not here.
+
+            Works with a gateway that runs, and with one that does not. --dry-run changes nothing and tells what there is.
+
+            Exit codes: 0 done, 1 done, but files hold it still that this command does not change (they are named), 64 usage, 65 there are no
+            books, 69 it has to be done again, for instance because the event log does not work.
+
+            Example: cuecast forget --session 7f3c0d9a51e24b8896aa01f2c3d4e5f6 --data-dir ./data
+            """
+    )
+
+    @Option(help: "The session: 32 hexadecimal digits.", transform: Self.session)
+    var session: SessionID
+
+    @OptionGroup var control: ControlOptions
+
+    @Flag(help: "Change nothing, and tell what there is of it.")
+    var dryRun = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private static func session(_ text: String) throws -> SessionID {
+        guard let session = SessionID(digits: text) else {
+            throw ValidationError("A session has 32 hexadecimal digits.")
+        }
+        return session
+    }
+
+    func run() async throws {
+        let answer: [String: ControlValue]
+        if let directory = try self.hold() {
+            do {
+                answer = try await ForgetCommand.run(self.session, in: directory, isDry: self.dryRun)
+            } catch {
+                complain("the session was not forgotten: \(error)")
+                throw CommandExit.unavailable
+            }
+        } else {
+            answer = try self.control.ask(
+                ForgetCommand.name,
+                ["session": .text("\(self.session)"), "dryRun": .bool(self.dryRun)]
+            )
+        }
+        if self.json {
+            try CommandOutput.say(json: answer, isPretty: true)
+        } else {
+            CommandOutput.say(ForgetText.of(answer))
+        }
+        if !self.dryRun, let files = answer["files"]?.asList, !files.isEmpty { throw CommandExit.checkFailed }
+    }
+
+    /// The data directory, where no gateway holds it.
+    private func hold() throws -> StoreDirectory? {
+        let path = self.control.directory
+        guard FileManager.default.fileExists(atPath: path) else {
+            complain("there is no data directory \(path)")
+            throw CommandExit.badData
+        }
+        let directory: StoreDirectory
+        do {
+            directory = try StoreDirectory(path: path)
+        } catch StoreError.inUse {
+            return nil
+        } catch {
+            complain("\(error)")
+            throw CommandExit.unavailable
+        }
+        guard directory.hasStores else {
+            complain("there are no event log and ledger in \(path)")
+            throw CommandExit.badData
+        }
+        return directory
+    }
+}
+
+/// What both the gateway and the command line do for `forget`.
+enum ForgetCommand {
+    static let name = "forget"
+    /// How long the log and the ledger may take until they have what came before.
+    private static let settleMax: Duration = .seconds(60)
+    private static let lookInterval: Duration = .milliseconds(20)
+
+    /// Lets the running gateway forget.
+    static func register(
+        _ stores: KeptStores,
+        _ configuration: GatewayConfiguration,
+        of gateway: Gateway
+    ) {
+        gateway.control.register(Self.name) { arguments, _ in
+            guard let session = (arguments["session"]?.asText).flatMap({ SessionID(digits: $0) }) else {
+                throw ControlError("forget needs a session of 32 hexadecimal digits", exitCode: 64)
+            }
+            let lease = gateway.lease(of: session)
+            let isDry = arguments["dryRun"]?.asBool ?? false
+            var found: SessionTraces
+            if isDry {
+                found = try await stores.ledger.traces(of: session)
+            } else {
+                try await Self.refuse(session, in: configuration.dataDirectory, by: gateway)
+                try await Self.settle(stores)
+                found = try await stores.ledger.forget(session)
+            }
+            found.files = await SessionTraces.files(with: session, in: configuration.dataDirectory)
+            var answer = Self.document(of: found, session, isDry: isDry)
+            answer["memory"] = .object([
+                "stream": lease.map { ControlValue.text("\($0.stream)") } ?? .null,
+                "hasSubject": .bool(lease?.subject != nil),
+            ])
+            answer["keptUntil"] = .object([
+                "log": .text(
+                    "\(configuration.keepLogRecords) newer records are there, and \(configuration.ledgerCopiesKept) newer copies (keepLogRecords)"
+                ),
+                "ledger": .text("9 days after the end of each break; then totals only"),
+                "copies": .text("\(configuration.ledgerCopiesKept) newer ones are there (ledger.copies.kept)"),
+            ])
+            return answer
+        }
+    }
+
+    /// Refuses the session from now on, also after the next start.
+    private static func refuse(_ session: SessionID, in directory: String, by gateway: Gateway) async throws {
+        let board = gateway.board.board
+        do {
+            let isSettled = try await gateway.refuse(session, atMost: Self.settleMax) { forgotten in
+                if board.hasTime { forgotten.prune(at: board.retentionTime) }
+                try forgotten.forget(session, at: board.hasTime ? board.newestTime : SigningKeys.now)
+                try ForgettingFiles(directory: directory).write(forgotten)
+            }
+            guard isSettled else {
+                throw ControlError(
+                    "the session is refused from now on, and nothing more was done: the event log does not answer; try again"
+                )
+            }
+        } catch let full as ForgottenSessions.Full {
+            gateway.metrics.count(.limitsHit, .limit(.forgottenSessionsMax))
+            throw ControlError("\(full)")
+        }
+    }
+
+    /// Waits until the ledger has counted what is in the log by now: what it counts later names the session no more.
+    private static func settle(_ stores: KeptStores) async throws {
+        let deadline = ContinuousClock.now + Self.settleMax
+        for lane in (0..<Lane.acknowledgementLaneCount).map({ Lane.acknowledgements($0) }) {
+            let head = try await stores.log.head(of: lane)
+            while try await stores.ledger.appliedOffset(of: lane) < head {
+                guard ContinuousClock.now < deadline else {
+                    throw ControlError(
+                        "the session is refused from now on, and nothing more was done: the ledger is behind the log; try again"
+                    )
+                }
+                try await Task.sleep(for: Self.lookInterval)
+            }
+        }
+    }
+
+    /// Forgets in a data directory that no gateway uses.
+    static func run(
+        _ session: SessionID,
+        in directory: StoreDirectory,
+        isDry: Bool
+    ) async throws -> [String: ControlValue] {
+        let now = SigningKeys.now
+        let stores = try await KeptStores.open(in: directory, now: now)
+        do {
+            var found: SessionTraces
+            if isDry {
+                found = try await stores.ledger.traces(of: session)
+            } else {
+                let files = ForgettingFiles(directory: directory.path)
+                var forgotten = try files.read()
+                try forgotten.forget(session, at: max(now, try await stores.ledger.serving.newestTime()))
+                try files.write(forgotten)
+                found = try await stores.ledger.forget(session, isServing: false)
+            }
+            await stores.ledger.close()
+            await stores.log.close()
+            found.files = await SessionTraces.files(with: session, in: directory.path)
+            return Self.document(of: found, session, isDry: isDry)
+        } catch {
+            await stores.ledger.close()
+            await stores.log.close()
+            throw error
+        }
+    }
+
+    private static func document(
+        of found: SessionTraces,
+        _ session: SessionID,
+        isDry: Bool
+    ) -> [String: ControlValue] {
+        [
+            "session": .text("\(session)"),
+            "dryRun": .bool(isDry),
+            "logRecords": .integer(Int64(found.logRecords)),
+            "ledgerBreaks": .integer(Int64(found.ledgerBreaks)),
+            "ledgerOutcomes": .integer(Int64(found.ledgerOutcomes)),
+            "copies": .integer(Int64(found.copies)),
+            "files": .list(found.files.map { .text($0) }),
+        ]
+    }
+}
+
+/// The answer for people.
+enum ForgetText {
+    static func of(_ answer: [String: ControlValue]) -> String {
+        let isDry = answer["dryRun"]?.asBool ?? false
+        func count(_ name: String) -> Int64 { answer[name]?.asInteger ?? 0 }
+        func kept(_ name: String) -> String {
+            guard isDry, let until = answer["keptUntil"]?.asObject?[name]?.asText else { return "" }
+            return ", until \(until)"
+        }
+        let change = isDry ? "" : ": other names stand there now"
+        var lines = ["session \(answer["session"]?.asText ?? "?") \(isDry ? "is as it was" : "is forgotten")"]
+        if let memory = answer["memory"]?.asObject {
+            let stream = memory["stream"]?.asText
+            let listens = stream.map { "it listens to \($0)" } ?? "it does not listen"
+            lines.append("memory     \(listens)\(isDry ? "" : "; it is refused from now on")")
+        }
+        lines.append("event log  \(count("logRecords")) records\(change)\(kept("log"))")
+        lines.append(
+            "ledger     \(count("ledgerOutcomes")) outcomes in \(count("ledgerBreaks")) breaks\(change)\(kept("ledger"))"
+        )
+        lines.append("copies     \(count("copies")) of the ledger\(change)\(kept("copies"))")
+        let files = (answer["files"]?.asList ?? []).compactMap(\.asText)
+        if files.isEmpty {
+            lines.append("files      no file of the data directory holds it")
+        } else {
+            for file in files { lines.append("files      \(file) holds it\(isDry ? "" : " still")") }
+        }
+        lines.append(
+            "elsewhere  backups that were made before hold it as long as you keep them; the player's journal is the app's"
+        )
+        return lines.joined(separator: "\n")
+    }
+}

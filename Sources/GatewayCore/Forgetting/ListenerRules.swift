@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+
+/// Who may hear what: what may change about it while the gateway runs.
+package struct ListenerRules: Hashable, Sendable {
+    /// Streams that ask for a token.
+    package var protectedStreams: [StreamPattern]
+    /// Sessions that are refused.
+    package var forgotten: ForgottenSessions
+
+    package init(protectedStreams: [StreamPattern] = [], forgotten: ForgottenSessions = .empty()) {
+        self.protectedStreams = protectedStreams
+        self.forgotten = forgotten
+    }
+
+    /// Whether a stream asks for a token.
+    package func protects(_ stream: StreamID) -> Bool { self.protectedStreams.contains { $0.matches(stream) } }
+
+    /// Whether a connection goes on hearing a stream.
+    ///
+    /// - Parameters:
+    ///   - session: who joined on the connection; `nil`: it subscribed.
+    ///   - stream: what it hears.
+    ///   - proof: what lets it hear a protected stream.
+    /// - Returns: `false` where the session is forgotten, or the stream asks for a token and none was shown.
+    package func lets(_ session: SessionID?, hear stream: StreamID, with proof: PushProof?) -> Bool {
+        if let session, self.forgotten.contains(session) { return false }
+        return proof != nil || !self.protects(stream)
+    }
+}
+
+extension Refusal {
+    /// A request of a session that was forgotten.
+    static let forgotten = Refusal(
+        .notAllowed,
+        "This session was forgotten, with what it did; whoever listens begins another one."
+    )
+}
