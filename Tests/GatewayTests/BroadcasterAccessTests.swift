@@ -82,7 +82,7 @@ final class BroadcasterAccessTests {
                 refused.refusal == Refusal(.notAllowed, "The broadcaster studio has no right to the stream tv1.")
             )
             #expect(running.metrics.value(.refusals, .status(.notAllowed)) == 1)
-            #expect(self.count(running, .admitted) == 1)
+            #expect(self.count(running, .admitted) > 0)
             #expect(running.metrics.value(.broadcasterKeys) == 2)
             let books = try await running.books { $0.breaks.count == 1 }
             #expect(books.breaks.first?.summary.broadcaster == "studio")
@@ -147,6 +147,8 @@ final class BroadcasterAccessTests {
         try await self.run { running, _ in
             let studio = try await running.broadcaster(self.studio, serverKey: self.gateway.publicKey)
             _ = try await studio.do(try self.publication("b1"))
+            // More than once where a busy machine took too long for the first handshake.
+            let admittedCount = self.count(running, .admitted)
             try self.list([("other", self.other, "tv*")])
             try await self.reload(running)
             let refused = try await studio.ask(.cancel(.of("radio1", "b1")))
@@ -158,7 +160,7 @@ final class BroadcasterAccessTests {
             let again = try await running.broadcaster(self.studio, serverKey: self.gateway.publicKey)
             try await until("the key is refused") { self.count(running, .unknownKey) > 0 }
             await again.requests.peer.close()
-            #expect(self.count(running, .admitted) == 1)
+            #expect(self.count(running, .admitted) == admittedCount)
 
             // And back again: the open connection works as before.
             try self.list([("studio", self.studio, "radio1")])
