@@ -29,6 +29,7 @@ from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with thes
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)
 from test_tutorial import Tutorial  # noqa: F401 (its tests run with these)
+from test_secrets import Secrets  # noqa: F401 (its tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq
 
