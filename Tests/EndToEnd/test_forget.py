@@ -64,7 +64,7 @@ class Forgetting(unittest.TestCase):
     def test_a_gateway_that_runs_forgets_and_nothing_that_was_counted_changes(self):
         (first, deliveries), (second, others) = self.heard({"x": "played"}), self.heard({"x": "played", "y": "failed"})
         before = self.reports()
-        until("the ledger is copied", lambda: any(name.startswith("copies/") for name in self.files_with(first.session)))
+        until("the ledger is copied", self.copied)
         dry = self.forget(first.session, "--dry-run", "--json")
         self.assertEqual((dry["ledgerBreaks"], dry["ledgerOutcomes"], dry["dryRun"]), (2, 2, True))
         self.assertGreater(dry["logRecords"], 1)
@@ -170,7 +170,7 @@ class Forgetting(unittest.TestCase):
         backup = self.gateway.folder + "/backup"
         self.gateway.run("backup", "--data-dir", self.data, "--to", backup)
         self.forget(listener.session)
-        self.gateway.stop(signal.SIGKILL)
+        self.assertEqual(self.gateway.stop(), 0)
         self.gateway.run("restore", "--from", backup, "--data-dir", self.data, "--replace")
         self.assertNotEqual(self.files_with(listener.session), [])
         self.gateway.start()

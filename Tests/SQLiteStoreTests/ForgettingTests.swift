@@ -97,6 +97,18 @@ struct ForgettingTests {
         await again.close()
     }
 
+    @Test func `a copy stays that was made at a fraction of a second, and is forgotten in too`() async throws {
+        let books = try await self.books("fractions")
+        let made = try await books.ledger.copy(at: Books.start + .seconds(70) + .microseconds(123_456))
+        #expect(books.ledger.copies.first == made)
+        #expect(LedgerCopies(dataDirectory: books.path).list().count == 3)
+        #expect(try await books.ledger.forget(self.session).copies == 3)
+        let kept = LedgerCopies(dataDirectory: books.path).list()
+        #expect(kept.count == 3 && books.ledger.copies.count == 3)
+        for copy in kept { #expect(await copy.fault() == nil) }
+        await books.close()
+    }
+
     @Test func `who was never there changes nothing, and nobody is forgotten twice`() async throws {
         let books = try await self.books("nobody")
         let before = try await self.sessions(books)

@@ -271,6 +271,8 @@ package enum StoreBackups {
         try StoreFiles.synchronize(unfinished)
         try StoreFiles.synchronizeFolder(of: unfinished)
         let aside = directory.hasStores ? try directory.moveAside() : nil
+        // It is of the ledger that was there.
+        _ = try LedgerSeal.take(from: directory)
         for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
             let target = directory.file(name)
             StoreFiles.remove(target)

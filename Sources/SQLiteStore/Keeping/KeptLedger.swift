@@ -119,8 +119,8 @@ package final class KeptLedger: LedgerKeeping {
             known.append(Copy(file: copy, facts: LedgerCopyFacts(made: copy.made, offsets: offsets, bytes: bytes)))
         }
         self.state.withLock { state in
-            let made = Set(state.copies.map(\.file))
-            state.copies += known.filter { !made.contains($0.file) }
+            let made = Set(state.copies.map(\.file.path))
+            state.copies += known.filter { !made.contains($0.file.path) }
         }
     }
 
@@ -150,8 +150,9 @@ package final class KeptLedger: LedgerKeeping {
                 self.folder.remove(file)
                 return .failure(.failed("the ledger was replaced while it was copied"))
             }
-            let kept = Set(self.state.withLock { $0.copies.map(\.file) })
-            for old in self.folder.list() where !kept.contains(old) { self.folder.remove(old) }
+            // By their paths: the name of a file tells only whole seconds of when it was made.
+            let kept = Set(self.state.withLock { $0.copies.map(\.file.path) })
+            for old in self.folder.list() where !kept.contains(old.path) { self.folder.remove(old) }
             return .success(facts)
         } catch {
             return .failure(self.failure(error))
