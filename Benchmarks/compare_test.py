@@ -238,7 +238,7 @@ class LoadToolTests(unittest.TestCase):
         script.write("import json, sys; print(json.dumps({'count': 1, 'handshakes': 2, 'words': sys.argv[1:]}))")
         script.close()
         plain = load_tool.LoadTool(script.name, [sys.executable])
-        words = ["--tls", "--ca-file", "ca.pem"]
+        words = ["--tls", "--listener-ca-file", "ca.pem"]
         for tool, expected in ((plain, []), (plain.by_tls("ca.pem"), words)):
             for report in (tool.handshakes("tcp://a", connections=2), self.requests(tool)):
                 self.assertEqual([word for word in report["words"] if word in words], expected)

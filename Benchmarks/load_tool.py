@@ -72,7 +72,7 @@ class LoadTool:
 
     def by_tls(self, certificate):
         """The same whose listeners speak TLS with a gateway that has this certificate."""
-        return LoadTool(self.binary, self.prefix, ["--tls", "--ca-file", certificate])
+        return LoadTool(self.binary, self.prefix, ["--tls", "--listener-ca-file", certificate])
 
     def _run(self, arguments, timeout, may_lose=False):
         command = [*self.prefix, self.binary, *map(str, arguments), *self.words, "--json"]

@@ -10,12 +10,12 @@ struct EncryptionOptions: ParsableArguments {
     var tls = false
 
     @Option(help: "Certificates that are trusted, as PEM. (default: those that the system trusts)")
-    var caFile: String?
+    var listenerCaFile: String?
 
     @Option(help: "The name in the gateway's certificate. (default: the host in the address)")
     var serverName: String?
 
-    var encryption: Encryption { Encryption(authorityFile: self.caFile, serverName: self.serverName) }
+    var encryption: Encryption { Encryption(authorityFile: self.listenerCaFile, serverName: self.serverName) }
 
     /// Where listeners connect to.
     func endpoint(_ text: String) throws(LoadError) -> Endpoint { try Endpoint(text, encrypted: self.tls) }

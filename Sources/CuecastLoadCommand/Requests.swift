@@ -19,7 +19,7 @@ struct Requests: ParsableCommand {
             Example: cuecast-load requests --kind batch --connections 1000 --json \\
               --requests tcp://127.0.0.1:7401 --broadcast tcp://127.0.0.1:7402
             Example: cuecast-load requests --kind join --listener-token-file tokens \\
-              --tls --ca-file ca.pem --requests tcp://127.0.0.1:7401
+              --tls --listener-ca-file ca.pem --requests tcp://127.0.0.1:7401
             """
     )
 

@@ -21,7 +21,7 @@ struct Run: ParsableCommand {
               cuecast-load --stream radio1 --listeners 9000 --breaks 3 --html load.html
               cuecast-load --streams 20 --listeners 9000 --run-for 10m --churn 100
               cuecast-load --stream radio1 --listeners 500 --follow --breaks 1 --json
-              cuecast-load --stream radio1 --tls --ca-file ca.pem --listener-token-file tokens
+              cuecast-load --stream radio1 --tls --listener-ca-file ca.pem --listener-token-file tokens
 
             Exit codes: 0 done; 1 something was lost, repeated, out of order, wrong or
             unconfirmed; 64 usage; 69 nobody answers; 74 output cannot be written.
@@ -128,8 +128,8 @@ struct Run: ParsableCommand {
         ] {
             do throws(LoadError) { _ = try Endpoint(url) } catch { throw ValidationError("\(error.description).") }
         }
-        guard self.encryption.tls || self.encryption.caFile == nil && self.encryption.serverName == nil else {
-            throw ValidationError("--ca-file and --server-name need --tls.")
+        guard self.encryption.tls || self.encryption.listenerCaFile == nil && self.encryption.serverName == nil else {
+            throw ValidationError("--listener-ca-file and --server-name need --tls.")
         }
         guard self.listenerTokenFile == nil || !self.noPush else {
             throw ValidationError("--listener-token-file needs one connection for each listener: leave --no-push out.")

@@ -112,7 +112,7 @@ class LoadRun(unittest.TestCase):
                           ["--streams", "3", "--listeners", "2"], ["--notices", "here"], ["--seed", "x"],
                           ["--processes", "0"], ["--processes", "9", "--listeners", "2"], ["--churn", "nan"],
                           ["--connect-rate", "-1"], ["--ads", "65"], ["--breaks", "0"], ["--lead", "7h"],
-                          ["--ca-file", "/some/file"], ["--server-name", "gateway"], ["--tls", "--ca-file", "/nowhere"],
+                          ["--listener-ca-file", "/some/file"], ["--server-name", "gateway"], ["--tls", "--listener-ca-file", "/nowhere"],
                           ["--listener-token-file", "/nowhere"], ["--listener-token-file", "/some/file", "--no-push"],
                           ["--run-for", "0s"], ["--patience", "1ms"], ["--stall-for", "0s"]):
             with self.subTest(arguments=arguments):

@@ -56,7 +56,7 @@ class Encrypted(Door):
     def prepare(self):
         certificate, key = measuring.certificate(self.folder)
         self.set(tls_certificateFile=certificate, tls_keyFile=key)
-        self.words = ["--tls", "--ca-file", certificate]
+        self.words = ["--tls", "--listener-ca-file", certificate]
 
 
 class Guarded(Door):
