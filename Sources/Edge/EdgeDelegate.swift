@@ -151,7 +151,7 @@ package protocol EdgeDelegate: AnyObject {
     /// Whether a connection still hears what this let it hear; asked once a second.
     func isGood(_ proof: PushProof) -> Bool
 
-    /// How often the rules have changed by which `mayHear` decides; asked once a second.
+    /// How often the rules have changed by which `mayHear` decides; asked with each tick.
     var rulesNumber: Int { get }
 
     /// Whether a stream asks for a token: nobody hears it by subscribing.
