@@ -24,8 +24,8 @@ internal import ZMTP
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
 /// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line, and the line goes on for half a
-/// millisecond a round: any number of peers that send without end make nobody else wait for longer than that. Whoever sends too much
-/// is read from later, and so is whoever does not take its answers. Whoever takes nothing for long is closed (``EdgeSettings``).
+/// millisecond a round, however many stand there. Whoever sends too much is read from later, and so is whoever does not take its answers.
+/// Whoever takes nothing for long is closed (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {

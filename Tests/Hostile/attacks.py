@@ -72,6 +72,14 @@ class Attack:
         while self.goes_on():
             self.swarm.turn()
 
+    def let_go(self, waiting, most, after, resets=False):
+        """Goes on until fewer than `most` of these connections wait: each is closed after so many seconds, or once the gateway has."""
+        self.swarm.turn(0)
+        while len(waiting) >= most:
+            self.swarm.turn(0.002)
+            if time.monotonic() - waiting[0].opened > after or not waiting[0].open:
+                self.swarm.close(waiting.popleft(), reset=resets and self.random.random() < 0.5)
+
     def address(self, name):
         """An entrance. A gateway with one port for listeners may tell only one of the two."""
         found = self.context["addresses"]
@@ -264,12 +272,8 @@ class Garbage(Attack):
             peer = self.swarm.connect(self.random.choice([*self.listening, self.address("http")]), first, after=after)
             if peer:
                 waiting.append(peer)
-            self.swarm.turn(0)
-            while len(waiting) >= 200:
-                # The gateway may close first; what it does not close, this side does, half of them without a word.
-                self.swarm.turn(0.002)
-                if time.monotonic() - waiting[0].opened > 0.2 or not waiting[0].open:
-                    self.swarm.close(waiting.popleft(), reset=self.random.random() < 0.5)
+            # The gateway may close first; what it does not close, this side does, half of them without a word.
+            self.let_go(waiting, most=200, after=0.2, resets=True)
         self.hold()
 
 
@@ -421,11 +425,7 @@ class WrongShapes(Attack):
             peer = self.swarm.connect(self.listening[number // len(shapes) % 2], shape[:64], after=shape[64:])
             if peer:
                 waiting.append(peer)
-            self.swarm.turn(0)
-            while len(waiting) >= 100:
-                self.swarm.turn(0.002)
-                if time.monotonic() - waiting[0].opened > 0.2 or not waiting[0].open:
-                    self.swarm.close(waiting.popleft())
+            self.let_go(waiting, most=100, after=0.2)
         self.hold()
 
 
@@ -967,11 +967,7 @@ class WrongRecords(Attack):
             peer = self.connect(number)
             if peer:
                 waiting.append(peer)
-            self.swarm.turn(0)
-            while len(waiting) >= 100:
-                self.swarm.turn(0.002)
-                if time.monotonic() - waiting[0].opened > 0.5 or not waiting[0].open:
-                    self.swarm.close(waiting.popleft())
+            self.let_go(waiting, most=100, after=0.5)
         self.hold()
 
 
@@ -1265,11 +1261,7 @@ class ForgedHeaders(Attack):
                 peer = self.swarm.connect(address, shapes[number // 2 % len(shapes)] + wanted, source=BALANCER)
             if peer:
                 waiting.append(peer)
-            self.swarm.turn(0)
-            while len(waiting) >= 100:
-                self.swarm.turn(0.002)
-                if time.monotonic() - waiting[0].opened > 0.3 or not waiting[0].open:
-                    self.swarm.close(waiting.popleft())
+            self.let_go(waiting, most=100, after=0.3)
         self.hold()
 
     def report(self):
