@@ -50,7 +50,7 @@ extension EdgeLoop {
         do throws(TLSFailure) {
             guard let session = try self.session(of: index) else { return self.close(index) }
             guard try self.shakeHands(index, session) else { return }
-            let (end, hasEnded) = try self.decrypt(session, behind: kept)
+            let (end, hasEnded) = try session.readAll(into: &self.buffer, at: kept)
             // OpenSSL answers by itself where the peer changes its keys.
             self.sendPipe(index)
             guard self.slots[index].generation == generation else { return }
@@ -93,18 +93,6 @@ extension EdgeLoop {
         let greeting = self.slots[index].connection.greeting
         self.write(greeting.span, index)
         return self.slots[index].generation == generation
-    }
-
-    /// Decrypts all that came behind what is in the buffer: there is room, because what is kept is bounded, and what was read is too.
-    private func decrypt(_ session: TLSSession, behind kept: Int) throws(TLSFailure) -> (end: Int, hasEnded: Bool) {
-        var end = kept
-        while true {
-            switch try session.read(into: &self.buffer, at: end) {
-            case .bytes(let count): end += count
-            case .needsMore: return (end, false)
-            case .ended: return (end, true)
-            }
-        }
     }
 
     /// Counts what the session keeps of what its peer sent.

@@ -176,6 +176,24 @@ package final class TLSSession {
         return .needsMore
     }
 
+    /// Decrypts all that came: whoever calls it has room for that, because what is kept is bounded, and what was read is too.
+    ///
+    /// - Parameters:
+    ///   - buffer: where it goes.
+    ///   - offset: behind what is kept there.
+    /// - Returns: the end of what is in the buffer, and whether the peer says that nothing more comes.
+    /// - Throws: why the peer cannot be talked to.
+    package func readAll(into buffer: inout [UInt8], at offset: Int) throws(TLSFailure) -> (end: Int, hasEnded: Bool) {
+        var end = offset
+        while true {
+            switch try self.read(into: &buffer, at: end) {
+            case .bytes(let count): end += count
+            case .needsMore: return (end, false)
+            case .ended: return (end, true)
+            }
+        }
+    }
+
     /// Encrypts bytes, which are then in the pipe's output.
     package func write(_ bytes: Span<UInt8>) throws(TLSFailure) {
         guard !bytes.isEmpty else { return }

@@ -34,7 +34,7 @@ extension LoadLoop {
         self.pipe.received(count)
         do throws(TLSFailure) {
             guard try self.shakeHands(connection, index, session) else { return }
-            let (end, hasEnded) = try self.decrypt(session, behind: kept)
+            let (end, hasEnded) = try session.readAll(into: &self.buffer, at: kept)
             self.sendPipe(connection, index)
             if end > kept { self.take(end, of: connection, index, kept: kept) }
             if hasEnded { self.end(connection, .closedByPeer) }
@@ -56,18 +56,6 @@ extension LoadLoop {
         self.sendPipe(connection, index)
         if isDone { self.greet(connection) }
         return isDone
-    }
-
-    /// Decrypts all that came: there is room, because what is kept is bounded, and what was read is too.
-    private func decrypt(_ session: TLSSession, behind kept: Int) throws(TLSFailure) -> (end: Int, hasEnded: Bool) {
-        var end = kept
-        while true {
-            switch try session.read(into: &self.buffer, at: end) {
-            case .bytes(let count): end += count
-            case .needsMore: return (end, false)
-            case .ended: return (end, true)
-            }
-        }
     }
 
     func writeEncrypted(_ bytes: Span<UInt8>, _ connection: Connection, _ index: Int, _ session: TLSSession) {
