@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""Debian's Chromium without a screen, driven by its DevTools protocol from Python's standard library.
+
+    browser = Browser()
+    page = browser.page(width=1280, height=800)
+    page.go("http://127.0.0.1:7480/")
+    page.until("the page has a heading", "document.querySelector('h1') !== null")
+    page.screenshot("page.png")
+    browser.close()
+
+Messages go through two pipes (--remote-debugging-pipe), each ended by a zero byte: there is no port that somebody else could have.
+https://chromedevtools.github.io/devtools-protocol/
+"""
+import base64, collections, json, os, shutil, subprocess, tempfile, threading, time
+
+BINARY = os.environ.get("CUECAST_CHROMIUM", "chromium")
+#: How long anything may take before it counts as hung, in seconds: says nothing about how busy the machine is.
+PATIENCE = float(os.environ.get("CUECAST_TEST_PATIENCE", "1800"))
+
+
+class BrowserError(Exception):
+    """What the browser refused, or a script that threw."""
+
+
+class Browser:
+    """A browser of its own, with a profile that is gone when it is closed."""
+
+    def __init__(self, *flags):
+        self.profile = tempfile.mkdtemp(prefix="cuecast-chromium.")
+        (there, self.outgoing), (self.incoming, back) = os.pipe(), os.pipe()
+        # The browser reads descriptor 3 and writes 4; the shell puts them there, whatever numbers they have here.
+        arguments = [
+            BINARY, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "--no-first-run",
+            "--no-default-browser-check", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+            "--disable-component-update", "--disable-background-networking", "--disable-sync", "--hide-scrollbars",
+            "--mute-audio", "--autoplay-policy=no-user-gesture-required", "--force-color-profile=srgb", "--lang=en-GB", *flags]
+        if os.geteuid() == 0:
+            arguments.insert(1, "--no-sandbox")  # It refuses to run as root otherwise.
+        self.messages = open(os.path.join(self.profile, "messages"), "wb")
+        self.process = subprocess.Popen(
+            ["bash", "-c", f'exec "$0" "$@" 3<&{there} 4>&{back}', *arguments], pass_fds=(there, back),
+            stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages, start_new_session=True)
+        os.close(there)
+        os.close(back)
+        self.changed = threading.Condition()
+        self.answers, self.sessions, self.number, self.is_gone = {}, {}, 0, False
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        rest = b""
+        while part := os.read(self.incoming, 65_536):
+            *whole, rest = (rest + part).split(b"\0")
+            for each in whole:
+                message = json.loads(each)
+                with self.changed:
+                    if "id" in message:
+                        self.answers[message["id"]] = message
+                    elif message.get("sessionId") in self.sessions:
+                        self.sessions[message["sessionId"]].take(message["method"], message["params"])
+                    self.changed.notify_all()
+        with self.changed:
+            self.is_gone = True
+            self.changed.notify_all()
+
+    def call(self, method, session=None, **parameters):
+        """Asks the browser for something, and waits for its answer."""
+        with self.changed:
+            self.number += 1
+            number = self.number
+            message = {"id": number, "method": method, "params": parameters}
+            if session:
+                message["sessionId"] = session
+            data = json.dumps(message).encode() + b"\0"
+            while data:
+                data = data[os.write(self.outgoing, data):]
+            came = self.changed.wait_for(lambda: number in self.answers or self.is_gone, PATIENCE)
+            assert came, f"waited in vain for {method}"
+            if number not in self.answers:
+                raise BrowserError(f"the browser ended before it answered {method}:\n{self.said()}")
+            answer = self.answers.pop(number)
+        if "error" in answer:
+            raise BrowserError(f"{method}: {answer['error']['message']}")
+        return answer["result"]
+
+    def said(self):
+        with open(self.messages.name, errors="replace") as file:
+            return file.read()[-2_000:]
+
+    def page(self, width=1280, height=800, **settings):
+        """A new tab that shares no cookies or storage with others."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session)
+        with self.changed:
+            self.sessions[session] = page
+        for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
+            page.call(domain + ".enable")
+        page.show(width, height, **settings)
+        return page
+
+    def close(self):
+        try:
+            self.call("Browser.close")
+        except (BrowserError, OSError):
+            pass  # It is gone already.
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join()
+        for descriptor in (self.outgoing, self.incoming):
+            os.close(descriptor)
+        self.messages.close()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Page:
+    """A tab: what it shows, what it asked for, and what it complained about."""
+
+    def __init__(self, browser, session):
+        self.browser, self.session = browser, session
+        #: The URL of every request that the page made, in order.
+        self.requests = []
+        #: Every error and warning of the console, uncaught exceptions among them.
+        self.complaints = []
+        self.seen = collections.Counter()
+
+    def take(self, method, parameters):
+        """An event; called with the browser's lock."""
+        self.seen[method] += 1
+        if method == "Network.requestWillBeSent":
+            self.requests.append(parameters["request"]["url"])
+        elif method == "Network.webSocketCreated":
+            self.requests.append(parameters["url"])
+        elif method == "Runtime.exceptionThrown":
+            details = parameters["exceptionDetails"]
+            self.complaints.append("exception: " + details.get("exception", {}).get("description", details["text"]))
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
+            said = " ".join(str(each.get("value", each.get("description", ""))) for each in parameters["args"])
+            self.complaints.append(f"{parameters['type']}: {said}")
+        elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
+            entry = parameters["entry"]
+            self.complaints.append(f"{entry['level']}: {entry['text']} {entry.get('url', '')}".rstrip())
+
+    def call(self, method, **parameters):
+        return self.browser.call(method, self.session, **parameters)
+
+    def show(self, width, height, scale=1, mobile=False, dark=False, reduced_motion=False):
+        """Sets what the page is shown on."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=mobile)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if reduced_motion else "no-preference"}])
+
+    def go(self, url):
+        """Loads a page, and waits until all of it is there."""
+        before = self.seen["Page.loadEventFired"]
+        failure = self.call("Page.navigate", url=url).get("errorText")
+        if failure:
+            raise BrowserError(f"{url}: {failure}")
+        with self.browser.changed:
+            came = self.browser.changed.wait_for(
+                lambda: self.seen["Page.loadEventFired"] > before or self.browser.is_gone, PATIENCE)
+        assert came and not self.browser.is_gone, f"{url} was never loaded"
+
+    def evaluate(self, expression):
+        """What an expression of JavaScript gives, as JSON has it; promises are waited for."""
+        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True)
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise BrowserError(details.get("exception", {}).get("description", details["text"]))
+        return answer["result"].get("value")
+
+    def until(self, what, expression):
+        """Waits until an expression gives something true, and returns it; fails with what was waited for."""
+        deadline = time.monotonic() + PATIENCE
+        while not (value := self.evaluate(expression)):
+            assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.text()}\n{self.complaints}"
+            time.sleep(0.05)
+        return value
+
+    def text(self, selector="body"):
+        """What a person reads in an element."""
+        return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText")
+
+    def press(self, key, code=None, text=None, modifiers=0):
+        """Presses and lets go of a key: Tab, Enter, Escape, ArrowDown, or one character."""
+        known = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39}
+        number = known.get(key, ord(key[0].upper()))
+        if text is None:
+            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, windowsVirtualKeyCode=number,
+                      modifiers=modifiers, **({"text": text} if text and kind == "keyDown" else {}))
+
+    def type(self, text):
+        """Types into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def focus(self, selector):
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
+
+    def click(self, selector):
+        """Clicks into the middle of the first element that matches, as a mouse does: what covers it gets the click."""
+        x, y = self.evaluate(f"""(() => {{
+            const element = document.querySelector({json.dumps(selector)});
+            element.scrollIntoView({{block: "center", behavior: "instant"}});
+            const box = element.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        }})()""")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left",
+                      clickCount=0 if kind == "mouseMoved" else 1)
+
+    def accessibility(self):
+        """What a screen reader is told: role, name and whether it can be focused of every node that is not passed over."""
+        nodes = []
+        for node in self.call("Accessibility.getFullAXTree")["nodes"]:
+            if not node.get("ignored"):
+                properties = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
+                nodes.append({"role": node.get("role", {}).get("value"), "name": node.get("name", {}).get("value", ""),
+                              "value": node.get("value", {}).get("value"), **properties})
+        return nodes
+
+    def screenshot(self, path, whole=False):
+        """Writes a PNG of what is to be seen, or of the whole page."""
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(data))
