@@ -84,6 +84,53 @@ struct PublishingTests {
         }
     }
 
+    @Test func `a break is postponed, once where it is said from when, and the answer tells its revision`() async throws
+    {
+        try await RouterGateway.with { gateway in
+            let client = makeClient(gateway.endpoint)
+            let first = try await client.publish(.sample())
+            #expect(first.revision == 1)
+            let start = try #require(first.start)
+            for _ in 0..<2 {
+                let moved = try await client.postpone(
+                    stream: "radio1",
+                    breakID: "noon",
+                    by: .seconds(30),
+                    from: start,
+                    expectedRevision: 1
+                )
+                #expect(moved.start == start.addingTimeInterval(30))
+                #expect(moved.revision == 2)
+            }
+            // The start is asked for where it is not given.
+            let again = try await client.postpone(stream: "radio1", breakID: "noon", by: .milliseconds(1_500))
+            #expect(again.start == start.addingTimeInterval(31.5))
+            #expect(again.revision == 3)
+            let error = await failure { () throws(BroadcastError) in
+                try await client.cancel(stream: "radio1", breakID: "noon", expectedRevision: 2)
+            }
+            guard case .refused(let refusal) = error else { return #expect(Bool(false), "\(error as Any)") }
+            #expect(refusal.status == .revisionConflict)
+            #expect(!refusal.canRetry)
+            #expect(try await client.breaks().map(\.revision) == [3])
+        }
+    }
+
+    @Test func `a postponement by nothing, or of nothing, says what is wrong`() async throws {
+        try await RouterGateway.with { gateway in
+            let client = makeClient(gateway.endpoint)
+            let nothing = await failure { () throws(BroadcastError) in
+                try await client.postpone(stream: "radio1", breakID: "noon", by: .zero, from: .now)
+            }
+            #expect(nothing == .invalid(field: "by_ms", reason: "it is above 0"))
+            let missing = await failure { () throws(BroadcastError) in
+                try await client.postpone(stream: "radio1", breakID: "noon", by: .seconds(1))
+            }
+            guard case .refused(let refusal) = missing else { return #expect(Bool(false), "\(missing as Any)") }
+            #expect(refusal.status == .notFound)
+        }
+    }
+
     @Test func `a pre-stream break has no start and is open for its hold`() async throws {
         try await RouterGateway.with { gateway in
             let client = makeClient(gateway.endpoint)

@@ -55,14 +55,26 @@ extension SeededGenerator {
         )
     }
 
+    mutating func postpone(from: Timestamp? = nil) -> BroadcastRequest.Postpone {
+        BroadcastRequest.Postpone(
+            key: self.key(),
+            by: self.milliseconds(1...UInt32.max),
+            from: from ?? self.maybe { $0.timestamp() }
+        )
+    }
+
+    mutating func revision() -> UInt64 { self.number(1...UInt64(Int64.max)) }
+
     mutating func broadcastRequest() -> BroadcastRequest {
+        let revision = self.maybe { $0.revision() }
         let kind: BroadcastRequest.Kind =
-            switch self.number(0...5) {
+            switch self.number(0...6) {
             case 0: .publish(self.publish())
             case 1: .punch(self.punch())
             case 2: .update(self.update())
             case 3: .end(self.end())
             case 4: .cancel(self.key())
+            case 5: .postpone(self.postpone(from: revision == nil ? self.timestamp() : nil))
             default:
                 .list(
                     BroadcastRequest.List(
@@ -75,6 +87,7 @@ extension SeededGenerator {
         return BroadcastRequest(
             id: self.number(0...UInt64.max),
             token: self.words().filter { $0 != "\n" && $0 != "\t" },
+            expectedRevision: revision,
             kind: kind
         )
     }
@@ -93,7 +106,8 @@ extension SeededGenerator {
             end: self.maybe { $0.timestamp() },
             holdUntil: self.maybe { $0.timestamp() },
             published: self.timestamp(),
-            firstAdvertisementTitle: self.words()
+            firstAdvertisementTitle: self.words(),
+            revision: self.number(0...UInt64(Int64.max))
         )
     }
 
@@ -122,7 +136,7 @@ extension SeededGenerator {
 
     mutating func breakEntry() -> BreakEntry {
         let kind: BreakEntry.Kind =
-            switch self.number(0...7) {
+            switch self.number(0...8) {
             case 0: .publish(self.publishEntry())
             case 1: .punch(self.punch(), start: self.timestamp())
             case 2:
@@ -136,11 +150,26 @@ extension SeededGenerator {
                 )
             case 3: .end(self.end())
             case 4: .cancel(self.key())
+            case 8:
+                .postpone(
+                    BreakEntry.Postpone(
+                        request: self.postpone(),
+                        from: self.timestamp(),
+                        announce: self.timestamp(),
+                        window: self.window()
+                    )
+                )
             case 5: .announce(self.key(), BreakNumber(rawValue: self.next()), window: self.window())
             case 6: .housekeeping(self.timestamp())
             default: .expire(self.key(), BreakNumber(rawValue: self.number(0...UInt64.max)))
             }
-        return BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
+        var entry = BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
+        switch kind {
+        case .publish, .punch, .update, .end, .cancel, .postpone: entry.expectedRevision = self.maybe { $0.revision() }
+        // What timers decide has no condition.
+        case .announce, .expire, .housekeeping: break
+        }
+        return entry
     }
 
     mutating func breakGroup() -> BreakGroup { BreakGroup(entries: self.list(0...4) { $0.breakEntry() }) }
@@ -187,6 +216,7 @@ extension SeededGenerator {
         record.lastNotice = self.maybe { $0.notice() }
         record.condensed = self.bool()
         record.announced = self.maybe { $0.timestamp() }
+        record.revision = self.revision()
         return record
     }
 

@@ -55,7 +55,7 @@ struct CompatibilityTests {
         #expect(WireError.unsupported.status == .unsupported)
     }
 
-    @Test(arguments: [16, 17, 99])
+    @Test(arguments: [17, 18, 99])
     func `a broadcaster's request of an unknown kind is not supported and its id can be read`(kind: Int) {
         let frame = Raw.broadcast(kind: kind)
         #expect(throws: WireError.unsupported) { try BroadcastRequest(decoding: frame) }
@@ -79,7 +79,7 @@ struct CompatibilityTests {
         #expect(throws: WireError.unsupported) { try BroadcastRequest(decoding: []) }
     }
 
-    @Test(arguments: [0, 20, 1_000] as [UInt64], [true, false])
+    @Test(arguments: [0, 21, 1_000] as [UInt64], [true, false])
     func `a status of a later version refuses, and says whether a retry helps`(status: UInt64, retry: Bool) throws {
         let frame = ProtoWriter {
             $0.varint(2, status)

@@ -39,6 +39,19 @@ struct RequestSlotTests {
         #expect(try RequestSlot.instant(in: self.window, session: session, break: BreakID("b1")) == first)
     }
 
+    @Test func `the slot is the one that players in other languages work out`() throws {
+        // The same numbers are in Tests/EndToEnd/test_web_player.py.
+        let slot = try RequestSlot.instant(
+            in: RequestWindow(
+                from: Timestamp(microseconds: 1_790_000_000_000_000),
+                by: Timestamp(microseconds: 1_790_000_008_000_000)
+            ),
+            session: SessionID(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF),
+            break: BreakID("noon-1")
+        )
+        #expect(slot == Timestamp(microseconds: 1_790_000_000_610_917))
+    }
+
     @Test func `an empty or reversed window means its beginning`() throws {
         let session = SessionID(high: 1, low: 2)
         for by in [100.0, 90.0] {

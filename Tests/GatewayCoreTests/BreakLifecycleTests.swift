@@ -52,6 +52,12 @@ struct BreakLifecycleTests {
         case endAt45
         case endAt5000
         case cancel
+        /// By 100 s, from the start that it has.
+        case postpone
+        /// By 100 s to the start that it has: it was done already.
+        case postponed
+        /// By 100 s from another start.
+        case postponeOther
         case announce
         case announceOther
         case expire
@@ -61,32 +67,33 @@ struct BreakLifecycleTests {
     /// Rows are states, columns requests.
     ///
     /// `a`, `u`, `e`, `c`: the listeners are told that it is available, updated, ended,
-    /// cancelled; `s`: it changes and they are not told; `.`: it was so already; `W`: WRONG_STATE, `I`: INVALID.
+    /// cancelled; `s`: it changes and they are not told; `.`: it was so already; `W`: WRONG_STATE, `I`: INVALID,
+    /// `C`: CONFLICT.
     private static let table = """
-                       same punch start duration advertisements nothingNew endNow endAt20 endAt45 endAt5000 cancel announce announceOther expire expireOther
-        scheduled      .    W     s     s        s              .          W      W       W       W         s      .        .             .      .
-        due            .    W     s     a        a              .          W      W       W       W         s      a        .             .      .
-        overdue        .    W     s     a        W              .          W      W       W       W         s      s        .             s      .
-        announced      .    W     u     u        W              .          W      W       e       I         c      .        .             .      .
-        live           .    W     W     u        W              .          e      W       e       I         c      .        .             .      .
-        openEnded      .    W     W     u        W              .          e      W       e       I         c      .        .             .      .
-        ending         .    W     W     u        W              .          e      W       I       I         c      .        .             .      .
-        ended          .    W     W     W        W              W          .      .       .       .         W      .        .             .      .
-        complete       .    W     W     W        W              W          W      W       W       W         W      .        .             .      .
-        cued           .    u     W     u        W              .          W      W       W       W         c      .        .             .      .
-        cuedOverdue    .    W     W     u        W              .          W      W       W       W         c      .        .             c      .
-        notStarted     .    W     W     W        W              W          W      W       W       W         W      .        .             .      .
-        punched        .    W     u     u        W              .          W      e       I       I         c      .        .             .      .
-        preStream      .    W     I     u        W              .          e      e       e       I         c      .        .             .      .
-        preStreamOver  .    W     W     W        W              W          W      W       W       W         W      .        .             .      .
-        cancelled      .    W     W     W        W              W          W      W       W       W         .      .        .             .      .
-        withdrawn      .    W     W     W        W              W          W      W       W       W         .      .        .             .      .
-        expired        .    W     W     W        W              W          W      W       W       W         W      .        .             .      .
+                       same punch start duration advertisements nothingNew endNow endAt20 endAt45 endAt5000 cancel announce announceOther expire expireOther postpone postponed postponeOther
+        scheduled      .    W     s     s        s              .          W      W       W       W         s      .        .             .      .      s        .         C
+        due            .    W     s     a        a              .          W      W       W       W         s      a        .             .      .      s        .         C
+        overdue        .    W     s     a        W              .          W      W       W       W         s      s        .             s      .      s        .         C
+        announced      .    W     u     u        W              .          W      W       e       I         c      .        .             .      .      u        .         C
+        live           .    W     W     u        W              .          e      W       e       I         c      .        .             .      .      W        .         W
+        openEnded      .    W     W     u        W              .          e      W       e       I         c      .        .             .      .      W        .         W
+        ending         .    W     W     u        W              .          e      W       I       I         c      .        .             .      .      W        .         W
+        ended          .    W     W     W        W              W          .      .       .       .         W      .        .             .      .      W        W         W
+        complete       .    W     W     W        W              W          W      W       W       W         W      .        .             .      .      W        W         W
+        cued           .    u     W     u        W              .          W      W       W       W         c      .        .             .      .      W        W         W
+        cuedOverdue    .    W     W     u        W              .          W      W       W       W         c      .        .             c      .      W        W         W
+        notStarted     .    W     W     W        W              W          W      W       W       W         W      .        .             .      .      W        W         W
+        punched        .    W     u     u        W              .          W      e       I       I         c      .        .             .      .      u        .         C
+        preStream      .    W     I     u        W              .          e      e       e       I         c      .        .             .      .      I        I         I
+        preStreamOver  .    W     W     W        W              W          W      W       W       W         W      .        .             .      .      W        W         W
+        cancelled      .    W     W     W        W              W          W      W       W       W         .      .        .             .      .      W        W         W
+        withdrawn      .    W     W     W        W              W          W      W       W       W         .      .        .             .      .      W        W         W
+        expired        .    W     W     W        W              W          W      W       W       W         W      .        .             .      .      W        W         W
         """
 
     private static let words = [
         "a": "available", "u": "updated", "e": "ended", "c": "cancelled", "s": "silently", ".": "unchanged",
-        "W": "WRONG_STATE", "I": "INVALID",
+        "W": "WRONG_STATE", "I": "INVALID", "C": "CONFLICT",
     ]
 
     /// The board with the break in a state, and the time.
@@ -159,6 +166,17 @@ struct BreakLifecycleTests {
         let each = try #require(board[key])
         let window = RequestWindow(from: now, by: now)
         func end(_ at: Double?) -> BreakEntry.Kind { .end(.init(key: key, at: at.map { Sample.at($0) })) }
+        func postpone(_ seconds: Int) -> BreakEntry.Kind {
+            let from = (each.record.start ?? now) + .seconds(seconds)
+            return .postpone(
+                .init(
+                    request: .init(key: key, by: .seconds(100), from: from),
+                    from: from,
+                    announce: max(now, from + .seconds(92)),
+                    window: window
+                )
+            )
+        }
         let kind: BreakEntry.Kind =
             switch request {
             case .same: .publish(each.record.publish)
@@ -183,6 +201,9 @@ struct BreakLifecycleTests {
             case .endAt45: end(45)
             case .endAt5000: end(5_000)
             case .cancel: .cancel(key)
+            case .postpone: postpone(0)
+            case .postponed: postpone(-100)
+            case .postponeOther: postpone(1)
             case .announce: .announce(key, each.number, window: window)
             case .announceOther: .announce(key, BreakNumber(rawValue: 1), window: window)
             case .expire: .expire(key, each.number)
@@ -284,7 +305,7 @@ struct BreakLifecycleTests {
         let key = Sample.key()
         let requests: [BroadcastRequest.Kind] = [
             .punch(.init(key: key)), .update(.init(key: key, duration: .seconds(1))), .end(.init(key: key)),
-            .cancel(key),
+            .cancel(key), .postpone(.init(key: key, by: .seconds(1), from: Sample.at(5))),
         ]
         for request in requests {
             #expect(desk.ask(request, at: 0).refusal?.status == .notFound)

@@ -27,11 +27,14 @@ struct BroadcastModelTests {
                 desk.tick(at: now)
                 model.tick(at: now.microseconds)
             }
-            let request = broadcasters.request()
-            let word = desk.ask(request, at: now).word
+            let request = broadcasters.request { [board = desk.board] in board[$0]?.record.start }
+            let known = request.key.flatMap { desk.board[$0]?.record.revision } ?? 1
+            let revision = broadcasters.generator.pick([nil, nil, nil, known, known, known + 1, max(known, 2) - 1])
+            let word = desk.ask(request, expecting: revision, at: now).word
             words.insert(word)
-            let said = "CUECAST_SEED=\(SeededGenerator.seed) round \(round) step \(step) at \(now): \(request)"
-            try #require(word == model.ask(request, at: now.microseconds), "\(said)")
+            let said =
+                "CUECAST_SEED=\(SeededGenerator.seed) round \(round) step \(step) at \(now): \(request) expecting \(revision.map(String.init) ?? "any")"
+            try #require(word == model.ask(request, expecting: revision, at: now.microseconds), "\(said)")
             try self.compare(desk, model, at: now, said)
         }
         #expect(words.count > 5, "a history of much the same tests nothing")
@@ -59,6 +62,7 @@ struct BroadcastModelTests {
                 try #require(each.record.start?.microseconds == expected.start, "\(said)")
                 try #require(each.end?.microseconds == expected.end, "\(said)")
                 try #require(each.record.endMode == expected.endMode, "\(said)")
+                try #require(each.record.revision == expected.revision, "\(said)")
                 try #require(each.record.advertisements == expected.advertisements, "\(said)")
                 try #require(each.encoded == EncodedAdvertisements(expected.advertisements), "\(said)")
             }

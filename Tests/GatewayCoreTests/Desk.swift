@@ -44,18 +44,25 @@ struct Desk {
 
     init(_ board: Board = Board(epoch: Sample.epoch)) { self.board = board }
 
-    mutating func ask(_ kind: BroadcastRequest.Kind, at now: Timestamp, by principal: BroadcastPrincipal = .anybody)
-        -> Reply
-    {
-        let request = BroadcastRequest(id: 1, kind: kind)
+    mutating func ask(
+        _ kind: BroadcastRequest.Kind,
+        expecting revision: UInt64? = nil,
+        at now: Timestamp,
+        by principal: BroadcastPrincipal = .anybody
+    ) -> Reply {
+        let request = BroadcastRequest(id: 1, expectedRevision: revision, kind: kind)
         switch self.planner.plan(request, by: principal, on: self.board, at: now, listeners: self.listeners) {
         case .answer(let body): return .answered(body)
         case .append(let entry): return .recorded(self.append([entry])[0])
         }
     }
 
-    mutating func ask(_ kind: BroadcastRequest.Kind, at seconds: Double) -> Reply {
-        self.ask(kind, at: Sample.at(seconds))
+    mutating func ask(
+        _ kind: BroadcastRequest.Kind,
+        expecting revision: UInt64? = nil,
+        at seconds: Double
+    ) -> Reply {
+        self.ask(kind, expecting: revision, at: Sample.at(seconds))
     }
 
     /// Does what is due, as often as something is.

@@ -27,6 +27,7 @@ struct ModelGateway {
         var ended: Int64?
         var endMode: EndMode
         var punchedAs: BreakStart?
+        var revision: UInt64 = 1
 
         var end: Int64? {
             if let closed { return closed }
@@ -37,6 +38,13 @@ struct ModelGateway {
 
         var isCued: Bool {
             self.announced && self.closed == nil && self.start == nil && !self.request.preStream
+        }
+
+        mutating func move(to start: Int64, at now: Int64) {
+            self.start = start
+            // An end that was set before stands where it leaves something, and makes the break no longer.
+            if let ended, ended < start + 1_000 || ended >= start + (self.duration ?? self.safety) { self.ended = nil }
+            if !self.announced { self.announce = max(now, start - ModelGateway.announceAhead) }
         }
 
         func state(at now: Int64) -> String {
@@ -66,13 +74,29 @@ struct ModelGateway {
     private(set) var sent: [Sent] = []
 
     private static let second: Int64 = 1_000_000
-    private static let announceAhead = 8 * second
+    fileprivate static let announceAhead = 8 * second
 
     func sequence(of stream: String) -> Int { self.sent.count { $0.stream == stream } }
 
     // MARK: - What broadcasters ask
 
-    mutating func ask(_ kind: BroadcastRequest.Kind, at now: Int64) -> String {
+    mutating func ask(_ kind: BroadcastRequest.Kind, expecting revision: UInt64?, at now: Int64) -> String {
+        let before = self
+        let word = self.ask(kind, at: now)
+        guard let revision, let key = Self.key(of: kind), word != "unchanged" else { return word }
+        guard let known = before.find(key) else {
+            // Nothing is made where something is expected to be.
+            // That nothing of a new break could be played is looked at last.
+            let isMade = word != word.uppercased() || word == "INVALID"
+            if isMade { self = before }
+            return isMade ? "REVISION_CONFLICT" : word
+        }
+        guard known.revision != revision else { return word }
+        self = before
+        return "REVISION_CONFLICT"
+    }
+
+    private mutating func ask(_ kind: BroadcastRequest.Kind, at now: Int64) -> String {
         do throws(Refused) {
             switch kind {
             case .publish(let request): return try self.publish(request, now)
@@ -80,6 +104,7 @@ struct ModelGateway {
             case .update(let request): return try self.update(request, now)
             case .end(let request): return try self.end(request, now)
             case .cancel(let key): return try self.cancel(key, now)
+            case .postpone(let request): return try self.postpone(request, now)
             case .list: return "list"
             }
         } catch {
@@ -89,6 +114,19 @@ struct ModelGateway {
 
     struct Refused: Error {
         let word: String
+    }
+
+    /// The break that is asked about; `nil`: none.
+    private static func key(of kind: BroadcastRequest.Kind) -> BreakKey? {
+        switch kind {
+        case .publish(let request): request.key
+        case .punch(let request): request.key
+        case .update(let request): request.key
+        case .end(let request): request.key
+        case .cancel(let key): key
+        case .postpone(let request): request.key
+        case .list: nil
+        }
     }
 
     private mutating func publish(_ request: BroadcastRequest.Publish, _ now: Int64) throws(Refused) -> String {
@@ -150,14 +188,7 @@ struct ModelGateway {
             if let start, start != each.start {
                 if each.request.preStream { throw Refused(word: "INVALID") }
                 if each.isCued || each.state(at: now) == "live" { throw Refused(word: "WRONG_STATE") }
-                each.start = start
-                // An end that was set before stands where it leaves something, and makes the break no longer.
-                if let ended = each.ended,
-                    ended < start + 1_000 || ended >= start + (each.duration ?? each.safety)
-                {
-                    each.ended = nil
-                }
-                if !each.announced { each.announce = max(now, start - Self.announceAhead) }
+                each.move(to: start, at: now)
                 changes = true
             }
             if let duration = request.duration?.inMicroseconds {
@@ -166,6 +197,26 @@ struct ModelGateway {
                 each.ended = nil
             }
             guard changes else { return "unchanged" }
+            if let end = each.end, end <= now { throw Refused(word: "WRONG_STATE") }
+            if each.announced { return "updated" }
+            each.announced = each.announce <= now
+            return each.announced ? "available" : "silently"
+        }
+    }
+
+    private mutating func postpone(_ request: BroadcastRequest.Postpone, _ now: Int64) throws(Refused) -> String {
+        let known = self.find(request.key)?.start
+        let from = request.from?.microseconds ?? known ?? now
+        let start = from + request.by.inMicroseconds
+        if known == from { _ = try self.resolve(.at(Timestamp(microseconds: start)), now, 0) }
+        return try self.change(request.key) { (each) throws(Refused) in
+            if each.isOver(at: now) { throw Refused(word: "WRONG_STATE") }
+            if each.request.preStream { throw Refused(word: "INVALID") }
+            guard let before = each.start else { throw Refused(word: "WRONG_STATE") }
+            if before == start { return "unchanged" }
+            if each.state(at: now) == "live" { throw Refused(word: "WRONG_STATE") }
+            if before != from { throw Refused(word: "CONFLICT") }
+            each.move(to: start, at: now)
             if let end = each.end, end <= now { throw Refused(word: "WRONG_STATE") }
             if each.announced { return "updated" }
             each.announced = each.announce <= now
@@ -225,6 +276,7 @@ struct ModelGateway {
                 found.expired = true
                 found.closed = now
             }
+            found.revision += 1
             self.streams[each.stream]?[index] = found
         }
     }
@@ -248,6 +300,7 @@ struct ModelGateway {
             try self.refuseOverlap(of: each, in: stream)
             try self.refuseUnplayable(each)
         }
+        if word != "unchanged" { each.revision += 1 }
         self.streams[stream]?[index] = each
         return ["unchanged", "silently"].contains(word) ? word : self.tell(word, stream, id)
     }

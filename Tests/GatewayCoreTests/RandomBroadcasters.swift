@@ -22,10 +22,13 @@ struct RandomBroadcasters {
     }
 
     /// The next request.
-    mutating func request() -> BroadcastRequest.Kind {
+    ///
+    /// - Parameter start: when a break starts, as far as broadcasters know.
+    /// - Returns: the request; one of five is sent again.
+    mutating func request(start: (BreakKey) -> Timestamp? = { _ in nil }) -> BroadcastRequest.Kind {
         if !self.sent.isEmpty, self.generator.number(0...4) == 0 { return self.generator.pick(self.sent.suffix(20)) }
         let kind: BroadcastRequest.Kind =
-            switch self.generator.number(0...11) {
+            switch self.generator.number(0...13) {
             case 0...4: .publish(self.publish(self.newKey()))
             case 5, 6: .punch(.init(key: self.key(), start: self.generator.maybe { Self.start(&$0, self.now) }))
             case 7, 8: .update(self.update(self.key()))
@@ -37,6 +40,7 @@ struct RandomBroadcasters {
                         at: self.generator.maybe { self.now + .milliseconds(Int64($0.number(-20_000...40_000))) }
                     )
                 )
+            case 11, 12: .postpone(self.postpone(self.key(), start))
             default: .cancel(self.key())
             }
         if case .publish(let publish) = kind { self.published.append(publish.key) }
@@ -79,6 +83,20 @@ struct RandomBroadcasters {
             start: self.generator.maybe { Self.start(&$0, self.now) },
             duration: .milliseconds(Int64(self.generator.number(1...60_000))),
             advertisements: self.generator.number(0...3) == 0 ? Sample.advertisements([7, 8]) : nil
+        )
+    }
+
+    private mutating func postpone(
+        _ key: BreakKey,
+        _ start: (BreakKey) -> Timestamp?
+    ) -> BroadcastRequest.Postpone {
+        // Some know it wrong.
+        let known = self.generator.number(0...4) == 0 ? nil : start(key)
+        return BroadcastRequest.Postpone(
+            key: key,
+            by: self.generator.number(0...19) == 0
+                ? .seconds(6 * 3_600) : .milliseconds(Int64(self.generator.number(1...40_000))),
+            from: known ?? self.now + .milliseconds(Int64(self.generator.number(-20_000...60_000)))
         )
     }
 

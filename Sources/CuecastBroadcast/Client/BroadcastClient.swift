@@ -60,12 +60,18 @@ public final class BroadcastClient: Sendable {
     /// The same break again, with the same content, is the same break: the answer is its status, and listeners are not
     /// told twice.
     ///
-    /// - Parameter adBreak: the break.
+    /// - Parameters:
+    ///   - adBreak: the break.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``, for instance ``BroadcastError/refused(_:)`` with
     ///   ``BroadcastRefusal/Status/conflict`` when the break exists with other content.
-    public func publish(_ adBreak: AdBreak) async throws(BroadcastError) -> BreakStatus {
-        try await self.change(.publish(try adBreak.wire))
+    public func publish(
+        _ adBreak: AdBreak,
+        expectedRevision: UInt64? = nil
+    ) async throws(BroadcastError) -> BreakStatus {
+        try await self.change(.publish(try adBreak.wire), expectedRevision)
     }
 
     /// Gives a cued break its start.
@@ -74,16 +80,19 @@ public final class BroadcastClient: Sendable {
     ///   - stream: the stream's id.
     ///   - breakID: the break's id.
     ///   - start: when it starts; nil: after the gateway's usual lead (2 s).
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``.
     @discardableResult
     public func punch(
         stream: String,
         breakID: String,
-        start: BreakMoment? = nil
+        start: BreakMoment? = nil,
+        expectedRevision: UInt64? = nil
     ) async throws(BroadcastError) -> BreakStatus {
         let key = try BreakKey(stream: stream, breakID: breakID)
-        return try await self.change(.punch(BroadcastRequest.Punch(key: key, start: try start?.wire)))
+        return try await self.change(.punch(BroadcastRequest.Punch(key: key, start: try start?.wire)), expectedRevision)
     }
 
     /// Changes a break.
@@ -94,13 +103,16 @@ public final class BroadcastClient: Sendable {
     ///   - stream: the stream's id.
     ///   - breakID: the break's id.
     ///   - change: what is to change.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``.
     @discardableResult
     public func update(
         stream: String,
         breakID: String,
-        _ change: BreakChange
+        _ change: BreakChange,
+        expectedRevision: UInt64? = nil
     ) async throws(BroadcastError) -> BreakStatus {
         var update = BroadcastRequest.Update(
             key: try BreakKey(stream: stream, breakID: breakID),
@@ -112,7 +124,44 @@ public final class BroadcastClient: Sendable {
             for each in advertisements { contents.append(try each.wire) }
             update.advertisements = contents
         }
-        return try await self.change(.update(update))
+        return try await self.change(.update(update), expectedRevision)
+    }
+
+    /// Moves the start of a break that has not started to later.
+    ///
+    /// To ask again does no harm: a break that has been moved already stays where it is.
+    ///
+    /// - Parameters:
+    ///   - stream: the stream's id.
+    ///   - breakID: the break's id.
+    ///   - delay: by how much; whole milliseconds above zero.
+    ///   - start: the start that it has now, as ``BreakStatus/start`` tells; nil: it is asked for first.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
+    /// - Returns: The break as it stands.
+    /// - Throws: ``BroadcastError``, for instance ``BroadcastError/refused(_:)`` with ``BroadcastRefusal/Status/conflict`` where it
+    ///   starts at another time than `start`.
+    @discardableResult
+    public func postpone(
+        stream: String,
+        breakID: String,
+        by delay: Duration,
+        from start: Date? = nil,
+        expectedRevision: UInt64? = nil
+    ) async throws(BroadcastError) -> BreakStatus {
+        var postpone = BroadcastRequest.Postpone(
+            key: try BreakKey(stream: stream, breakID: breakID),
+            by: try wireDuration(delay, field: "delay")
+        )
+        if let start {
+            postpone.from = try Timestamp(start, field: "start")
+        } else {
+            let list = BroadcastRequest.List(stream: postpone.key.stream, id: postpone.key.id)
+            guard case .list(let infos, _) = try await self.reply(to: .list(list)).body else { throw .otherBody }
+            // Where there is no such break, or it has no start, the gateway's own sentence says so.
+            postpone.from = infos.first?.start ?? Timestamp(microseconds: 0)
+        }
+        return try await self.change(.postpone(postpone), expectedRevision)
     }
 
     /// Ends a break that plays, early or because it has no duration.
@@ -122,6 +171,8 @@ public final class BroadcastClient: Sendable {
     ///   - breakID: the break's id.
     ///   - endMode: what becomes of the ad that is playing; nil: as the break was published.
     ///   - moment: the position of the programme at which it ends; nil: now.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``.
     @discardableResult
@@ -129,12 +180,16 @@ public final class BroadcastClient: Sendable {
         stream: String,
         breakID: String,
         endMode: AdBreak.EndMode? = nil,
-        at moment: Date? = nil
+        at moment: Date? = nil,
+        expectedRevision: UInt64? = nil
     ) async throws(BroadcastError) -> BreakStatus {
         let key = try BreakKey(stream: stream, breakID: breakID)
         var at: Timestamp?
         if let moment { at = try Timestamp(moment, field: "end") }
-        return try await self.change(.end(BroadcastRequest.End(key: key, endMode: endMode?.wire, at: at)))
+        return try await self.change(
+            .end(BroadcastRequest.End(key: key, endMode: endMode?.wire, at: at)),
+            expectedRevision
+        )
     }
 
     /// Calls a break off.
@@ -142,11 +197,17 @@ public final class BroadcastClient: Sendable {
     /// - Parameters:
     ///   - stream: the stream's id.
     ///   - breakID: the break's id.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
+    ///     it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``.
     @discardableResult
-    public func cancel(stream: String, breakID: String) async throws(BroadcastError) -> BreakStatus {
-        try await self.change(.cancel(try BreakKey(stream: stream, breakID: breakID)))
+    public func cancel(
+        stream: String,
+        breakID: String,
+        expectedRevision: UInt64? = nil
+    ) async throws(BroadcastError) -> BreakStatus {
+        try await self.change(.cancel(try BreakKey(stream: stream, breakID: breakID)), expectedRevision)
     }
 
     /// The breaks that the gateway keeps, by stream, in the order in which they were published.
@@ -192,16 +253,27 @@ public final class BroadcastClient: Sendable {
 }
 
 extension BroadcastClient {
-    private func change(_ kind: BroadcastRequest.Kind) async throws(BroadcastError) -> BreakStatus {
-        let reply = try await self.reply(to: kind)
+    private func change(
+        _ kind: BroadcastRequest.Kind,
+        _ expectedRevision: UInt64?
+    ) async throws(BroadcastError) -> BreakStatus {
+        let reply = try await self.reply(to: kind, expectedRevision: expectedRevision)
         guard case .break(let info) = reply.body else { throw .otherBody }
         return BreakStatus(info, at: reply.gatewayTime)
     }
 
     /// Asks until there is an answer that stands, or the time is over.
-    private func reply(to kind: BroadcastRequest.Kind) async throws(BroadcastError) -> BroadcastReply {
+    private func reply(
+        to kind: BroadcastRequest.Kind,
+        expectedRevision: UInt64? = nil
+    ) async throws(BroadcastError) -> BroadcastReply {
         let id = self.channel.nextID()
-        let frame = try RequestEncoder.frame(id: id, token: self.configuration.token, kind)
+        let frame = try RequestEncoder.frame(
+            id: id,
+            token: self.configuration.token,
+            expectedRevision: expectedRevision,
+            kind
+        )
         let timeout = min(max(.zero, self.configuration.timeout), Self.timeoutMax)
         let attemptTimeout = min(max(.zero, self.configuration.attemptTimeout), timeout)
         let deadline = ContinuousClock.now + timeout

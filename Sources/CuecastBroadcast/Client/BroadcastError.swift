@@ -50,6 +50,8 @@ public struct BroadcastRefusal: Error, Hashable, Sendable {
         case draining = "DRAINING"
         /// Something that the gateway needs does not work at present.
         case unavailable = "UNAVAILABLE"
+        /// The break has another revision than the expected one.
+        case revisionConflict = "REVISION_CONFLICT"
     }
 
     /// The kind of refusal.
@@ -93,7 +95,7 @@ public enum BroadcastError: Error, Hashable, Sendable {
     case invalid(field: String, reason: String)
     /// The value passes a limit; nothing was sent.
     case tooLarge(limit: String, maximum: Int, found: Int)
-    /// No reply came in time. Whether the request took effect is not known; to publish, punch, end or cancel again with the
+    /// No reply came in time. Whether the request took effect is not known; to publish, punch, postpone, end or cancel again with the
     /// same values is safe.
     case timedOut(after: Duration)
     /// No connection could be made, or it broke, each time that it was tried.

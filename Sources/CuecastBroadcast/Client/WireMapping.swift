@@ -17,9 +17,10 @@ enum RequestEncoder {
     static func frame(
         id: UInt64,
         token: String,
+        expectedRevision: UInt64? = nil,
         _ kind: BroadcastRequest.Kind
     ) throws(BroadcastError) -> [UInt8] {
-        let frame = BroadcastRequest(id: id, token: token, kind: kind).encoded()
+        let frame = BroadcastRequest(id: id, token: token, expectedRevision: expectedRevision, kind: kind).encoded()
         do throws(WireError) {
             _ = try BroadcastRequest(decoding: frame)
         } catch {
@@ -215,6 +216,7 @@ extension BreakStatus {
             holdUntil: info.holdUntil.map { Date($0) },
             published: Date(info.published),
             broadcaster: info.broadcaster.isEmpty ? nil : info.broadcaster,
+            revision: info.revision == 0 ? nil : info.revision,
             gatewayTime: Date(now)
         )
     }

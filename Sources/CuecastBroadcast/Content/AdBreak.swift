@@ -28,7 +28,7 @@ public struct AdBreak: Hashable, Sendable {
         case `in`(Duration)
         /// When the gateway receives the request.
         case now
-        /// Not yet: listeners fetch the ads and hold them until ``BroadcastClient/punch(stream:breakID:start:)`` gives the
+        /// Not yet: listeners fetch the ads and hold them until ``BroadcastClient/punch(stream:breakID:start:expectedRevision:)`` gives the
         /// start, for at most `hold` (nil: what the gateway is configured to, usually 30 min; at most 24 h).
         case cued(hold: Duration? = nil)
         /// Before the stream: every listener that joins while the break is open gets its ads, once.

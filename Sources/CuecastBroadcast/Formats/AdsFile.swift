@@ -17,6 +17,8 @@ public struct AdsFileError: Error, Hashable, Sendable {
     public var field: String
     /// What is wrong with it.
     public var reason: String
+    /// Whether a limit is passed, for programs.
+    package var isTooLarge = false
 
     /// A fault.
     public init(line: Int, field: String, reason: String) {
@@ -37,6 +39,15 @@ extension AdsFileError: CustomStringConvertible {
 extension AdsFileError: LocalizedError {
     /// The same sentence.
     public var errorDescription: String? { self.description }
+}
+
+extension AdsFileError {
+    /// A limit is passed.
+    static func tooLarge(line: Int, field: String, reason: String) -> AdsFileError {
+        var error = AdsFileError(line: line, field: field, reason: reason)
+        error.isTooLarge = true
+        return error
+    }
 }
 
 /// Reads the ads of a break from a small JSON file, for broadcasters without an ad server.
@@ -84,21 +95,32 @@ public enum AdsFile {
     public static func read(_ document: some Sequence<UInt8>) throws(AdsFileError) -> [AdvertisementDescription] {
         let bytes = Array(document.prefix(Self.fileBytesMax + 1))
         guard bytes.count <= Self.fileBytesMax else {
-            throw AdsFileError(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.fileBytesMax)")
+            throw .tooLarge(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.fileBytesMax)")
         }
-        let root: JSONNode
+        let root = try Self.root(bytes)
+        return try Self.advertisements(JSONFields(root, path: "", known: ["ads"]), of: root)
+    }
+
+    /// The JSON of a document.
+    static func root(_ bytes: [UInt8]) throws(AdsFileError) -> JSONNode {
         do throws(JSONReader.Fault) {
-            root = try JSONReader.read(bytes)
+            return try JSONReader.read(bytes)
         } catch {
             throw AdsFileError(line: error.line, field: "", reason: "this is not JSON: \(error.reason)")
         }
-        let fields = try JSONFields(root, path: "", known: ["ads"])
+    }
+
+    /// The member `ads` of a document.
+    static func advertisements(
+        _ fields: JSONFields,
+        of root: JSONNode
+    ) throws(AdsFileError) -> [AdvertisementDescription] {
         let nodes = try fields.elements("ads")
         guard !nodes.isEmpty else {
             throw AdsFileError(line: root.line, field: "ads", reason: "there must be at least one")
         }
         guard nodes.count <= WireLimits.advertisementsPerBreakMax else {
-            throw AdsFileError(
+            throw .tooLarge(
                 line: root.line,
                 field: "ads",
                 reason: "the limit advertisementsPerBreakMax is \(WireLimits.advertisementsPerBreakMax)"
@@ -214,7 +236,7 @@ public enum AdsFile {
             throw switch error {
             case .invalid(let field, let reason): AdsFileError(line: line, field: path, reason: "\(field): \(reason)")
             case .tooLarge(let limit, let maximum, let found):
-                AdsFileError(line: line, field: path, reason: "the limit \(limit) is \(maximum), and this has \(found)")
+                .tooLarge(line: line, field: path, reason: "the limit \(limit) is \(maximum), and this has \(found)")
             default: AdsFileError(line: line, field: path, reason: "\(error)")
             }
         }

@@ -36,7 +36,7 @@ struct JSONFields {
 
     private func name(_ key: String) -> String { self.path.isEmpty ? key : "\(self.path).\(key)" }
 
-    private func fault(_ key: String, _ reason: String) -> AdsFileError {
+    func fault(_ key: String, _ reason: String) -> AdsFileError {
         AdsFileError(line: self.members[key]?.line ?? self.line, field: self.name(key), reason: reason)
     }
 

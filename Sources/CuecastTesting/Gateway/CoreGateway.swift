@@ -255,6 +255,9 @@ extension BreakEntry.Kind {
         case .update(var update):
             if update.window != nil { update.window = window }
             return .update(update)
+        case .postpone(var postpone):
+            postpone.window = window
+            return .postpone(postpone)
         case .punch, .end, .cancel, .announce, .expire, .housekeeping: return self
         }
     }

@@ -54,6 +54,8 @@ package struct BreakInfo: Hashable, Sendable {
     package var firstAdvertisementTitle: String
     /// Who published it; empty where broadcasters are not told apart.
     package var broadcaster: String
+    /// 1 when it was published, and one more with each change; 0: the gateway does not know revisions.
+    package var revision: UInt64
 
     package init(
         key: BreakKey,
@@ -69,7 +71,8 @@ package struct BreakInfo: Hashable, Sendable {
         holdUntil: Timestamp?,
         published: Timestamp,
         firstAdvertisementTitle: String,
-        broadcaster: String = ""
+        broadcaster: String = "",
+        revision: UInt64 = 0
     ) {
         self.key = key
         self.state = state
@@ -85,6 +88,7 @@ package struct BreakInfo: Hashable, Sendable {
         self.published = published
         self.firstAdvertisementTitle = firstAdvertisementTitle
         self.broadcaster = broadcaster
+        self.revision = revision
     }
 }
 
@@ -185,7 +189,8 @@ extension BreakInfo {
             holdUntil: wire.hasHoldUntilUs ? Timestamp(microseconds: wire.holdUntilUs) : nil,
             published: Timestamp(microseconds: wire.publishedUs),
             firstAdvertisementTitle: wire.firstAdvertisementTitle,
-            broadcaster: wire.broadcaster
+            broadcaster: wire.broadcaster,
+            revision: min(wire.revision, UInt64(Int64.max))
         )
     }
 
@@ -206,6 +211,7 @@ extension BreakInfo {
             $0.publishedUs = self.published.microseconds
             $0.firstAdvertisementTitle = self.firstAdvertisementTitle
             $0.broadcaster = self.broadcaster
+            $0.revision = self.revision
         }
     }
 }

@@ -28,6 +28,7 @@ package struct BroadcastRequest: Hashable, Sendable {
         case end(End)
         case cancel(BreakKey)
         case list(List)
+        case postpone(Postpone)
     }
 
     package struct Publish: Hashable, Sendable {
@@ -110,6 +111,20 @@ package struct BroadcastRequest: Hashable, Sendable {
         }
     }
 
+    package struct Postpone: Hashable, Sendable {
+        package var key: BreakKey
+        /// By how much; above zero, in whole milliseconds.
+        package var by: Duration
+        /// The start that it has now; `nil`: the request expects a revision.
+        package var from: Timestamp?
+
+        package init(key: BreakKey, by: Duration, from: Timestamp? = nil) {
+            self.key = key
+            self.by = by
+            self.from = from
+        }
+    }
+
     package struct List: Hashable, Sendable {
         /// `nil`: all streams.
         package var stream: StreamID?
@@ -127,11 +142,16 @@ package struct BroadcastRequest: Hashable, Sendable {
     package var id: UInt64
     /// Who asks; nothing looks at it yet, rights will.
     package var token: String
+    /// The revision that the break must have for anything to change, `nil` for any.
+    ///
+    /// A list has none.
+    package var expectedRevision: UInt64?
     package var kind: Kind
 
-    package init(id: UInt64, token: String = "", kind: Kind) {
+    package init(id: UInt64, token: String = "", expectedRevision: UInt64? = nil, kind: Kind) {
         self.id = id
         self.token = token
+        self.expectedRevision = expectedRevision
         self.kind = kind
     }
 }
@@ -154,12 +174,24 @@ extension BroadcastRequest {
         }
         self.id = wire.requestID
         self.token = wire.token
+        let revision =
+            wire.hasExpectedRevision ? try breakRevision(wire.expectedRevision, field: "expected_revision") : nil
+        self.expectedRevision = revision
         switch kind {
         case .publish(let request): self.kind = .publish(try Publish(wire: request))
         case .punch(let request): self.kind = .punch(try Punch(wire: request))
         case .update(let request): self.kind = .update(try Update(wire: request))
         case .end(let request): self.kind = .end(try End(wire: request))
         case .cancel(let request): self.kind = .cancel(try BreakKey(request.stream, request.breakID))
+        case .postpone(let request):
+            let postpone = try Postpone(wire: request)
+            guard postpone.from != nil || revision != nil else {
+                throw .invalid(
+                    field: "from_us",
+                    rule: "it is there, or expected_revision is, so that a repeat does no harm"
+                )
+            }
+            self.kind = .postpone(postpone)
         case .list(let request):
             try requireAtMost(WireLimits.pageTokenBytesMax, request.after.count, limit: "pageTokenBytesMax")
             self.kind = .list(
@@ -183,12 +215,14 @@ extension BroadcastRequest {
             Cuecast_V1_BroadcastRequest.with {
                 $0.requestID = self.id
                 $0.token = self.token
+                if let revision = self.expectedRevision { $0.expectedRevision = revision }
                 switch self.kind {
                 case .publish(let request): $0.publish = request.wire
                 case .punch(let request): $0.punch = request.wire
                 case .update(let request): $0.update = request.wire
                 case .end(let request): $0.end = request.wire
                 case .cancel(let key): $0.cancel = key.cancelWire
+                case .postpone(let request): $0.postpone = request.wire
                 case .list(let request):
                     $0.list = .with {
                         $0.stream = request.stream?.description ?? ""
@@ -327,6 +361,34 @@ extension BroadcastRequest.Update {
                 $0.advertisements = advertisements.map(\.wire)
                 $0.replaceAdvertisements = true
             }
+        }
+    }
+}
+
+/// The revision of a break, where one is given.
+func breakRevision(_ revision: UInt64, field: String) throws(WireError) -> UInt64 {
+    guard (1...UInt64(Int64.max)).contains(revision) else {
+        throw .invalid(field: field, rule: "revisions are whole numbers from 1 on")
+    }
+    return revision
+}
+
+extension BroadcastRequest.Postpone {
+    init(wire: Cuecast_V1_Postpone) throws(WireError) {
+        guard wire.byMs > 0 else { throw .invalid(field: "by_ms", rule: "it is above 0") }
+        self.init(
+            key: try BreakKey(wire.stream, wire.breakID),
+            by: .milliseconds(wire.byMs),
+            from: wire.hasFromUs ? Timestamp(microseconds: wire.fromUs) : nil
+        )
+    }
+
+    var wire: Cuecast_V1_Postpone {
+        .with {
+            $0.stream = self.key.stream.description
+            $0.breakID = self.key.id.description
+            $0.byMs = self.by.inMilliseconds
+            if let from = self.from { $0.fromUs = from.microseconds }
         }
     }
 }

@@ -94,6 +94,18 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
 
   var token: String = String()
 
+  /// The revision (BreakInfo) that the break must have for the request to change anything; 1 and above. A request that finds
+  /// everything as it asks for is answered as usual whatever the revision is, so that a repeat of one that was done is no conflict. A
+  /// gateway of a version that does not know revisions (BreakInfo has none) does not look at this.
+  var expectedRevision: UInt64 {
+    get {_expectedRevision ?? 0}
+    set {_expectedRevision = newValue}
+  }
+  /// Returns true if `expectedRevision` has been explicitly set.
+  var hasExpectedRevision: Bool {self._expectedRevision != nil}
+  /// Clears the value of `expectedRevision`. Subsequent reads from it will return its default value.
+  mutating func clearExpectedRevision() {self._expectedRevision = nil}
+
   var kind: Cuecast_V1_BroadcastRequest.OneOf_Kind? = nil
 
   var publish: Cuecast_V1_Publish {
@@ -144,6 +156,14 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
     set {kind = .list(newValue)}
   }
 
+  var postpone: Cuecast_V1_Postpone {
+    get {
+      if case .postpone(let v)? = kind {return v}
+      return Cuecast_V1_Postpone()
+    }
+    set {kind = .postpone(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -153,10 +173,13 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
     case end(Cuecast_V1_End)
     case cancel(Cuecast_V1_Cancel)
     case list(Cuecast_V1_List)
+    case postpone(Cuecast_V1_Postpone)
 
   }
 
   init() {}
+
+  fileprivate var _expectedRevision: UInt64? = nil
 }
 
 /// When a break starts. Resolved once, by the gateway's clock; a repeat compares as it was sent.
@@ -378,6 +401,39 @@ nonisolated struct Cuecast_V1_Cancel: Sendable {
   init() {}
 }
 
+/// Moves the start of a break that has not started to later.
+///
+/// Asked again it does no harm: it needs `from_us`, or `expected_revision` of the request, and neither fits a second time.
+nonisolated struct Cuecast_V1_Postpone: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var stream: String = String()
+
+  var breakID: String = String()
+
+  /// By how much; above 0.
+  var byMs: UInt32 = 0
+
+  /// The start that it has now, in microseconds since 1970. A break that starts at `from_us + by_ms` already is as asked for; one
+  /// that starts at another time is refused as CONFLICT.
+  var fromUs: Int64 {
+    get {_fromUs ?? 0}
+    set {_fromUs = newValue}
+  }
+  /// Returns true if `fromUs` has been explicitly set.
+  var hasFromUs: Bool {self._fromUs != nil}
+  /// Clears the value of `fromUs`. Subsequent reads from it will return its default value.
+  mutating func clearFromUs() {self._fromUs = nil}
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _fromUs: Int64? = nil
+}
+
 nonisolated struct Cuecast_V1_List: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -396,65 +452,48 @@ nonisolated struct Cuecast_V1_List: Sendable {
   init() {}
 }
 
-nonisolated struct Cuecast_V1_BroadcastReply: @unchecked Sendable {
+nonisolated struct Cuecast_V1_BroadcastReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var requestID: UInt64 {
-    get {_storage._requestID}
-    set {_uniqueStorage()._requestID = newValue}
-  }
+  var requestID: UInt64 = 0
 
-  var status: Cuecast_V1_StatusCode {
-    get {_storage._status}
-    set {_uniqueStorage()._status = newValue}
-  }
+  var status: Cuecast_V1_StatusCode = .unspecified
 
-  var message: String {
-    get {_storage._message}
-    set {_uniqueStorage()._message = newValue}
-  }
+  var message: String = String()
 
-  var retry: Bool {
-    get {_storage._retry}
-    set {_uniqueStorage()._retry = newValue}
-  }
+  var retry: Bool = false
 
-  var retryAfterMs: UInt32 {
-    get {_storage._retryAfterMs}
-    set {_uniqueStorage()._retryAfterMs = newValue}
-  }
+  var retryAfterMs: UInt32 = 0
 
-  var gatewayUs: Int64 {
-    get {_storage._gatewayUs}
-    set {_uniqueStorage()._gatewayUs = newValue}
-  }
+  var gatewayUs: Int64 = 0
 
   /// The break as it stands after the request.
   var `break`: Cuecast_V1_BreakInfo {
-    get {_storage._break ?? Cuecast_V1_BreakInfo()}
-    set {_uniqueStorage()._break = newValue}
+    get {_break ?? Cuecast_V1_BreakInfo()}
+    set {_break = newValue}
   }
   /// Returns true if ``break`` has been explicitly set.
-  var hasBreak: Bool {_storage._break != nil}
+  var hasBreak: Bool {self._break != nil}
   /// Clears the value of ``break``. Subsequent reads from it will return its default value.
-  mutating func clearBreak() {_uniqueStorage()._break = nil}
+  mutating func clearBreak() {self._break = nil}
 
   var list: Cuecast_V1_BreakList {
-    get {_storage._list ?? Cuecast_V1_BreakList()}
-    set {_uniqueStorage()._list = newValue}
+    get {_list ?? Cuecast_V1_BreakList()}
+    set {_list = newValue}
   }
   /// Returns true if `list` has been explicitly set.
-  var hasList: Bool {_storage._list != nil}
+  var hasList: Bool {self._list != nil}
   /// Clears the value of `list`. Subsequent reads from it will return its default value.
-  mutating func clearList() {_uniqueStorage()._list = nil}
+  mutating func clearList() {self._list = nil}
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _storage = unsafe _StorageClass.defaultInstance
+  fileprivate var _break: Cuecast_V1_BreakInfo? = nil
+  fileprivate var _list: Cuecast_V1_BreakList? = nil
 }
 
 nonisolated struct Cuecast_V1_BreakList: Sendable {
@@ -472,98 +511,126 @@ nonisolated struct Cuecast_V1_BreakList: Sendable {
   init() {}
 }
 
-nonisolated struct Cuecast_V1_BreakInfo: Sendable {
+nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var stream: String = String()
+  var stream: String {
+    get {_storage._stream}
+    set {_uniqueStorage()._stream = newValue}
+  }
 
-  var breakID: String = String()
+  var breakID: String {
+    get {_storage._breakID}
+    set {_uniqueStorage()._breakID = newValue}
+  }
 
-  var state: Cuecast_V1_BreakState = .unspecified
+  var state: Cuecast_V1_BreakState {
+    get {_storage._state}
+    set {_uniqueStorage()._state = newValue}
+  }
 
   var startUs: Int64 {
-    get {_startUs ?? 0}
-    set {_startUs = newValue}
+    get {_storage._startUs ?? 0}
+    set {_uniqueStorage()._startUs = newValue}
   }
   /// Returns true if `startUs` has been explicitly set.
-  var hasStartUs: Bool {self._startUs != nil}
+  var hasStartUs: Bool {_storage._startUs != nil}
   /// Clears the value of `startUs`. Subsequent reads from it will return its default value.
-  mutating func clearStartUs() {self._startUs = nil}
+  mutating func clearStartUs() {_uniqueStorage()._startUs = nil}
 
   var durationMs: UInt32 {
-    get {_durationMs ?? 0}
-    set {_durationMs = newValue}
+    get {_storage._durationMs ?? 0}
+    set {_uniqueStorage()._durationMs = newValue}
   }
   /// Returns true if `durationMs` has been explicitly set.
-  var hasDurationMs: Bool {self._durationMs != nil}
+  var hasDurationMs: Bool {_storage._durationMs != nil}
   /// Clears the value of `durationMs`. Subsequent reads from it will return its default value.
-  mutating func clearDurationMs() {self._durationMs = nil}
+  mutating func clearDurationMs() {_uniqueStorage()._durationMs = nil}
 
-  var advertisementCount: UInt32 = 0
+  var advertisementCount: UInt32 {
+    get {_storage._advertisementCount}
+    set {_uniqueStorage()._advertisementCount = newValue}
+  }
 
-  var preStream: Bool = false
+  var preStream: Bool {
+    get {_storage._preStream}
+    set {_uniqueStorage()._preStream = newValue}
+  }
 
-  var exact: Bool = false
+  var exact: Bool {
+    get {_storage._exact}
+    set {_uniqueStorage()._exact = newValue}
+  }
 
   /// The stream's position at the last notice about this break; absent before the first.
   var position: Cuecast_V1_Position {
-    get {_position ?? Cuecast_V1_Position()}
-    set {_position = newValue}
+    get {_storage._position ?? Cuecast_V1_Position()}
+    set {_uniqueStorage()._position = newValue}
   }
   /// Returns true if `position` has been explicitly set.
-  var hasPosition: Bool {self._position != nil}
+  var hasPosition: Bool {_storage._position != nil}
   /// Clears the value of `position`. Subsequent reads from it will return its default value.
-  mutating func clearPosition() {self._position = nil}
+  mutating func clearPosition() {_uniqueStorage()._position = nil}
 
   /// When its announcement is due.
   var announceUs: Int64 {
-    get {_announceUs ?? 0}
-    set {_announceUs = newValue}
+    get {_storage._announceUs ?? 0}
+    set {_uniqueStorage()._announceUs = newValue}
   }
   /// Returns true if `announceUs` has been explicitly set.
-  var hasAnnounceUs: Bool {self._announceUs != nil}
+  var hasAnnounceUs: Bool {_storage._announceUs != nil}
   /// Clears the value of `announceUs`. Subsequent reads from it will return its default value.
-  mutating func clearAnnounceUs() {self._announceUs = nil}
+  mutating func clearAnnounceUs() {_uniqueStorage()._announceUs = nil}
 
   /// When it ends or ended.
   var endUs: Int64 {
-    get {_endUs ?? 0}
-    set {_endUs = newValue}
+    get {_storage._endUs ?? 0}
+    set {_uniqueStorage()._endUs = newValue}
   }
   /// Returns true if `endUs` has been explicitly set.
-  var hasEndUs: Bool {self._endUs != nil}
+  var hasEndUs: Bool {_storage._endUs != nil}
   /// Clears the value of `endUs`. Subsequent reads from it will return its default value.
-  mutating func clearEndUs() {self._endUs = nil}
+  mutating func clearEndUs() {_uniqueStorage()._endUs = nil}
 
   /// Until when a cued or pre-stream break is held open.
   var holdUntilUs: Int64 {
-    get {_holdUntilUs ?? 0}
-    set {_holdUntilUs = newValue}
+    get {_storage._holdUntilUs ?? 0}
+    set {_uniqueStorage()._holdUntilUs = newValue}
   }
   /// Returns true if `holdUntilUs` has been explicitly set.
-  var hasHoldUntilUs: Bool {self._holdUntilUs != nil}
+  var hasHoldUntilUs: Bool {_storage._holdUntilUs != nil}
   /// Clears the value of `holdUntilUs`. Subsequent reads from it will return its default value.
-  mutating func clearHoldUntilUs() {self._holdUntilUs = nil}
+  mutating func clearHoldUntilUs() {_uniqueStorage()._holdUntilUs = nil}
 
-  var publishedUs: Int64 = 0
+  var publishedUs: Int64 {
+    get {_storage._publishedUs}
+    set {_uniqueStorage()._publishedUs = newValue}
+  }
 
-  var firstAdvertisementTitle: String = String()
+  var firstAdvertisementTitle: String {
+    get {_storage._firstAdvertisementTitle}
+    set {_uniqueStorage()._firstAdvertisementTitle = newValue}
+  }
 
   /// Who published it; empty where broadcasters are not told apart.
-  var broadcaster: String = String()
+  var broadcaster: String {
+    get {_storage._broadcaster}
+    set {_uniqueStorage()._broadcaster = newValue}
+  }
+
+  /// 1 when it was published, and one more with each change, whoever or whatever made it; 0: this gateway does not know revisions.
+  var revision: UInt64 {
+    get {_storage._revision}
+    set {_uniqueStorage()._revision = newValue}
+  }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
 
-  fileprivate var _startUs: Int64? = nil
-  fileprivate var _durationMs: UInt32? = nil
-  fileprivate var _position: Cuecast_V1_Position? = nil
-  fileprivate var _announceUs: Int64? = nil
-  fileprivate var _endUs: Int64? = nil
-  fileprivate var _holdUntilUs: Int64? = nil
+  fileprivate var _storage = unsafe _StorageClass.defaultInstance
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -576,7 +643,7 @@ nonisolated extension Cuecast_V1_BreakState: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -586,6 +653,7 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.requestID) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      case 3: try { try decoder.decodeSingularUInt64Field(value: &self._expectedRevision) }()
       case 10: try {
         var v: Cuecast_V1_Publish?
         var hadOneofValue = false
@@ -664,6 +732,19 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
           self.kind = .list(v)
         }
       }()
+      case 16: try {
+        var v: Cuecast_V1_Postpone?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .postpone(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .postpone(v)
+        }
+      }()
       default: break
       }
     }
@@ -680,6 +761,9 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
     if !self.token.isEmpty {
       try visitor.visitSingularStringField(value: self.token, fieldNumber: 2)
     }
+    try { if let v = self._expectedRevision {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 3)
+    } }()
     switch self.kind {
     case .publish?: try {
       guard case .publish(let v)? = self.kind else { preconditionFailure() }
@@ -705,6 +789,10 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
       guard case .list(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
     }()
+    case .postpone?: try {
+      guard case .postpone(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 16)
+    }()
     case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -713,6 +801,7 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
   static func ==(lhs: Cuecast_V1_BroadcastRequest, rhs: Cuecast_V1_BroadcastRequest) -> Bool {
     if lhs.requestID != rhs.requestID {return false}
     if lhs.token != rhs.token {return false}
+    if lhs._expectedRevision != rhs._expectedRevision {return false}
     if lhs.kind != rhs.kind {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -1049,6 +1138,55 @@ nonisolated extension Cuecast_V1_Cancel: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
+nonisolated extension Cuecast_V1_Postpone: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Postpone"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{3}by_ms\0\u{3}from_us\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.breakID) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.byMs) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._fromUs) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.stream.isEmpty {
+      try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
+    }
+    if !self.breakID.isEmpty {
+      try visitor.visitSingularStringField(value: self.breakID, fieldNumber: 2)
+    }
+    if self.byMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.byMs, fieldNumber: 3)
+    }
+    try { if let v = self._fromUs {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_Postpone, rhs: Cuecast_V1_Postpone) -> Bool {
+    if lhs.stream != rhs.stream {return false}
+    if lhs.breakID != rhs.breakID {return false}
+    if lhs.byMs != rhs.byMs {return false}
+    if lhs._fromUs != rhs._fromUs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".List"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}after\0")
@@ -1093,116 +1231,66 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
   static let protoMessageName: String = _protobuf_package + ".BroadcastReply"
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0")
 
-  fileprivate class _StorageClass {
-    var _requestID: UInt64 = 0
-    var _status: Cuecast_V1_StatusCode = .unspecified
-    var _message: String = String()
-    var _retry: Bool = false
-    var _retryAfterMs: UInt32 = 0
-    var _gatewayUs: Int64 = 0
-    var _break: Cuecast_V1_BreakInfo? = nil
-    var _list: Cuecast_V1_BreakList? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _requestID = source._requestID
-      _status = source._status
-      _message = source._message
-      _retry = source._retry
-      _retryAfterMs = source._retryAfterMs
-      _gatewayUs = source._gatewayUs
-      _break = source._break
-      _list = source._list
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularUInt64Field(value: &_storage._requestID) }()
-        case 2: try { try decoder.decodeSingularEnumField(value: &_storage._status) }()
-        case 3: try { try decoder.decodeSingularStringField(value: &_storage._message) }()
-        case 4: try { try decoder.decodeSingularBoolField(value: &_storage._retry) }()
-        case 5: try { try decoder.decodeSingularUInt32Field(value: &_storage._retryAfterMs) }()
-        case 6: try { try decoder.decodeSingularInt64Field(value: &_storage._gatewayUs) }()
-        case 10: try { try decoder.decodeSingularMessageField(value: &_storage._break) }()
-        case 11: try { try decoder.decodeSingularMessageField(value: &_storage._list) }()
-        default: break
-        }
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.requestID) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.status) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.retry) }()
+      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.retryAfterMs) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.gatewayUs) }()
+      case 10: try { try decoder.decodeSingularMessageField(value: &self._break) }()
+      case 11: try { try decoder.decodeSingularMessageField(value: &self._list) }()
+      default: break
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if _storage._requestID != 0 {
-        try visitor.visitSingularUInt64Field(value: _storage._requestID, fieldNumber: 1)
-      }
-      if _storage._status != .unspecified {
-        try visitor.visitSingularEnumField(value: _storage._status, fieldNumber: 2)
-      }
-      if !_storage._message.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._message, fieldNumber: 3)
-      }
-      if _storage._retry != false {
-        try visitor.visitSingularBoolField(value: _storage._retry, fieldNumber: 4)
-      }
-      if _storage._retryAfterMs != 0 {
-        try visitor.visitSingularUInt32Field(value: _storage._retryAfterMs, fieldNumber: 5)
-      }
-      if _storage._gatewayUs != 0 {
-        try visitor.visitSingularInt64Field(value: _storage._gatewayUs, fieldNumber: 6)
-      }
-      try { if let v = _storage._break {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
-      } }()
-      try { if let v = _storage._list {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-      } }()
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.requestID != 0 {
+      try visitor.visitSingularUInt64Field(value: self.requestID, fieldNumber: 1)
     }
+    if self.status != .unspecified {
+      try visitor.visitSingularEnumField(value: self.status, fieldNumber: 2)
+    }
+    if !self.message.isEmpty {
+      try visitor.visitSingularStringField(value: self.message, fieldNumber: 3)
+    }
+    if self.retry != false {
+      try visitor.visitSingularBoolField(value: self.retry, fieldNumber: 4)
+    }
+    if self.retryAfterMs != 0 {
+      try visitor.visitSingularUInt32Field(value: self.retryAfterMs, fieldNumber: 5)
+    }
+    if self.gatewayUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.gatewayUs, fieldNumber: 6)
+    }
+    try { if let v = self._break {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    } }()
+    try { if let v = self._list {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_BroadcastReply, rhs: Cuecast_V1_BroadcastReply) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._requestID != rhs_storage._requestID {return false}
-        if _storage._status != rhs_storage._status {return false}
-        if _storage._message != rhs_storage._message {return false}
-        if _storage._retry != rhs_storage._retry {return false}
-        if _storage._retryAfterMs != rhs_storage._retryAfterMs {return false}
-        if _storage._gatewayUs != rhs_storage._gatewayUs {return false}
-        if _storage._break != rhs_storage._break {return false}
-        if _storage._list != rhs_storage._list {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.requestID != rhs.requestID {return false}
+    if lhs.status != rhs.status {return false}
+    if lhs.message != rhs.message {return false}
+    if lhs.retry != rhs.retry {return false}
+    if lhs.retryAfterMs != rhs.retryAfterMs {return false}
+    if lhs.gatewayUs != rhs.gatewayUs {return false}
+    if lhs._break != rhs._break {return false}
+    if lhs._list != rhs._list {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1245,103 +1333,174 @@ nonisolated extension Cuecast_V1_BreakList: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Cuecast_V1_BreakInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakInfo"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{3}break_id\0\u{1}state\0\u{3}start_us\0\u{3}duration_ms\0\u{3}advertisement_count\0\u{3}pre_stream\0\u{1}exact\0\u{1}position\0\u{3}announce_us\0\u{3}end_us\0\u{3}hold_until_us\0\u{3}published_us\0\u{3}first_advertisement_title\0\u{1}broadcaster\0\u{1}revision\0")
+
+  fileprivate class _StorageClass {
+    var _stream: String = String()
+    var _breakID: String = String()
+    var _state: Cuecast_V1_BreakState = .unspecified
+    var _startUs: Int64? = nil
+    var _durationMs: UInt32? = nil
+    var _advertisementCount: UInt32 = 0
+    var _preStream: Bool = false
+    var _exact: Bool = false
+    var _position: Cuecast_V1_Position? = nil
+    var _announceUs: Int64? = nil
+    var _endUs: Int64? = nil
+    var _holdUntilUs: Int64? = nil
+    var _publishedUs: Int64 = 0
+    var _firstAdvertisementTitle: String = String()
+    var _broadcaster: String = String()
+    var _revision: UInt64 = 0
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _stream = source._stream
+      _breakID = source._breakID
+      _state = source._state
+      _startUs = source._startUs
+      _durationMs = source._durationMs
+      _advertisementCount = source._advertisementCount
+      _preStream = source._preStream
+      _exact = source._exact
+      _position = source._position
+      _announceUs = source._announceUs
+      _endUs = source._endUs
+      _holdUntilUs = source._holdUntilUs
+      _publishedUs = source._publishedUs
+      _firstAdvertisementTitle = source._firstAdvertisementTitle
+      _broadcaster = source._broadcaster
+      _revision = source._revision
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.breakID) }()
-      case 3: try { try decoder.decodeSingularEnumField(value: &self.state) }()
-      case 4: try { try decoder.decodeSingularInt64Field(value: &self._startUs) }()
-      case 5: try { try decoder.decodeSingularUInt32Field(value: &self._durationMs) }()
-      case 6: try { try decoder.decodeSingularUInt32Field(value: &self.advertisementCount) }()
-      case 7: try { try decoder.decodeSingularBoolField(value: &self.preStream) }()
-      case 8: try { try decoder.decodeSingularBoolField(value: &self.exact) }()
-      case 9: try { try decoder.decodeSingularMessageField(value: &self._position) }()
-      case 10: try { try decoder.decodeSingularInt64Field(value: &self._announceUs) }()
-      case 11: try { try decoder.decodeSingularInt64Field(value: &self._endUs) }()
-      case 12: try { try decoder.decodeSingularInt64Field(value: &self._holdUntilUs) }()
-      case 13: try { try decoder.decodeSingularInt64Field(value: &self.publishedUs) }()
-      case 14: try { try decoder.decodeSingularStringField(value: &self.firstAdvertisementTitle) }()
-      case 15: try { try decoder.decodeSingularStringField(value: &self.broadcaster) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._stream) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._breakID) }()
+        case 3: try { try decoder.decodeSingularEnumField(value: &_storage._state) }()
+        case 4: try { try decoder.decodeSingularInt64Field(value: &_storage._startUs) }()
+        case 5: try { try decoder.decodeSingularUInt32Field(value: &_storage._durationMs) }()
+        case 6: try { try decoder.decodeSingularUInt32Field(value: &_storage._advertisementCount) }()
+        case 7: try { try decoder.decodeSingularBoolField(value: &_storage._preStream) }()
+        case 8: try { try decoder.decodeSingularBoolField(value: &_storage._exact) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._position) }()
+        case 10: try { try decoder.decodeSingularInt64Field(value: &_storage._announceUs) }()
+        case 11: try { try decoder.decodeSingularInt64Field(value: &_storage._endUs) }()
+        case 12: try { try decoder.decodeSingularInt64Field(value: &_storage._holdUntilUs) }()
+        case 13: try { try decoder.decodeSingularInt64Field(value: &_storage._publishedUs) }()
+        case 14: try { try decoder.decodeSingularStringField(value: &_storage._firstAdvertisementTitle) }()
+        case 15: try { try decoder.decodeSingularStringField(value: &_storage._broadcaster) }()
+        case 16: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
+        default: break
+        }
       }
     }
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.stream.isEmpty {
-      try visitor.visitSingularStringField(value: self.stream, fieldNumber: 1)
-    }
-    if !self.breakID.isEmpty {
-      try visitor.visitSingularStringField(value: self.breakID, fieldNumber: 2)
-    }
-    if self.state != .unspecified {
-      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 3)
-    }
-    try { if let v = self._startUs {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
-    } }()
-    try { if let v = self._durationMs {
-      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 5)
-    } }()
-    if self.advertisementCount != 0 {
-      try visitor.visitSingularUInt32Field(value: self.advertisementCount, fieldNumber: 6)
-    }
-    if self.preStream != false {
-      try visitor.visitSingularBoolField(value: self.preStream, fieldNumber: 7)
-    }
-    if self.exact != false {
-      try visitor.visitSingularBoolField(value: self.exact, fieldNumber: 8)
-    }
-    try { if let v = self._position {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-    } }()
-    try { if let v = self._announceUs {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
-    } }()
-    try { if let v = self._endUs {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
-    } }()
-    try { if let v = self._holdUntilUs {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
-    } }()
-    if self.publishedUs != 0 {
-      try visitor.visitSingularInt64Field(value: self.publishedUs, fieldNumber: 13)
-    }
-    if !self.firstAdvertisementTitle.isEmpty {
-      try visitor.visitSingularStringField(value: self.firstAdvertisementTitle, fieldNumber: 14)
-    }
-    if !self.broadcaster.isEmpty {
-      try visitor.visitSingularStringField(value: self.broadcaster, fieldNumber: 15)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._stream.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._stream, fieldNumber: 1)
+      }
+      if !_storage._breakID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._breakID, fieldNumber: 2)
+      }
+      if _storage._state != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._state, fieldNumber: 3)
+      }
+      try { if let v = _storage._startUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._durationMs {
+        try visitor.visitSingularUInt32Field(value: v, fieldNumber: 5)
+      } }()
+      if _storage._advertisementCount != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._advertisementCount, fieldNumber: 6)
+      }
+      if _storage._preStream != false {
+        try visitor.visitSingularBoolField(value: _storage._preStream, fieldNumber: 7)
+      }
+      if _storage._exact != false {
+        try visitor.visitSingularBoolField(value: _storage._exact, fieldNumber: 8)
+      }
+      try { if let v = _storage._position {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
+      try { if let v = _storage._announceUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+      } }()
+      try { if let v = _storage._endUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 11)
+      } }()
+      try { if let v = _storage._holdUntilUs {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 12)
+      } }()
+      if _storage._publishedUs != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._publishedUs, fieldNumber: 13)
+      }
+      if !_storage._firstAdvertisementTitle.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._firstAdvertisementTitle, fieldNumber: 14)
+      }
+      if !_storage._broadcaster.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._broadcaster, fieldNumber: 15)
+      }
+      if _storage._revision != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._revision, fieldNumber: 16)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Cuecast_V1_BreakInfo, rhs: Cuecast_V1_BreakInfo) -> Bool {
-    if lhs.stream != rhs.stream {return false}
-    if lhs.breakID != rhs.breakID {return false}
-    if lhs.state != rhs.state {return false}
-    if lhs._startUs != rhs._startUs {return false}
-    if lhs._durationMs != rhs._durationMs {return false}
-    if lhs.advertisementCount != rhs.advertisementCount {return false}
-    if lhs.preStream != rhs.preStream {return false}
-    if lhs.exact != rhs.exact {return false}
-    if lhs._position != rhs._position {return false}
-    if lhs._announceUs != rhs._announceUs {return false}
-    if lhs._endUs != rhs._endUs {return false}
-    if lhs._holdUntilUs != rhs._holdUntilUs {return false}
-    if lhs.publishedUs != rhs.publishedUs {return false}
-    if lhs.firstAdvertisementTitle != rhs.firstAdvertisementTitle {return false}
-    if lhs.broadcaster != rhs.broadcaster {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._stream != rhs_storage._stream {return false}
+        if _storage._breakID != rhs_storage._breakID {return false}
+        if _storage._state != rhs_storage._state {return false}
+        if _storage._startUs != rhs_storage._startUs {return false}
+        if _storage._durationMs != rhs_storage._durationMs {return false}
+        if _storage._advertisementCount != rhs_storage._advertisementCount {return false}
+        if _storage._preStream != rhs_storage._preStream {return false}
+        if _storage._exact != rhs_storage._exact {return false}
+        if _storage._position != rhs_storage._position {return false}
+        if _storage._announceUs != rhs_storage._announceUs {return false}
+        if _storage._endUs != rhs_storage._endUs {return false}
+        if _storage._holdUntilUs != rhs_storage._holdUntilUs {return false}
+        if _storage._publishedUs != rhs_storage._publishedUs {return false}
+        if _storage._firstAdvertisementTitle != rhs_storage._firstAdvertisementTitle {return false}
+        if _storage._broadcaster != rhs_storage._broadcaster {return false}
+        if _storage._revision != rhs_storage._revision {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -175,6 +175,22 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     set {_uniqueStorage()._kind = .housekeeping(newValue)}
   }
 
+  var postpone: Cuecast_V1_PostponeEntry {
+    get {
+      if case .postpone(let v)? = _storage._kind {return v}
+      return Cuecast_V1_PostponeEntry()
+    }
+    set {_uniqueStorage()._kind = .postpone(newValue)}
+  }
+
+  var expecting: Cuecast_V1_ExpectingEntry {
+    get {
+      if case .expecting(let v)? = _storage._kind {return v}
+      return Cuecast_V1_ExpectingEntry()
+    }
+    set {_uniqueStorage()._kind = .expecting(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -186,12 +202,90 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     case announce(Cuecast_V1_AnnounceEntry)
     case expire(Cuecast_V1_ExpireEntry)
     case housekeeping(Cuecast_V1_HousekeepingEntry)
+    case postpone(Cuecast_V1_PostponeEntry)
+    case expecting(Cuecast_V1_ExpectingEntry)
 
   }
 
   init() {}
 
   fileprivate var _storage = unsafe _StorageClass.defaultInstance
+}
+
+/// What a broadcaster asked under the condition that the break has this revision.
+///
+/// A kind of its own, and no field beside the others: a version that does not know it would pass over the condition, and come to another
+/// board; so it refuses the log.
+nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var revision: UInt64 = 0
+
+  var kind: Cuecast_V1_ExpectingEntry.OneOf_Kind? = nil
+
+  var publish: Cuecast_V1_PublishEntry {
+    get {
+      if case .publish(let v)? = kind {return v}
+      return Cuecast_V1_PublishEntry()
+    }
+    set {kind = .publish(newValue)}
+  }
+
+  var punch: Cuecast_V1_PunchEntry {
+    get {
+      if case .punch(let v)? = kind {return v}
+      return Cuecast_V1_PunchEntry()
+    }
+    set {kind = .punch(newValue)}
+  }
+
+  var update: Cuecast_V1_UpdateEntry {
+    get {
+      if case .update(let v)? = kind {return v}
+      return Cuecast_V1_UpdateEntry()
+    }
+    set {kind = .update(newValue)}
+  }
+
+  var end: Cuecast_V1_End {
+    get {
+      if case .end(let v)? = kind {return v}
+      return Cuecast_V1_End()
+    }
+    set {kind = .end(newValue)}
+  }
+
+  var cancel: Cuecast_V1_Cancel {
+    get {
+      if case .cancel(let v)? = kind {return v}
+      return Cuecast_V1_Cancel()
+    }
+    set {kind = .cancel(newValue)}
+  }
+
+  var postpone: Cuecast_V1_PostponeEntry {
+    get {
+      if case .postpone(let v)? = kind {return v}
+      return Cuecast_V1_PostponeEntry()
+    }
+    set {kind = .postpone(newValue)}
+  }
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  nonisolated enum OneOf_Kind: Equatable, Sendable {
+    case publish(Cuecast_V1_PublishEntry)
+    case punch(Cuecast_V1_PunchEntry)
+    case update(Cuecast_V1_UpdateEntry)
+    case end(Cuecast_V1_End)
+    case cancel(Cuecast_V1_Cancel)
+    case postpone(Cuecast_V1_PostponeEntry)
+
+  }
+
+  init() {}
 }
 
 nonisolated struct Cuecast_V1_PublishEntry: Sendable {
@@ -325,6 +419,43 @@ nonisolated struct Cuecast_V1_UpdateEntry: Sendable {
   fileprivate var _update: Cuecast_V1_Update? = nil
   fileprivate var _startUs: Int64? = nil
   fileprivate var _announceUs: Int64? = nil
+  fileprivate var _window: Cuecast_V1_RequestWindow? = nil
+}
+
+nonisolated struct Cuecast_V1_PostponeEntry: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  var postpone: Cuecast_V1_Postpone {
+    get {_postpone ?? Cuecast_V1_Postpone()}
+    set {_postpone = newValue}
+  }
+  /// Returns true if `postpone` has been explicitly set.
+  var hasPostpone: Bool {self._postpone != nil}
+  /// Clears the value of `postpone`. Subsequent reads from it will return its default value.
+  mutating func clearPostpone() {self._postpone = nil}
+
+  /// The start that the break must have: as the request says, or as it was when the gateway received that.
+  var fromUs: Int64 = 0
+
+  /// As in PublishEntry, for the new start.
+  var announceUs: Int64 = 0
+
+  var window: Cuecast_V1_RequestWindow {
+    get {_window ?? Cuecast_V1_RequestWindow()}
+    set {_window = newValue}
+  }
+  /// Returns true if `window` has been explicitly set.
+  var hasWindow: Bool {self._window != nil}
+  /// Clears the value of `window`. Subsequent reads from it will return its default value.
+  mutating func clearWindow() {self._window = nil}
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+
+  fileprivate var _postpone: Cuecast_V1_Postpone? = nil
   fileprivate var _window: Cuecast_V1_RequestWindow? = nil
 }
 
@@ -648,6 +779,12 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   /// Clears the value of `announcedUs`. Subsequent reads from it will return its default value.
   mutating func clearAnnouncedUs() {_uniqueStorage()._announcedUs = nil}
 
+  /// As BreakInfo has it; 0 in records of versions that did not keep it: then it counts from 1.
+  var revision: UInt64 {
+    get {_storage._revision}
+    set {_uniqueStorage()._revision = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -695,7 +832,7 @@ nonisolated extension Cuecast_V1_BreakGroup: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0")
 
   fileprivate class _StorageClass {
     var _atUs: Int64 = 0
@@ -838,6 +975,32 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
             _storage._kind = .housekeeping(v)
           }
         }()
+        case 18: try {
+          var v: Cuecast_V1_PostponeEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .postpone(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .postpone(v)
+          }
+        }()
+        case 19: try {
+          var v: Cuecast_V1_ExpectingEntry?
+          var hadOneofValue = false
+          if let current = _storage._kind {
+            hadOneofValue = true
+            if case .expecting(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._kind = .expecting(v)
+          }
+        }()
         default: break
         }
       }
@@ -889,6 +1052,14 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
         guard case .housekeeping(let v)? = _storage._kind else { preconditionFailure() }
         try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
       }()
+      case .postpone?: try {
+        guard case .postpone(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+      }()
+      case .expecting?: try {
+        guard case .expecting(let v)? = _storage._kind else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 19)
+      }()
       case nil: break
       }
     }
@@ -907,6 +1078,146 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_ExpectingEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".ExpectingEntry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}revision\0\u{2}\u{9}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{2}\u{4}postpone\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt64Field(value: &self.revision) }()
+      case 10: try {
+        var v: Cuecast_V1_PublishEntry?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .publish(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .publish(v)
+        }
+      }()
+      case 11: try {
+        var v: Cuecast_V1_PunchEntry?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .punch(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .punch(v)
+        }
+      }()
+      case 12: try {
+        var v: Cuecast_V1_UpdateEntry?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .update(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .update(v)
+        }
+      }()
+      case 13: try {
+        var v: Cuecast_V1_End?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .end(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .end(v)
+        }
+      }()
+      case 14: try {
+        var v: Cuecast_V1_Cancel?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .cancel(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .cancel(v)
+        }
+      }()
+      case 18: try {
+        var v: Cuecast_V1_PostponeEntry?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .postpone(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .postpone(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.revision != 0 {
+      try visitor.visitSingularUInt64Field(value: self.revision, fieldNumber: 1)
+    }
+    switch self.kind {
+    case .publish?: try {
+      guard case .publish(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    }()
+    case .punch?: try {
+      guard case .punch(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+    }()
+    case .update?: try {
+      guard case .update(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+    }()
+    case .end?: try {
+      guard case .end(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+    }()
+    case .cancel?: try {
+      guard case .cancel(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 14)
+    }()
+    case .postpone?: try {
+      guard case .postpone(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_ExpectingEntry, rhs: Cuecast_V1_ExpectingEntry) -> Bool {
+    if lhs.revision != rhs.revision {return false}
+    if lhs.kind != rhs.kind {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1053,6 +1364,55 @@ nonisolated extension Cuecast_V1_UpdateEntry: SwiftProtobuf.Message, SwiftProtob
     if lhs._update != rhs._update {return false}
     if lhs._startUs != rhs._startUs {return false}
     if lhs._announceUs != rhs._announceUs {return false}
+    if lhs._window != rhs._window {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Cuecast_V1_PostponeEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".PostponeEntry"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}postpone\0\u{3}from_us\0\u{3}announce_us\0\u{1}window\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._postpone) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.fromUs) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.announceUs) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._window) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._postpone {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if self.fromUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.fromUs, fieldNumber: 2)
+    }
+    if self.announceUs != 0 {
+      try visitor.visitSingularInt64Field(value: self.announceUs, fieldNumber: 3)
+    }
+    try { if let v = self._window {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Cuecast_V1_PostponeEntry, rhs: Cuecast_V1_PostponeEntry) -> Bool {
+    if lhs._postpone != rhs._postpone {return false}
+    if lhs.fromUs != rhs.fromUs {return false}
+    if lhs.announceUs != rhs.announceUs {return false}
     if lhs._window != rhs._window {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -1424,7 +1784,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1445,6 +1805,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _condensed: Bool = false
     var _advertisementsAsPublished: Bool = false
     var _announcedUs: Int64? = nil
+    var _revision: UInt64 = 0
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1473,6 +1834,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _condensed = source._condensed
       _advertisementsAsPublished = source._advertisementsAsPublished
       _announcedUs = source._announcedUs
+      _revision = source._revision
     }
   }
 
@@ -1509,6 +1871,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 16: try { try decoder.decodeSingularBoolField(value: &_storage._condensed) }()
         case 17: try { try decoder.decodeSingularBoolField(value: &_storage._advertisementsAsPublished) }()
         case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._announcedUs) }()
+        case 19: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
         default: break
         }
       }
@@ -1575,6 +1938,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       try { if let v = _storage._announcedUs {
         try visitor.visitSingularInt64Field(value: v, fieldNumber: 18)
       } }()
+      if _storage._revision != 0 {
+        try visitor.visitSingularUInt64Field(value: _storage._revision, fieldNumber: 19)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1602,6 +1968,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._condensed != rhs_storage._condensed {return false}
         if _storage._advertisementsAsPublished != rhs_storage._advertisementsAsPublished {return false}
         if _storage._announcedUs != rhs_storage._announcedUs {return false}
+        if _storage._revision != rhs_storage._revision {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -83,6 +83,9 @@ nonisolated enum Cuecast_V1_StatusCode: SwiftProtobuf.Enum, Swift.CaseIterable {
 
   /// Something that the gateway needs does not work at present; nothing was recorded.
   case unavailable // = 19
+
+  /// The break has another revision than the one that the request expects; the sentence names both.
+  case revisionConflict // = 20
   case UNRECOGNIZED(Int)
 
   init() {
@@ -111,6 +114,7 @@ nonisolated enum Cuecast_V1_StatusCode: SwiftProtobuf.Enum, Swift.CaseIterable {
     case 17: self = .limitReached
     case 18: self = .draining
     case 19: self = .unavailable
+    case 20: self = .revisionConflict
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -137,6 +141,7 @@ nonisolated enum Cuecast_V1_StatusCode: SwiftProtobuf.Enum, Swift.CaseIterable {
     case .limitReached: return 17
     case .draining: return 18
     case .unavailable: return 19
+    case .revisionConflict: return 20
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -163,6 +168,7 @@ nonisolated enum Cuecast_V1_StatusCode: SwiftProtobuf.Enum, Swift.CaseIterable {
     .limitReached,
     .draining,
     .unavailable,
+    .revisionConflict,
   ]
 
 }
@@ -170,5 +176,5 @@ nonisolated enum Cuecast_V1_StatusCode: SwiftProtobuf.Enum, Swift.CaseIterable {
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 nonisolated extension Cuecast_V1_StatusCode: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0STATUS_CODE_UNSPECIFIED\0\u{1}STATUS_CODE_OK\0\u{1}STATUS_CODE_INVALID\0\u{1}STATUS_CODE_UNSUPPORTED\0\u{1}STATUS_CODE_TOO_LARGE\0\u{1}STATUS_CODE_NOT_FOUND\0\u{1}STATUS_CODE_CONFLICT\0\u{1}STATUS_CODE_BREAK_OVERLAP\0\u{1}STATUS_CODE_START_IN_PAST\0\u{1}STATUS_CODE_TOO_FAR_AHEAD\0\u{1}STATUS_CODE_LEAD_TIME_TOO_SHORT\0\u{1}STATUS_CODE_WRONG_STATE\0\u{1}STATUS_CODE_TOO_LATE\0\u{1}STATUS_CODE_BREAK_TOO_OLD\0\u{1}STATUS_CODE_DELIVERY_INVALID\0\u{1}STATUS_CODE_NOT_ALLOWED\0\u{1}STATUS_CODE_RATE_LIMITED\0\u{1}STATUS_CODE_LIMIT_REACHED\0\u{1}STATUS_CODE_DRAINING\0\u{1}STATUS_CODE_UNAVAILABLE\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0STATUS_CODE_UNSPECIFIED\0\u{1}STATUS_CODE_OK\0\u{1}STATUS_CODE_INVALID\0\u{1}STATUS_CODE_UNSUPPORTED\0\u{1}STATUS_CODE_TOO_LARGE\0\u{1}STATUS_CODE_NOT_FOUND\0\u{1}STATUS_CODE_CONFLICT\0\u{1}STATUS_CODE_BREAK_OVERLAP\0\u{1}STATUS_CODE_START_IN_PAST\0\u{1}STATUS_CODE_TOO_FAR_AHEAD\0\u{1}STATUS_CODE_LEAD_TIME_TOO_SHORT\0\u{1}STATUS_CODE_WRONG_STATE\0\u{1}STATUS_CODE_TOO_LATE\0\u{1}STATUS_CODE_BREAK_TOO_OLD\0\u{1}STATUS_CODE_DELIVERY_INVALID\0\u{1}STATUS_CODE_NOT_ALLOWED\0\u{1}STATUS_CODE_RATE_LIMITED\0\u{1}STATUS_CODE_LIMIT_REACHED\0\u{1}STATUS_CODE_DRAINING\0\u{1}STATUS_CODE_UNAVAILABLE\0\u{1}STATUS_CODE_REVISION_CONFLICT\0")
 }

@@ -46,6 +46,8 @@ package struct BreakRecord: Hashable, Sendable {
     package var announced: Timestamp?
     /// Whether only the essentials of its advertisements are kept, because no listener can ask for them any more.
     package var condensed: Bool
+    /// 1 when it was published, and one more with each change: by a broadcaster, or by a timer.
+    package var revision: UInt64
 
     package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {
         self.number = number
@@ -60,6 +62,7 @@ package struct BreakRecord: Hashable, Sendable {
         self.phase = .scheduled
         self.endMode = publish.request.endMode
         self.condensed = false
+        self.revision = 1
     }
 
     /// The newest instant at which something is known to have happened to it.
@@ -233,6 +236,8 @@ extension BreakRecord {
         self.lastNotice = wire.hasLastNotice ? try Notice(wire: wire.lastNotice) : nil
         self.condensed = wire.condensed
         self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
+        // Absent in snapshots of versions that did not keep it.
+        if wire.revision != 0 { self.revision = try breakRevision(wire.revision, field: "revision") }
     }
 
     var wire: Cuecast_V1_BreakRecord {
@@ -258,6 +263,7 @@ extension BreakRecord {
             if let lastNotice = self.lastNotice { $0.lastNotice = lastNotice.wire }
             $0.condensed = self.condensed
             if let announced = self.announced { $0.announcedUs = announced.microseconds }
+            $0.revision = self.revision
         }
     }
 }

@@ -13,6 +13,7 @@ package struct BreakEntry: Hashable, Sendable {
         case update(Update)
         case end(BroadcastRequest.End)
         case cancel(BreakKey)
+        case postpone(Postpone)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
         case announce(BreakKey, BreakNumber, window: RequestWindow)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
@@ -71,15 +72,39 @@ package struct BreakEntry: Hashable, Sendable {
         }
     }
 
+    package struct Postpone: Hashable, Sendable {
+        package var request: BroadcastRequest.Postpone
+        /// The start that the break must have: as the request says, or as it was when the gateway received that.
+        package var from: Timestamp
+        /// What follows from the new start.
+        package var announce: Timestamp
+        package var window: RequestWindow
+
+        package init(request: BroadcastRequest.Postpone, from: Timestamp, announce: Timestamp, window: RequestWindow) {
+            self.request = request
+            self.from = from
+            self.announce = announce
+            self.window = window
+        }
+
+        /// The new start.
+        package var start: Timestamp { self.from + self.request.by }
+    }
+
     /// When the gateway received it, or when the timer fired.
     package var at: Timestamp
     /// Who asked; empty where broadcasters are not told apart.
     package var broadcaster: String
+    /// The revision that the break must have for anything to change, `nil` for any.
+    ///
+    /// Timers expect none.
+    package var expectedRevision: UInt64?
     package var kind: Kind
 
-    package init(at: Timestamp, broadcaster: String = "", kind: Kind) {
+    package init(at: Timestamp, broadcaster: String = "", expectedRevision: UInt64? = nil, kind: Kind) {
         self.at = at
         self.broadcaster = broadcaster
+        self.expectedRevision = expectedRevision
         self.kind = kind
     }
 
@@ -90,6 +115,7 @@ package struct BreakEntry: Hashable, Sendable {
         case .punch(let punch, _): punch.key
         case .cancel(let key), .announce(let key, _, _), .expire(let key, _): key
         case .update(let update): update.request.key
+        case .postpone(let postpone): postpone.request.key
         case .end(let end): end.key
         case .housekeeping: nil
         }
@@ -143,24 +169,23 @@ extension BreakEntry {
         self.at = Timestamp(microseconds: wire.atUs)
         self.broadcaster = wire.broadcaster
         switch wire.kind {
-        case .publish(let entry):
-            self.kind = .publish(try Publish(wire: entry))
-        case .punch(let entry):
-            self.kind = .punch(
-                try BroadcastRequest.Punch(wire: entry.punch),
-                start: Timestamp(microseconds: entry.startUs)
-            )
-        case .update(let entry):
-            self.kind = .update(
-                Update(
-                    request: try BroadcastRequest.Update(wire: entry.update),
-                    start: entry.hasStartUs ? Timestamp(microseconds: entry.startUs) : nil,
-                    announce: entry.hasAnnounceUs ? Timestamp(microseconds: entry.announceUs) : nil,
-                    window: entry.hasWindow ? RequestWindow(wire: entry.window) : nil
-                )
-            )
+        case .publish(let entry): self.kind = .publish(try Publish(wire: entry))
+        case .punch(let entry): self.kind = try .init(wire: entry)
+        case .update(let entry): self.kind = .update(try Update(wire: entry))
         case .end(let entry): self.kind = .end(try BroadcastRequest.End(wire: entry))
         case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
+        case .postpone(let entry): self.kind = .postpone(try Postpone(wire: entry))
+        case .expecting(let entry):
+            self.expectedRevision = try breakRevision(entry.revision, field: "revision")
+            switch entry.kind {
+            case .publish(let entry): self.kind = .publish(try Publish(wire: entry))
+            case .punch(let entry): self.kind = try .init(wire: entry)
+            case .update(let entry): self.kind = .update(try Update(wire: entry))
+            case .end(let entry): self.kind = .end(try BroadcastRequest.End(wire: entry))
+            case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
+            case .postpone(let entry): self.kind = .postpone(try Postpone(wire: entry))
+            case nil: throw .malformed(what: "a break entry that this version knows")
+            }
         case .announce(let entry):
             self.kind = .announce(
                 try BreakKey(entry.stream, entry.breakID),
@@ -181,37 +206,114 @@ extension BreakEntry {
         .with {
             $0.atUs = self.at.microseconds
             $0.broadcaster = self.broadcaster
-            switch self.kind {
-            case .publish(let entry): $0.publish = entry.wire
-            case .punch(let punch, let start):
-                $0.punch = .with {
-                    $0.punch = punch.wire
-                    $0.startUs = start.microseconds
-                }
-            case .update(let entry):
-                $0.update = .with {
-                    $0.update = entry.request.wire
-                    if let start = entry.start { $0.startUs = start.microseconds }
-                    if let announce = entry.announce { $0.announceUs = announce.microseconds }
-                    if let window = entry.window { $0.window = window.wire }
-                }
-            case .end(let end): $0.end = end.wire
-            case .cancel(let key): $0.cancel = key.cancelWire
-            case .announce(let key, let number, let window):
-                $0.announce = .with {
+            guard let revision = self.expectedRevision else {
+                $0.kind = self.kind.wire
+                return
+            }
+            $0.expecting = .with {
+                $0.revision = revision
+                $0.kind = self.kind.expectingWire
+            }
+        }
+    }
+}
+
+extension BreakEntry.Kind {
+    fileprivate init(wire: Cuecast_V1_PunchEntry) throws(WireError) {
+        self = .punch(
+            try BroadcastRequest.Punch(wire: wire.punch),
+            start: Timestamp(microseconds: wire.startUs)
+        )
+    }
+
+    fileprivate var wire: Cuecast_V1_BreakEntry.OneOf_Kind {
+        switch self {
+        case .publish(let entry): .publish(entry.wire)
+        case .punch(let punch, let start): .punch(punch.entryWire(start: start))
+        case .update(let entry): .update(entry.wire)
+        case .end(let end): .end(end.wire)
+        case .cancel(let key): .cancel(key.cancelWire)
+        case .postpone(let entry): .postpone(entry.wire)
+        case .announce(let key, let number, let window):
+            .announce(
+                .with {
                     $0.stream = key.stream.description
                     $0.breakID = key.id.description
                     $0.breakNumber = number.rawValue
                     $0.window = window.wire
                 }
-            case .expire(let key, let number):
-                $0.expire = .with {
+            )
+        case .expire(let key, let number):
+            .expire(
+                .with {
                     $0.stream = key.stream.description
                     $0.breakID = key.id.description
                     $0.breakNumber = number.rawValue
                 }
-            case .housekeeping(let time): $0.housekeeping = .with { $0.timeUs = time.microseconds }
-            }
+            )
+        case .housekeeping(let time): .housekeeping(.with { $0.timeUs = time.microseconds })
+        }
+    }
+
+    /// The same under a condition; `nil` for what timers decide, which has none.
+    fileprivate var expectingWire: Cuecast_V1_ExpectingEntry.OneOf_Kind? {
+        switch self {
+        case .publish(let entry): .publish(entry.wire)
+        case .punch(let punch, let start): .punch(punch.entryWire(start: start))
+        case .update(let entry): .update(entry.wire)
+        case .end(let end): .end(end.wire)
+        case .cancel(let key): .cancel(key.cancelWire)
+        case .postpone(let entry): .postpone(entry.wire)
+        case .announce, .expire, .housekeeping: nil
+        }
+    }
+}
+
+extension BroadcastRequest.Punch {
+    fileprivate func entryWire(start: Timestamp) -> Cuecast_V1_PunchEntry {
+        .with {
+            $0.punch = self.wire
+            $0.startUs = start.microseconds
+        }
+    }
+}
+
+extension BreakEntry.Update {
+    fileprivate init(wire: Cuecast_V1_UpdateEntry) throws(WireError) {
+        self.init(
+            request: try BroadcastRequest.Update(wire: wire.update),
+            start: wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil,
+            announce: wire.hasAnnounceUs ? Timestamp(microseconds: wire.announceUs) : nil,
+            window: wire.hasWindow ? RequestWindow(wire: wire.window) : nil
+        )
+    }
+
+    fileprivate var wire: Cuecast_V1_UpdateEntry {
+        .with {
+            $0.update = self.request.wire
+            if let start = self.start { $0.startUs = start.microseconds }
+            if let announce = self.announce { $0.announceUs = announce.microseconds }
+            if let window = self.window { $0.window = window.wire }
+        }
+    }
+}
+
+extension BreakEntry.Postpone {
+    fileprivate init(wire: Cuecast_V1_PostponeEntry) throws(WireError) {
+        self.init(
+            request: try BroadcastRequest.Postpone(wire: wire.postpone),
+            from: Timestamp(microseconds: wire.fromUs),
+            announce: Timestamp(microseconds: wire.announceUs),
+            window: RequestWindow(wire: wire.window)
+        )
+    }
+
+    fileprivate var wire: Cuecast_V1_PostponeEntry {
+        .with {
+            $0.postpone = self.request.wire
+            $0.fromUs = self.from.microseconds
+            $0.announceUs = self.announce.microseconds
+            $0.window = self.window.wire
         }
     }
 }

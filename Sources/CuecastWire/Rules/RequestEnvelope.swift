@@ -81,6 +81,7 @@ extension BroadcastRequest.Kind {
         case .end: "end"
         case .cancel: "cancel"
         case .list: "list request"
+        case .postpone: "postponement"
         }
     }
 }

@@ -22,6 +22,7 @@ package enum StatusCode: Int, CaseIterable, Sendable {
     case limitReached = 17
     case draining = 18
     case unavailable = 19
+    case revisionConflict = 20
 
     /// The name on the wire without its prefix, for instance `BREAK_OVERLAP`.
     package var name: String {
@@ -45,6 +46,7 @@ package enum StatusCode: Int, CaseIterable, Sendable {
         case .limitReached: "LIMIT_REACHED"
         case .draining: "DRAINING"
         case .unavailable: "UNAVAILABLE"
+        case .revisionConflict: "REVISION_CONFLICT"
         }
     }
 
@@ -53,7 +55,8 @@ package enum StatusCode: Int, CaseIterable, Sendable {
         switch self {
         case .rateLimited, .limitReached, .draining, .unavailable: true
         case .ok, .invalid, .unsupported, .tooLarge, .notFound, .conflict, .breakOverlap, .startInPast, .tooFarAhead,
-            .leadTimeTooShort, .wrongState, .tooLate, .breakTooOld, .deliveryInvalid, .notAllowed:
+            .leadTimeTooShort, .wrongState, .tooLate, .breakTooOld, .deliveryInvalid, .notAllowed,
+            .revisionConflict:
             false
         }
     }

@@ -147,7 +147,8 @@ package struct Break: Hashable, Sendable {
             holdUntil: self.record.publish.holdUntil,
             published: self.record.published,
             firstAdvertisementTitle: self.record.advertisements.first?.title ?? "",
-            broadcaster: self.record.broadcaster
+            broadcaster: self.record.broadcaster,
+            revision: self.record.revision
         )
     }
 

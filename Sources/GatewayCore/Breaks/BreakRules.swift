@@ -11,8 +11,10 @@ import HashTreeCollections
 //   scheduled  expire        → expired: it can no longer be played, and nobody had heard of it
 //   announced  expire        → expired, for a cued break whose hold is over
 //   announced  punch         → announced with a start, for a cued break
-//   scheduled, announced     update, cancel
+//   scheduled, announced     update, postpone, cancel
 //   announced, started       update of the duration, end, cancel
+//
+// With each step but the first the revision goes on by one, whoever made it.
 
 extension StreamBoard {
     /// Decides about an entry about a break of this stream; nothing changes.
@@ -25,6 +27,31 @@ extension StreamBoard {
     ///   - room: how many bytes the board has left.
     /// - Returns: what becomes of it where it is applied.
     func decide(
+        _ entry: BreakEntry,
+        number: BreakNumber,
+        epoch: UInt64,
+        isRetired: Bool,
+        room: Int
+    ) -> EntryResult {
+        let result = self.step(entry, number: number, epoch: epoch, isRetired: isRetired, room: room)
+        guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
+        switch result {
+        // It is so already: a repeat of what was done, which changed the revision itself.
+        case .unchanged, .housekept: return result
+        case .changed, .refused:
+            if let known = self.breaks[key.id] {
+                return known.revisionConflict(expected: expected).map { EntryResult.refused($0) } ?? result
+            }
+            // What is not there cannot be changed, by whatever revision; but it must not be made.
+            guard case .changed = result else { return result }
+            let sentence =
+                "There is no break \(key.id) of the stream \(self.stream), and its revision \(expected) is expected."
+            return .refused(Refusal(.revisionConflict, sentence))
+        }
+    }
+
+    /// What an entry leads to where no revision is expected.
+    private func step(
         _ entry: BreakEntry,
         number: BreakNumber,
         epoch: UInt64,
@@ -47,6 +74,10 @@ extension StreamBoard {
         case .update(let update):
             return self.change(update.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
                 try stream.update(&each, update, at: entry.at, room: room)
+            }
+        case .postpone(let postpone):
+            return self.change(postpone.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+                try stream.postpone(&each, postpone, at: entry.at)
             }
         case .end(let end):
             return self.change(end.key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
@@ -90,6 +121,7 @@ extension StreamBoard {
         do throws(Refusal) {
             let step = try step(self, &each)
             guard case .nothing = step else {
+                each.record.revision += 1
                 guard case .tell(let kind) = step else { return .changed(each, nil) }
                 let notice = self.announce(kind, of: &each, epoch: epoch, at: now)
                 return .changed(each, notice)
@@ -207,14 +239,43 @@ extension StreamBoard {
             each.record.ended = nil
         }
         guard each.record != before else { return .nothing }
+        return try self.moved(&each, at: now)
+    }
+
+    /// What a break's other start or length leads to.
+    private func moved(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         if let end = each.end, end <= now {
-            throw Refusal(.wrongState, "With that the break \(id) would be over already: end or cancel it.")
+            throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: end or cancel it.")
         }
         if let refusal = self.overlap(of: each) { throw refusal }
         guard each.record.phase == .scheduled else { return .tell(.updated) }
         guard each.record.announce <= now else { return .silently }
         each.record.phase = .announced
         return .tell(.available)
+    }
+
+    private func postpone(
+        _ each: inout Break,
+        _ postpone: BreakEntry.Postpone,
+        at now: Timestamp
+    ) throws(Refusal) -> Step {
+        let (id, start) = (each.key.id, postpone.start)
+        guard !each.isOver(at: now) else {
+            throw Refusal(.wrongState, "The break \(id) is \(each.state(at: now).name): it cannot change any more.")
+        }
+        guard !each.preStream else { throw Refusal(.invalid, "The break \(id) is pre-stream: it has no start.") }
+        guard let before = each.record.start else {
+            throw Refusal(.wrongState, "The break \(id) is cued: punch it to give it a start.")
+        }
+        if before == start, postpone.request.from != nil { return .nothing }
+        guard each.state(at: now) != .live else {
+            throw Refusal(.wrongState, "The break \(id) has started: its start cannot change any more.")
+        }
+        guard before == postpone.from else {
+            throw Refusal(.conflict, "The break \(id) starts at \(before), and not at \(postpone.from).")
+        }
+        each.move(to: start, announce: postpone.announce, window: postpone.window, at: now)
+        return try self.moved(&each, at: now)
     }
 
     private static func end(
@@ -293,6 +354,24 @@ extension StreamBoard {
         each.record.phase = .expired
         each.record.closed = now
         return .tell(.cancelled)
+    }
+}
+
+extension Board {
+    /// Why a request must not change a break that is there: it expects another revision; `nil`: it does not.
+    func revisionConflict(of key: BreakKey, expected: UInt64?) -> Refusal? {
+        expected.flatMap { self[key]?.revisionConflict(expected: $0) }
+    }
+}
+
+extension Break {
+    /// Why a request must not change it: it is not as whoever asks believes; `nil`: it is.
+    fileprivate func revisionConflict(expected: UInt64) -> Refusal? {
+        guard self.record.revision != expected else { return nil }
+        return Refusal(
+            .revisionConflict,
+            "The break \(self.key.id) has revision \(self.record.revision), and \(expected) is expected."
+        )
     }
 }
 

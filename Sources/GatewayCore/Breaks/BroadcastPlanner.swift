@@ -38,10 +38,10 @@ package struct BroadcastPlanner: Sendable {
         at now: Timestamp,
         listeners: Int
     ) -> BroadcastPlan {
+        if let stream = request.kind.stream, !principal.mayPublish(on: stream) {
+            return .answer(.refused(principal.refusal(for: stream)))
+        }
         do throws(Refusal) {
-            if let stream = request.kind.stream, !principal.mayPublish(on: stream) {
-                throw principal.refusal(for: stream)
-            }
             let kind: BreakEntry.Kind
             switch request.kind {
             case .publish(let publish):
@@ -52,9 +52,16 @@ package struct BroadcastPlanner: Sendable {
                 kind = .update(try self.entry(for: update, on: board, at: now, listeners: listeners))
             case .end(let end): kind = .end(end)
             case .cancel(let key): kind = .cancel(key)
+            case .postpone(let postpone):
+                kind = .postpone(try self.entry(for: postpone, on: board, at: now, listeners: listeners))
             case .list(let list): return .answer(Self.page(list, of: board, for: principal, at: now))
             }
-            let entry = BreakEntry(at: now, broadcaster: principal.name, kind: kind)
+            let entry = BreakEntry(
+                at: now,
+                broadcaster: principal.name,
+                expectedRevision: request.expectedRevision,
+                kind: kind
+            )
             switch board.trial(of: entry) {
             case .changed(let each, _):
                 if let refusal = Self.unplayable(each, after: kind) { throw refusal }
@@ -64,7 +71,10 @@ package struct BroadcastPlanner: Sendable {
             case .refused(let refusal): throw refusal
             }
         } catch {
-            return .answer(.refused(error))
+            let conflict = request.kind.key.flatMap {
+                board.revisionConflict(of: $0, expected: request.expectedRevision)
+            }
+            return .answer(.refused(conflict ?? error))
         }
     }
 
@@ -74,7 +84,7 @@ package struct BroadcastPlanner: Sendable {
     /// to what they came to then.
     private static func unplayable(_ each: Break, after change: BreakEntry.Kind) -> Refusal? {
         switch change {
-        case .publish, .update, .punch: break
+        case .publish, .update, .punch, .postpone: break
         case .end, .cancel, .announce, .expire, .housekeeping: return nil
         }
         guard each.exact, each.playableSteps.isEmpty, let last = each.record.advertisements.last else { return nil }
@@ -149,6 +159,27 @@ package struct BroadcastPlanner: Sendable {
         )
     }
 
+    private func entry(
+        for postpone: BroadcastRequest.Postpone,
+        on board: Board,
+        at now: Timestamp,
+        listeners: Int
+    ) throws(Refusal) -> BreakEntry.Postpone {
+        let known = board[postpone.key]?.record.start
+        // Where it has none the board says why it cannot be moved.
+        let from = postpone.from ?? known ?? now
+        let start = from + postpone.by
+        // A repeat is the same whatever the clock says by now. Nobody has less lead by a later start.
+        if known == from, known != start { _ = try self.resolve(.at(start), at: now, leadTimeMin: .zero) }
+        let announce = max(now, start - self.policy.announceAhead)
+        return BreakEntry.Postpone(
+            request: postpone,
+            from: from,
+            announce: announce,
+            window: self.policy.window(opens: announce, start: start, listeners: listeners)
+        )
+    }
+
     /// A start by the gateway's clock.
     private func resolve(_ said: BreakStart, at now: Timestamp, leadTimeMin: Duration) throws(Refusal) -> Timestamp {
         let start: Timestamp
@@ -218,7 +249,7 @@ package struct BroadcastPlanner: Sendable {
     private static let pageLooksMax = 4 * WireLimits.breaksPerPageMax
 
     /// More than a break takes in a list, but for the title of its first advertisement.
-    private static let infoBytesMax = 512
+    private static let infoBytesMax = 768
     /// A page is at most so large, so that its reply is not too large for whoever reads it.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
 }
@@ -236,6 +267,7 @@ extension BroadcastRequest.Kind {
         case .publish(let publish): publish.key
         case .punch(let punch): punch.key
         case .update(let update): update.key
+        case .postpone(let postpone): postpone.key
         case .end(let end): end.key
         case .cancel(let key): key
         case .list: nil
