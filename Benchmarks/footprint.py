@@ -35,6 +35,12 @@ class Costs:
         return Costs(*((mine - theirs) / count for mine, theirs in zip(dataclasses.astuple(self), dataclasses.astuple(less))))
 
 
+def kernel_bytes():
+    """What the kernel keeps in its caches of objects: sockets, files and what watches them among it."""
+    with open("/proc/meminfo") as file:
+        return next(int(line.split()[1]) * 1_024 for line in file if line.startswith("Slab:"))
+
+
 def sent_bytes():
     with open(INTERFACES) as file:
         numbers = {name.strip(): rest.split() for name, _, rest in (line.partition(":") for line in file)}
@@ -60,7 +66,7 @@ def footprint(bench, figures):
     scale, count = bench.scale, bench.scale.connections(3_000)
     names = {
         "base": ("memory with nobody", "MiB"), "resident": ("memory of a listener that had 10 breaks", "KiB"),
-        "idle": ("sent to and by an idle listener, a second", "B"),
+        "kernel": ("memory of the kernel for a connection", "KiB"), "idle": ("sent to and by an idle listener, a second", "B"),
         "microseconds": ("CPU of one listener's break", "µs"), "ad-microseconds": ("CPU of each advertisement in it", "µs"),
         "wire": ("sent for one listener's break, with headers", "B"), "ad-wire": ("sent for each advertisement in it", "B"),
         "log": ("log for one listener's break", "B"), "ad-log": ("log for each advertisement in it", "B"),
@@ -71,9 +77,12 @@ def footprint(bench, figures):
         with bench.servers.gateway() as (process, addresses):
             base = measuring.resident_kib(process.pid)
             figures["base"].add(OURS, base / 1_024)
+            kernel = kernel_bytes()
             with bench.load.idle(addresses["notices"], requests=addresses["requests"], connections=count,
                                  hold=scale.hold + 600):
                 time.sleep(min(SETTLE_SECONDS, scale.hold))
+                # Both ends of each connection are on this machine.
+                figures["kernel"].add(OURS, (kernel_bytes() - kernel) / count / 2 / 1_024)
                 sent, began = sent_bytes(), time.monotonic()
                 time.sleep(scale.hold)
                 figures["idle"].add(OURS, (sent_bytes() - sent) / count / (time.monotonic() - began))

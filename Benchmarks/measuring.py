@@ -123,8 +123,13 @@ def stored_bytes(path):
 
 
 def descriptors(pid):
-    """How many descriptors a process has open."""
-    return len(os.listdir(f"/proc/{pid}/fd"))
+    """How many descriptors a process has open.
+
+    Linux tells it as the folder's size since 6.2. Listing thousands of them takes 5 to 17 ms of the kernel's time, which whoever is measured
+    would pay for.
+    """
+    folder = f"/proc/{pid}/fd"
+    return os.stat(folder).st_size or len(os.listdir(folder))
 
 
 def libzmq_version():

@@ -29,6 +29,7 @@ struct Capacity: ParsableCommand {
     @Option(help: "Advertisements in a break: 1 to 64.") var ads = 3
     @Option(help: "Listeners that come in an hour. (default: as many as listen)") var joinsPerHour: Int?
     @Option(help: "Connections of each listener: 1, which brings notices too, or 2.") var connections = 1
+    @Flag(help: "The gateway encrypts listeners' connections by TLS.") var tls = false
     @Option(help: "Cores that the gateway may use. (default: this machine's)") var cores: Int?
     @Option(help: "Memory in GiB. (default: this machine's)") var memory: Double?
     @Option(help: "Disk in GiB. (default: what is free in the current folder)") var disk: Double?
@@ -68,7 +69,8 @@ struct Capacity: ParsableCommand {
             breaksPerHour: self.breaksPerHour,
             advertisements: self.ads,
             joinsPerHour: self.joinsPerHour ?? listeners,
-            connectionsPerListener: self.connections
+            connectionsPerListener: self.connections,
+            isEncrypted: self.tls
         )
         let plan = CapacityPlan(wanted, on: self.machine, settings: CapacitySettings(GatewayConfiguration()))
         if self.json {

@@ -65,10 +65,42 @@ struct CapacityTests {
         #expect(try self.need("open files", two).because.hasPrefix("two connections"))
     }
 
+    @Test func `what a listener costs in memory is the process's and the kernel's`() throws {
+        let before = try self.need("memory", self.ordinary).amount
+        var more = self.ordinary
+        more.listeners += 1_000
+        let each = MeasuredCost.listenerMemory.value + MeasuredCost.connectionMemory.value
+        #expect(abs(try self.need("memory", more).amount - before - 1_000 * each * 1_024) < 1)
+        more.connectionsPerListener = 2
+        let second = Double(more.listeners) * MeasuredCost.connectionMemory.value * 1_024
+        #expect(abs(try self.need("memory", more).amount - before - 1_000 * each * 1_024 - second) < 1)
+    }
+
+    @Test func `TLS costs memory, handshakes, and a part of what a thread does`() throws {
+        var encrypted = self.ordinary
+        encrypted.isEncrypted = true
+        let memory = try self.need("memory", encrypted).amount - self.need("memory", self.ordinary).amount
+        #expect(abs(memory - 9_000 * MeasuredCost.tlsMemory.value * 1_024) < 1)
+        let back = try self.need("until all listeners are back", encrypted).amount
+        #expect(abs(back - 9_000 * MeasuredCost.tlsJoinTime.value / 1_000_000) < 1e-9)
+        for resource in ["cores", "from the first", "until all listeners are back", "memory"] {
+            #expect(
+                try self.need(resource, encrypted).amount > self.need(resource, self.ordinary).amount,
+                "\(resource)"
+            )
+        }
+        // As many ask; fewer can be answered, unless the configuration wants fewer still.
+        let requests = try self.need("batch requests", encrypted)
+        #expect(requests.amount == (try self.need("batch requests", self.ordinary).amount))
+        let rate = MeasuredCost.batchRate.value * MeasuredCost.tlsBatchShare.value
+        #expect(requests.available == min(rate, BreakPolicy().batchRequestsPerSecond))
+        #expect(try self.need("open files", encrypted) == self.need("open files", self.ordinary))
+    }
+
     @Test func `more of anything never needs less`() {
         let greater: [(inout CapacityCase) -> Void] = [
             { $0.listeners *= 2 }, { $0.streams *= 2 }, { $0.breaksPerHour *= 2 }, { $0.advertisements *= 2 },
-            { $0.joinsPerHour *= 2 },
+            { $0.joinsPerHour *= 2 }, { $0.isEncrypted = true }, { $0.connectionsPerListener = 2 },
         ]
         let before = self.plan(self.ordinary).needs
         for change in greater {

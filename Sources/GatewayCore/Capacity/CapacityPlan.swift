@@ -14,6 +14,8 @@ package struct CapacityCase: Hashable, Sendable {
     package var joinsPerHour: Int
     /// How many connections a listener has: one, which brings notices too, or two.
     package var connectionsPerListener: Int
+    /// Whether the gateway encrypts listeners' connections.
+    package var isEncrypted: Bool
 
     package init(
         listeners: Int,
@@ -21,7 +23,8 @@ package struct CapacityCase: Hashable, Sendable {
         breaksPerHour: Double,
         advertisements: Int,
         joinsPerHour: Int,
-        connectionsPerListener: Int = 1
+        connectionsPerListener: Int = 1,
+        isEncrypted: Bool = false
     ) {
         self.listeners = listeners
         self.streams = streams
@@ -29,6 +32,7 @@ package struct CapacityCase: Hashable, Sendable {
         self.advertisements = advertisements
         self.joinsPerHour = joinsPerHour
         self.connectionsPerListener = connectionsPerListener
+        self.isEncrypted = isEncrypted
     }
 }
 
@@ -123,6 +127,7 @@ package struct CapacityPlan: Hashable, Sendable {
             reckoning.batchRate(),
             reckoning.acknowledgementTime(),
             reckoning.noticeTime(),
+            reckoning.returnTime(),
             reckoning.memory(machine.memoryBytes),
             reckoning.board(),
             reckoning.descriptors(machine.descriptors),
@@ -158,7 +163,7 @@ private struct CapacityReckoning {
 
     func cores(_ available: Int?) -> CapacityPlan.Need {
         let listening = self.listeners * MeasuredCost.idleListenerTime.value
-        let joining = Double(self.wanted.joinsPerHour) / 3_600 * MeasuredCost.joinTime.value
+        let joining = Double(self.wanted.joinsPerHour) / 3_600 * self.joinMicroseconds
         let breaks = self.heardPerSecond * self.perBreak(.breakTime, .advertisementTime)
         return Need(
             resource: "cores, on average",
@@ -169,14 +174,20 @@ private struct CapacityReckoning {
         )
     }
 
+    /// What a listener costs that comes: its connections and its join.
+    private var joinMicroseconds: Double {
+        (self.wanted.isEncrypted ? MeasuredCost.tlsJoinTime : .joinTime).value
+    }
+
     func batchRate() -> CapacityPlan.Need {
         let window = self.settings.windowSeconds
+        let rate = MeasuredCost.batchRate.value * (self.wanted.isEncrypted ? MeasuredCost.tlsBatchShare.value : 1)
         return Need(
             resource: "batch requests at the break",
             amount: self.listeners / window,
             unit: "/s",
             because: "all listeners in the \(self.text(window)) s of the request window; one thread decides",
-            available: min(MeasuredCost.batchRate.value, self.settings.breaks.batchRequestsPerSecond)
+            available: min(rate, self.settings.breaks.batchRequestsPerSecond)
         )
     }
 
@@ -193,21 +204,40 @@ private struct CapacityReckoning {
     func noticeTime() -> CapacityPlan.Need {
         Need(
             resource: "from the first listener's notice to the last's",
-            amount: self.listeners * MeasuredCost.noticeTime.value / 1_000_000,
+            amount: self.listeners * (self.wanted.isEncrypted ? MeasuredCost.tlsNoticeTime : .noticeTime).value
+                / 1_000_000,
             unit: "s",
             because: "all streams at once, one thread that moves bytes; a fifth of the lead is reckoned with",
             available: self.settings.windowSeconds / 5
         )
     }
 
+    func returnTime() -> CapacityPlan.Need {
+        Need(
+            resource: "until all listeners are back after a restart",
+            amount: self.listeners * self.joinMicroseconds / 1_000_000,
+            unit: "s",
+            because:
+                "connections and joins as fast as one thread takes them\(self.wanted.isEncrypted ? ", each with a handshake" : "")",
+            available: nil
+        )
+    }
+
+    /// Of the process, and of the kernel for it.
+    private var listenerKibibytes: Double {
+        let each = MeasuredCost.connectionMemory.value + (self.wanted.isEncrypted ? MeasuredCost.tlsMemory.value : 0)
+        return MeasuredCost.listenerMemory.value + Double(self.wanted.connectionsPerListener) * each
+    }
+
     func memory(_ available: Double?) -> CapacityPlan.Need {
-        let crowd = self.listeners * MeasuredCost.listenerMemory.value * 1_024
+        let crowd = self.listeners * self.listenerKibibytes * 1_024
         let base = MeasuredCost.gatewayMemory.value * Self.mebibyte + Self.cacheBytes
         return Need(
             resource: "memory",
             amount: base + crowd + self.boardBytes,
             unit: "B",
-            because: "the gateway, its caches, \(self.wanted.listeners) listeners, and the board",
+            because:
+                "the gateway, its caches, \(self.wanted.listeners) listeners with what the kernel keeps for them, and the board",
             available: available
         )
     }

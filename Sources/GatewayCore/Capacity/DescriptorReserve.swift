@@ -14,6 +14,11 @@ package enum DescriptorReserve {
     /// How many connections HTTP may have where there are so many descriptors: an eighth of them, 16 at least, 256 at most.
     package static func httpConnectionsMax(of limit: Int) -> Int { min(max(16, limit / 8), 256) }
 
+    /// How many listeners may hear notices over HTTP where there are so many descriptors.
+    ///
+    /// As many as are wanted, an eighth of the descriptors at most. They come beside the reserve.
+    package static func httpListenersMax(_ wanted: Int, of limit: Int) -> Int { min(wanted, limit / 8) }
+
     /// How many are kept back of so many: a sixteenth, or what all of the above take where that is more; 16,384 at most.
     package static func reserve(of limit: Int) -> Int {
         min(max(Self.files + Self.uncountedMin + Self.httpConnectionsMax(of: limit), limit / 16), 16_384)

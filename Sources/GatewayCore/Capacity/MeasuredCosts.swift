@@ -17,15 +17,27 @@ extension MeasuredCost {
     // Memory.
     package static let gatewayMemory = MeasuredCost(
         name: "memory of a gateway with nobody",
-        value: 49,
+        value: 52,
         unit: "MiB",
         row: "footprint"
     )
     package static let listenerMemory = MeasuredCost(
         name: "memory of a listener that had breaks",
-        value: 82,
+        value: 1.75,
+        unit: "KiB",
+        row: "memory-used"
+    )
+    package static let connectionMemory = MeasuredCost(
+        name: "memory of the kernel for a connection",
+        value: 4.2,
         unit: "KiB",
         row: "footprint"
+    )
+    package static let tlsMemory = MeasuredCost(
+        name: "more memory for a connection by TLS",
+        value: 14.4,
+        unit: "KiB",
+        row: "tls-memory"
     )
     package static let breakMemory = MeasuredCost(
         name: "memory of a kept break",
@@ -37,38 +49,61 @@ extension MeasuredCost {
     // Time of one core.
     package static let idleListenerTime = MeasuredCost(
         name: "CPU of an idle listener, a second",
-        value: 3.1,
+        value: 0.86,
         unit: "µs",
-        row: "idle-cpu"
+        row: "joins-18000"
     )
-    package static let joinTime = MeasuredCost(name: "CPU of a join", value: 188, unit: "µs", row: "joins")
+    package static let joinTime = MeasuredCost(
+        name: "CPU of a connection and its join",
+        value: 60,
+        unit: "µs",
+        row: "tls-handshakes"
+    )
+    package static let tlsJoinTime = MeasuredCost(
+        name: "CPU of a connection by TLS and its join",
+        value: 357,
+        unit: "µs",
+        row: "tls-handshakes"
+    )
     package static let breakTime = MeasuredCost(
         name: "CPU of one listener's break",
-        value: 97,
+        value: 77.5,
         unit: "µs",
         row: "footprint"
     )
     package static let advertisementTime = MeasuredCost(
         name: "CPU of each advertisement in it",
-        value: 5.2,
+        value: 2.1,
         unit: "µs",
         row: "footprint"
     )
     package static let noticeTime = MeasuredCost(
         name: "until one more listener has a notice",
-        value: 10.2,
+        value: 7.6,
         unit: "µs",
-        row: "single-notice"
+        row: "single-notice-send"
+    )
+    package static let tlsNoticeTime = MeasuredCost(
+        name: "until one more listener by TLS has a notice",
+        value: 13.3,
+        unit: "µs",
+        row: "tls-notice-9000"
     )
     package static let batchRate = MeasuredCost(
         name: "batch requests at most, a second",
-        value: 63_000,
+        value: 90_000,
         unit: "",
         row: "batch-9000"
     )
+    package static let tlsBatchShare = MeasuredCost(
+        name: "of them by TLS",
+        value: 0.73,
+        unit: "",
+        row: "tls-batch-100"
+    )
     package static let acknowledgementRate = MeasuredCost(
         name: "acknowledgements at most, a second",
-        value: 51_000,
+        value: 48_800,
         unit: "",
         row: "acknowledgements"
     )
@@ -76,19 +111,19 @@ extension MeasuredCost {
     // Bytes on the wire, with the headers of TCP and IP.
     package static let idleTraffic = MeasuredCost(
         name: "sent to and by an idle listener, a second",
-        value: 32,
+        value: 7.9,
         unit: "B",
         row: "footprint"
     )
     package static let breakTraffic = MeasuredCost(
         name: "sent for one listener's break",
-        value: 900,
+        value: 1_104,
         unit: "B",
         row: "footprint"
     )
     package static let advertisementTraffic = MeasuredCost(
         name: "sent for each advertisement in it",
-        value: 482,
+        value: 478,
         unit: "B",
         row: "footprint"
     )
@@ -96,25 +131,25 @@ extension MeasuredCost {
     // Bytes on the disk.
     package static let breakLog = MeasuredCost(
         name: "log for one listener's break",
-        value: 154,
+        value: 199,
         unit: "B",
         row: "footprint"
     )
     package static let advertisementLog = MeasuredCost(
         name: "log for each advertisement in it",
-        value: 43,
+        value: 40.3,
         unit: "B",
         row: "footprint"
     )
     package static let breakLedger = MeasuredCost(
         name: "ledger for one listener's break",
-        value: 38,
+        value: 36.5,
         unit: "B",
         row: "footprint"
     )
     package static let advertisementLedger = MeasuredCost(
         name: "ledger for each advertisement in it",
-        value: 60,
+        value: 60.2,
         unit: "B",
         row: "footprint"
     )
@@ -127,9 +162,9 @@ extension MeasuredCost {
 
     /// All of them, in the order of the table.
     package static let all: [MeasuredCost] = [
-        .gatewayMemory, .listenerMemory, .breakMemory, .idleListenerTime, .joinTime, .breakTime,
-        .advertisementTime,
-        .noticeTime, .batchRate, .acknowledgementRate, .idleTraffic, .breakTraffic, .advertisementTraffic, .breakLog,
-        .advertisementLog, .breakLedger, .advertisementLedger, .totalsLedger,
+        .gatewayMemory, .listenerMemory, .connectionMemory, .tlsMemory, .breakMemory, .idleListenerTime, .joinTime,
+        .tlsJoinTime, .breakTime, .advertisementTime, .noticeTime, .tlsNoticeTime, .batchRate, .tlsBatchShare,
+        .acknowledgementRate, .idleTraffic, .breakTraffic, .advertisementTraffic, .breakLog, .advertisementLog,
+        .breakLedger, .advertisementLedger, .totalsLedger,
     ]
 }
