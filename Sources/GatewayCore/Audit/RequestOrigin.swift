@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// Where a request came from: what logs and the audit say about it, beside who asked.
+package struct RequestOrigin: Hashable, Sendable {
+    /// The ways into a gateway by which something can be changed.
+    package enum Entrance: String, CaseIterable, Sendable {
+        /// The broadcasters' socket.
+        case zeromq
+        /// The HTTP API.
+        case http
+        /// The control socket and signals, by which whoever runs the gateway on its machine reaches it.
+        case command
+    }
+
+    package var entrance: Entrance
+    /// Where the peer is, as its host, or host and port; empty where that is not known.
+    package var address: String
+    /// By which whoever asked knows the request; empty where the request's own number says it.
+    package var requestID: String
+
+    package init(_ entrance: Entrance, address: String = "", requestID: String = "") {
+        self.entrance = entrance
+        self.address = address
+        self.requestID = requestID
+    }
+}

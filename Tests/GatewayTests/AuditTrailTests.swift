@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import GatewayTestKit
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Who asked for what to be changed: every entrance, what was done and what was refused, and what happens when it cannot be kept.
+@Suite(.suiteLimit)
+struct AuditTrailTests {
+    private let station = Station()
+    private let audit = InMemoryAudit()
+
+    private func run(
+        _ configuration: GatewayConfiguration = .forTests,
+        _ body: (RunningGateway) async throws -> Void
+    ) async throws {
+        try await withGateway(
+            configuration: configuration,
+            log: self.station.log,
+            ledger: InMemoryLedger(),
+            clock: self.station.clock,
+            audit: self.audit,
+            body
+        )
+    }
+
+    /// The lines once there are so many.
+    private func lines(_ count: Int) async throws -> [AuditRecord] {
+        try await until("there are \(count) lines") { self.audit.all.count >= count }
+        return self.audit.all
+    }
+
+    @Test func `a line says who, when, from where, what, and what became of it`() async throws {
+        try await self.run { running in
+            let broadcaster = try await running.broadcaster()
+            let publication = try BroadcastRequest.Kind.publication(of: .of("radio1", "b1"))
+            let id = try await broadcaster.send(publication)
+            _ = try await broadcaster.reply(to: id)
+            self.station.clock.advance(by: .seconds(1))
+            let origin = RequestOrigin(.http, address: "192.0.2.7:50123", requestID: "abc")
+            let studio = BroadcastPrincipal(name: "studio", streams: [.every])
+            let update = BroadcastRequest.Update(key: try .of("radio1", "b1"), duration: .seconds(20))
+            let secret = "a-secret-token"
+            for revision in [nil, 1] as [UInt64?] {
+                let request = BroadcastRequest(id: 5, token: secret, expectedRevision: revision, kind: .update(update))
+                _ = await running.gateway.broadcast.ask(request, by: studio, from: origin)
+            }
+            _ = await running.gateway.broadcast.ask(
+                BroadcastRequest(id: 6, token: secret, expectedRevision: 1, kind: .cancel(update.key)),
+                by: studio,
+                from: origin
+            )
+            // What changes nothing by its kind stands there not.
+            _ = try await broadcaster.ask(.list(BroadcastRequest.List()))
+
+            let lines = try await self.lines(4)
+            #expect(lines.count == 4)
+            let first = lines[0]
+            #expect(first.at == self.station.clock.now() - .seconds(1))
+            #expect(first.principal.isEmpty)
+            #expect(first.origin == RequestOrigin(.zeromq, address: "127.0.0.1", requestID: "\(id)"))
+            #expect(first.action == "publish")
+            #expect(first.key == update.key)
+            #expect(first.outcome == .changed && first.status == nil && first.sentence.isEmpty)
+            #expect(first.revision == 1)
+            #expect(lines[1].principal == "studio" && lines[1].origin == origin)
+            #expect(lines[1].outcome == .changed && lines[1].revision == 2)
+            #expect(lines[2].outcome == .unchanged && lines[2].revision == 2)
+            #expect(lines[3].action == "cancel")
+            #expect(lines[3].outcome == .refused && lines[3].status == .revisionConflict)
+            #expect(lines[3].sentence == "The break b1 has revision 2, and 1 is expected.")
+            #expect(!lines.contains { "\($0)".contains(secret) })
+            #expect(running.metrics.value(.auditRecords, .kept) == 4)
+            #expect(try await running.gateway.audit.records(AuditQuery(limit: 2)).map(\.number) == [4, 3])
+        }
+        #expect(self.audit.isClosed)
+    }
+
+    @Test func `every entrance is there, whether it was let in or refused`() async throws {
+        var configuration = GatewayConfiguration.forTests
+        configuration.broadcastCallsWaitingMax = 1
+        try await self.run(configuration) { running in
+            running.gateway.control.register("change", changes: true) { arguments, _ in
+                if arguments["fails"] != nil { throw ControlError("the session 00ff is not there", exitCode: 65) }
+                return [:]
+            }
+            running.gateway.control.register("look") { _, _ in [:] }
+            let broadcaster = try await running.broadcaster()
+            let http = RequestOrigin(.http, address: "192.0.2.7")
+            func call(_ kind: BroadcastRequest.Kind) async -> BroadcastReply {
+                await running.gateway.broadcast.ask(BroadcastRequest(id: 1, kind: kind), by: .anybody, from: http)
+            }
+            let cancel = BroadcastRequest.Kind.cancel(try .of("radio1", "nothing"))
+            _ = try await broadcaster.ask(.publication(of: .of("radio1", "a")))
+            _ = try await broadcaster.ask(cancel)
+            _ = try await broadcaster.requests.peer.send([[], [0xFF]])
+            try await until("it came") { running.metrics.value(.broadcastRequests, .undecodable) == 1 }
+            _ = await call(try .publication(of: .of("radio2", "b")))
+            _ = await call(cancel)
+            _ = await call(try .publication(of: .of("radio3", "c"), duration: .zero))
+            _ = try await running.gateway.control.perform("change", [:])
+            _ = try? await running.gateway.control.perform("change", ["fails": true])
+            _ = try await running.gateway.control.perform("look", [:])
+            // One past the limit of calls.
+            self.station.log.set(.breaks, .holding)
+            let kind = try BroadcastRequest.Kind.publication(of: .of("radio4", "d"))
+            let waiting = Task { await call(kind) }
+            try await until("it is with the log") { running.metrics.value(.broadcastRequests, .publish) == 3 }
+            _ = await call(cancel)
+            self.station.log.set(.breaks, .passing)
+            _ = await waiting.value
+            await running.beginShutdown()
+            try await until("it is not ready any more") { running.gateway.readiness.missing == [.sockets] }
+            _ = await call(cancel)
+        }
+        struct Row: Hashable {
+            let entrance: RequestOrigin.Entrance
+            let action: String
+            let outcome: AuditRecord.Outcome
+            let status: StatusCode?
+        }
+        let rows = self.audit.all.map {
+            Row(entrance: $0.origin.entrance, action: $0.action, outcome: $0.outcome, status: $0.status)
+        }
+        let expected = [
+            Row(entrance: .zeromq, action: "publish", outcome: .changed, status: nil),
+            Row(entrance: .zeromq, action: "cancel", outcome: .refused, status: .notFound),
+            Row(entrance: .zeromq, action: "undecodable", outcome: .refused, status: .invalid),
+            Row(entrance: .http, action: "publish", outcome: .changed, status: nil),
+            Row(entrance: .http, action: "cancel", outcome: .refused, status: .notFound),
+            Row(entrance: .http, action: "undecodable", outcome: .refused, status: .invalid),
+            Row(entrance: .command, action: "change", outcome: .changed, status: nil),
+            Row(entrance: .command, action: "change", outcome: .refused, status: .invalid),
+            Row(entrance: .http, action: "cancel", outcome: .refused, status: .limitReached),
+            Row(entrance: .http, action: "publish", outcome: .changed, status: nil),
+            Row(entrance: .http, action: "cancel", outcome: .refused, status: .draining),
+        ]
+        #expect(Set(rows) == Set(expected))
+        #expect(rows.count == expected.count)
+        // A command may be about a listener's session: what it was told stays out.
+        #expect(!self.audit.all.contains { $0.sentence.contains("00ff") })
+    }
+
+    // MARK: - When it cannot be kept
+
+    /// A trail without a gateway.
+    private struct Trail {
+        let metrics = MetricRegistry()
+        let readiness: ReadinessBoard
+        let trail: AuditTrail
+
+        init(_ store: (any AuditStore)?, fault: String? = nil, _ change: (inout AuditTrail.Settings) -> Void = { _ in })
+        {
+            var settings = AuditTrail.Settings()
+            settings.retryDelay = .milliseconds(1)
+            settings.pruneInterval = .milliseconds(1)
+            change(&settings)
+            self.readiness = ReadinessBoard(metrics: self.metrics)
+            self.trail = AuditTrail(
+                store: store,
+                fault: fault,
+                settings: settings,
+                now: { Timestamp(microseconds: 5_000_000) },
+                retentionTime: { Timestamp(microseconds: 4_000_000) },
+                metrics: self.metrics,
+                readiness: self.readiness,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+        }
+
+        func note(_ action: String, at seconds: Int64 = 5) {
+            self.trail.note(
+                AuditRecord(
+                    at: Timestamp(microseconds: seconds * 1_000_000),
+                    principal: "",
+                    origin: RequestOrigin(.http),
+                    action: action,
+                    outcome: .changed
+                )
+            )
+        }
+
+        var alarm: String? { self.readiness.alarms.first { $0.alarm == "audit" }?.sentence }
+
+        func run(_ body: () async throws -> Void) async throws {
+            let group = ServiceGroup(
+                services: [self.trail],
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                let result: Result<Void, any Error>
+                do {
+                    result = .success(try await body())
+                } catch {
+                    result = .failure(error)
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+                try result.get()
+            }
+        }
+    }
+
+    @Test func `what finds no room is counted, alarms, and stands there as missing`() async throws {
+        let trail = Trail(self.audit) { $0.recordsWaitingMax = 3 }
+        try await trail.run {
+            self.audit.fail("the disk is gone")
+            trail.note("1")
+            try await until("it alarms") { trail.alarm?.contains("the disk is gone") == true }
+            trail.note("2")
+            trail.note("3")
+            #expect(trail.metrics.value(.limitsHit, .limit(.auditRecordsWaitingMax)) == 0)
+            trail.note("4")
+            trail.note("5")
+            #expect(trail.metrics.value(.limitsHit, .limit(.auditRecordsWaitingMax)) == 2)
+            #expect(trail.metrics.value(.auditRecords, .lost) == 2)
+            self.audit.fail(nil)
+            let lines = try await self.lines(4)
+            #expect(lines.map(\.action) == ["1", "2", "3", "audit"])
+            #expect(lines[3].outcome == .missing)
+            #expect(lines[3].sentence.hasPrefix("2 lines before this one"))
+            try await until("the alarm ends") { trail.alarm == nil }
+            trail.note("6")
+            #expect(try await self.lines(5).last?.action == "6")
+            #expect(trail.metrics.value(.auditRecords, .kept) == 4)
+        }
+    }
+
+    @Test func `at a stop everything that waits is kept`() async throws {
+        let trail = Trail(self.audit)
+        try await trail.run {
+            for number in 0..<2_500 { trail.note("\(number)") }
+        }
+        #expect(self.audit.all.count == 2_500)
+        #expect(self.audit.isClosed)
+        trail.note("late")
+        #expect(trail.metrics.value(.auditRecords, .lost) == 1)
+    }
+
+    @Test func `a store that fails holds up no stop, and what is lost then is counted`() async throws {
+        let trail = Trail(self.audit)
+        try await trail.run {
+            self.audit.fail("the disk is gone")
+            trail.note("1")
+            try await until("it alarms") { trail.alarm != nil }
+        }
+        #expect(trail.metrics.value(.auditRecords, .lost) == 1)
+    }
+
+    @Test func `a fault of the start stays raised, and without a store nothing is kept`() async throws {
+        let kept = Trail(self.audit, fault: "A new one begins.")
+        try await kept.run {
+            #expect(kept.alarm == "A new one begins.")
+            self.audit.fail("the disk is gone")
+            kept.note("1")
+            try await until("it alarms") { kept.alarm?.contains("the disk is gone") == true }
+            self.audit.fail(nil)
+            try await until("it is as before") { kept.alarm == "A new one begins." }
+        }
+        let none = Trail(nil, fault: "A later version wrote it.")
+        try await none.run {
+            none.note("1")
+            #expect(none.alarm != nil)
+            await #expect(throws: AuditError.self) { try await none.trail.records(AuditQuery()) }
+        }
+        #expect(none.metrics.value(.auditRecords, .lost) == 0)
+    }
+
+    @Test func `what is too old and what is too much is let go of`() async throws {
+        let trail = Trail(self.audit) {
+            $0.keepFor = .seconds(2)
+            $0.recordsMax = 3
+        }
+        try await trail.run {
+            for seconds in [1, 2, 3, 4, 5, 6] as [Int64] { trail.note("\(seconds)", at: seconds) }
+            // By the log's own time, which is at 4, the first is too old; two more are too many.
+            try await until("it is let go of") { self.audit.all.map(\.action) == ["4", "5", "6"] }
+        }
+    }
+}
