@@ -37,6 +37,8 @@ package struct Gateway: Sendable {
     package let endpoints: Endpoints
     /// How many of the process's descriptors are kept for connections over HTTP.
     package let httpConnectionsMax: Int
+    /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
+    package let httpListenersMax: Int
     package let readiness: ReadinessBoard
     package let metrics: MetricRegistry
     package let board: BoardHolder
@@ -46,8 +48,14 @@ package struct Gateway: Sendable {
     package let instance: UInt64
     /// What broadcasters know this gateway by; `nil`: nothing.
     package let broadcasterKeys: CurveKeyPair?
+    /// The way in for requests of broadcasters that come by HTTP, or by anything else inside the process.
+    package let broadcast: BroadcastEntrance
+    /// Who asked for what to be changed.
+    package let audit: AuditTrail
     /// What signs deliveries.
     package let keys: KeyHolder
+    /// Where listeners' requests come in that no connection of the edge carries.
+    package let listeners: ListenerEntrance
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     private let listenerIdentity: DoorIdentity?
     private let listenerService: ListenerService
@@ -77,6 +85,7 @@ package struct Gateway: Sendable {
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
     ///   - state: what the run before left, and where this one leaves it.
+    ///   - audit: where it is kept who asked for what to be changed, open, and what is wrong with it; closed at the end.
     ///   - manager: the service manager that started the process.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
@@ -93,6 +102,7 @@ package struct Gateway: Sendable {
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
         state: (any GatewayStateStore)? = nil,
+        audit: (store: (any AuditStore)?, fault: String?) = (nil, nil),
         manager: ServiceManager = .none,
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
@@ -102,7 +112,23 @@ package struct Gateway: Sendable {
         let holder = BoardHolder(board)
         let instance = UInt64.random(in: 1 ... .max)
         let readiness = ReadinessBoard(metrics: metrics)
-        let control = ControlCommands()
+        let trail = AuditTrail(
+            store: audit.store,
+            fault: audit.fault,
+            settings: Self.auditSettings(configuration),
+            now: { clock.now() },
+            retentionTime: {
+                let board = holder.board
+                return board.hasTime ? board.retentionTime : nil
+            },
+            metrics: metrics,
+            readiness: readiness,
+            logger: logger
+        )
+        // Arguments and sentences of commands stay out of it: they may name a listener's session.
+        let control = ControlCommands { name, error in
+            trail.note(name, by: "", from: RequestOrigin(.command), error?.withoutSentence)
+        }
         let before = state?.load()
         var clockServices: [any Service] = []
         var acceptedNewest = before?.acceptedNewest
@@ -156,11 +182,14 @@ package struct Gateway: Sendable {
         )
         let descriptors = ProcessDescriptors.raiseLimit()
         self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
+        self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
+        // Without HTTP nobody takes theirs.
+        let httpListeners = configuration.http == nil ? 0 : self.httpListenersMax
         // Each thread of listeners will have its poller and what wakes it.
         let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount
         let limit = ConnectionLimit(
             connectionsMax: configuration.connectionsMax
-                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors),
+                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
             metrics: metrics,
             readiness: readiness,
             logger: logger
@@ -237,16 +266,22 @@ package struct Gateway: Sendable {
             ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)
         )
         let keyHolder = KeyHolder(keys)
+        let leases = SharedLeases(
+            length: configuration.lease,
+            listenersMax: configuration.listenersMax,
+            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
+            live: live
+        )
+        let hub = NoticeHub(
+            settings: Self.hubSettings(configuration, listenersMax: self.httpListenersMax, epoch: board.epoch),
+            tools: NoticeHub.Tools(keys: keyHolder, rules: rules, leases: leases, clock: clock, metrics: metrics)
+        )
         let listenerService = try ListenerService(
             edge: edge,
             settings: settings,
-            leases: SharedLeases(
-                length: configuration.lease,
-                listenersMax: configuration.listenersMax,
-                requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
-                live: live
-            ),
+            leases: leases,
             counting: limit,
+            hub: hub,
             tools: ListenerDesk.Tools(
                 log: logHealth,
                 holder: holder,
@@ -258,6 +293,10 @@ package struct Gateway: Sendable {
                 peers: peers,
                 logger: logger
             )
+        )
+        let calls = BroadcastCalls(
+            callsMax: configuration.broadcastCallsWaitingMax,
+            bytesMax: configuration.broadcastCallBytesWaitingMax
         )
         let requestService = BroadcastService(
             thread: requestThread,
@@ -277,6 +316,8 @@ package struct Gateway: Sendable {
             counts: counts,
             manager: manager,
             peers: peers,
+            calls: calls,
+            audit: trail,
             logger: logger
         )
         let ledgerFeed = LedgerFeed(board)
@@ -295,7 +336,7 @@ package struct Gateway: Sendable {
             holder: holder,
             changes: changes,
             observers: [requestService, ledgerFeed],
-            sinks: [edge],
+            sinks: [edge, hub],
             metrics: metrics,
             logger: logger
         )
@@ -309,6 +350,8 @@ package struct Gateway: Sendable {
                 monitors: [broadcastMonitor]
             )
         ]
+        // Whoever is answered by anybody below stands in it.
+        resources.append(trail)
         // Joins that wait for it are answered before it ends.
         if let tokenChecks { resources.append(tokenChecks) }
         resources += [
@@ -333,7 +376,8 @@ package struct Gateway: Sendable {
         self.resources = resources
         self.workers =
             clockServices + [
-                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, listenerService,
+                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, hub,
+                listenerService,
                 ThreadedService(boardService, on: boardThread), requestService,
             ]
         self.readiness = readiness
@@ -342,7 +386,16 @@ package struct Gateway: Sendable {
         self.control = control
         self.instance = instance
         self.requestService = requestService
+        self.broadcast = BroadcastEntrance(requestService, calls: calls, clock: clock, metrics: metrics, audit: trail)
+        self.audit = trail
         self.listenerService = listenerService
+        self.listeners = ListenerEntrance(
+            listenerService.mailboxes,
+            edge: edge,
+            hub: hub,
+            metrics: metrics,
+            now: { clock.now() }
+        )
         self.keys = keyHolder
         self.broadcasterKeys = access?.keys
     }
@@ -390,6 +443,28 @@ extension Gateway {
         _ forgotten: (inout ForgottenSessions) throws -> Void
     ) async throws -> Bool {
         try await self.listenerService.refuse(session, atMost: limit, forgotten)
+    }
+
+    private static func auditSettings(_ configuration: GatewayConfiguration) -> AuditTrail.Settings {
+        var settings = AuditTrail.Settings()
+        settings.keepFor = configuration.auditKeepFor
+        settings.recordsMax = configuration.auditRecordsMax
+        settings.recordsWaitingMax = configuration.auditRecordsWaitingMax
+        return settings
+    }
+
+    private static func hubSettings(
+        _ configuration: GatewayConfiguration,
+        listenersMax: Int,
+        epoch: UInt64
+    ) -> NoticeHub.Settings {
+        var settings = NoticeHub.Settings(epoch: epoch)
+        settings.readersMax = listenersMax
+        settings.readersPerAddressMax = configuration.httpListenersPerAddressMax
+        settings.stalledTimeout = configuration.stalledTimeout
+        settings.headInterval = configuration.headInterval
+        settings.lease = configuration.lease
+        return settings
     }
 
     private static func edgeSettings(
@@ -462,5 +537,16 @@ extension Gateway {
         }
         // Within a lease everybody who still listens has asked for something.
         return ExpectedListeners(remembered: before.listeners, until: reading.steady + configuration.lease)
+    }
+}
+
+extension ControlError {
+    /// The kind of refusal alone.
+    fileprivate var withoutSentence: Refusal {
+        switch self.exitCode {
+        case 64, 65: Refusal(.invalid, "")
+        case 77: Refusal(.notAllowed, "")
+        default: Refusal(.unavailable, "")
+        }
     }
 }

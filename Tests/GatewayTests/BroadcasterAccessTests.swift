@@ -84,6 +84,14 @@ final class BroadcasterAccessTests {
             #expect(running.metrics.value(.refusals, .status(.notAllowed)) == 1)
             #expect(self.count(running, .admitted) > 0)
             #expect(running.metrics.value(.broadcasterKeys) == 2)
+            // The same where somebody of that name and those streams asks over HTTP.
+            let caller = BroadcastPrincipal(name: "studio", streams: try [#require(StreamPattern("radio1"))])
+            let called = await running.gateway.broadcast.ask(
+                BroadcastRequest(id: 1, kind: try self.publication("b1", of: "tv1")),
+                by: caller,
+                from: RequestOrigin(.http)
+            )
+            #expect(called.body == refused)
             let books = try await running.books { $0.breaks.count == 1 }
             #expect(books.breaks.first?.summary.broadcaster == "studio")
         }

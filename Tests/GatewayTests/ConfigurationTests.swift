@@ -121,6 +121,8 @@ struct ConfigurationTests {
             ("breaks.hold", "1s", "1d", "999ms", "86401s"),
             ("breaks.announceAhead", "0s", "1h", "-1s", "3601s"),
             ("breaks.batchRequestsPerSecond", "1", "1000000", "0", "1000001"),
+            ("audit.keepFor", "1d", "36500d", "23h", "36501d"),
+            ("audit.recordsMax", "1000", "100000000", "999", "100000001"),
             ("drainTimeout", "0ms", "5m", "8", "301s"),
             ("ioThreads", "0", "64", "-1", "65"), ("edge.threads", "0", "64", "-1", "65"),
         ]

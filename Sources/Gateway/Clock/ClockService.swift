@@ -109,7 +109,7 @@ final class ClockService: Service {
     /// Adds what `cuecast clock` asks for.
     func register(in commands: ControlCommands) {
         commands.register("clock") { _, _ in self.document(self.shown { self.clock.observe() }) }
-        commands.register("clock.step") { _, _ in
+        commands.register("clock.step", changes: true) { _, _ in
             let status: SteeredClock.Status
             do throws(ClockDiscipline.StepRefusal) {
                 status = try self.shown { () throws(ClockDiscipline.StepRefusal) in try self.clock.step() }
@@ -125,7 +125,7 @@ final class ClockService: Service {
             self.logger.warning("the gateway's clock was set by command", metadata: ["gateway": "\(status.gateway)"])
             return self.document(status)
         }
-        commands.register("clock.confirm") { _, _ in
+        commands.register("clock.confirm", changes: true) { _, _ in
             self.document(self.shown { self.clock.confirm() })
         }
     }

@@ -50,7 +50,8 @@ package enum ConfigurationTable {
     /// What a running gateway takes over, beside everything about breaks.
     private static let reloadableKeys: Set<String> = [
         "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
-        "http.openReads", "http.hosts", "http.tokenKeysFile", "http.tokenIssuer", "http.tokenAudience",
+        "http.openReads", "http.hosts", "http.listenerOrigins", "http.tokenKeysFile", "http.tokenIssuer",
+        "http.tokenAudience",
         "listeners.tokenIssuer", "listeners.tokenAudience", "listeners.sessionsPerSubjectMax",
         "listeners.protectedStreams",
     ]
@@ -113,6 +114,29 @@ package enum ConfigurationTable {
             "the file of that certificate's private key (PEM, without a password); read again with SIGHUP; empty: none",
             \.httpKeyFile
         ) { Self.reasonAgainstFile($0) },
+        text(
+            "http.listenerOrigins",
+            "the origins whose pages may listen over HTTP, such as https://radio.example, with commas between them; *: all; empty: the gateway's own",
+            \.httpListenerOrigins
+        ) { value in
+            let parts = value.split(separator: ",", omittingEmptySubsequences: false)
+            return value.isEmpty
+                || value.utf8.count <= 4_096 && parts.allSatisfy { Self.isOrigin($0.drop { $0 == " " }) }
+                ? nil
+                : "it must be origins such as https://radio.example with commas between them, or *, 4096 bytes at most"
+        },
+        number(
+            "http.listenersMax",
+            "the most listeners that hear their notices over HTTP at a time",
+            \.httpListenersMax,
+            0...1_000_000
+        ),
+        number(
+            "http.listenersPerAddressMax",
+            "the most of them from one address (IPv6: one network of 64 bits), loopback not counted",
+            \.httpListenersPerAddressMax,
+            1...1_000_000
+        ),
         text("dataDir", "the folder of the event log and the ledger", \.dataDirectory) {
             $0.isEmpty ? "it must name a folder" : nil
         },
@@ -376,6 +400,18 @@ package enum ConfigurationTable {
             \.keepTotalsFor,
             .seconds(10 * 86_400) ... .seconds(36_500 * 86_400)
         ),
+        duration(
+            "audit.keepFor",
+            "how long it is kept who asked for what to be changed",
+            \.auditKeepFor,
+            .seconds(86_400) ... .seconds(36_500 * 86_400)
+        ),
+        number(
+            "audit.recordsMax",
+            "the most lines of that; of more the oldest refusals go first, then the oldest",
+            \.auditRecordsMax,
+            1_000...100_000_000
+        ),
         number(
             "keepLogRecords",
             "how many records that the ledger has already stay in the log",
@@ -436,6 +472,15 @@ package enum ConfigurationTable {
     private static func reasonAgainstName(_ name: String) -> String? {
         (1...256).contains(name.utf8.count) && !name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
             ? nil : "it must be 1 to 256 bytes without control characters"
+    }
+
+    /// Whether a text is an origin as browsers write it, or `*`.
+    private static func isOrigin(_ text: some StringProtocol) -> Bool {
+        guard text != "*" else { return true }
+        guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }) else { return false }
+        let rest = text.dropFirst(scheme.count)
+        return !rest.isEmpty
+            && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") }
     }
 
     private static func text(

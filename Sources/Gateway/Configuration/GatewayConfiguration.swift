@@ -36,6 +36,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpCertificateFile = ""
     /// The file of its private key, PEM; empty: none.
     package var httpKeyFile = ""
+    /// The origins whose pages may listen over HTTP, with commas between them; `*`: all; empty: the gateway's own.
+    package var httpListenerOrigins = ""
+    /// The most listeners that hear their notices over HTTP.
+    package var httpListenersMax = 1_000
+    /// The most of them from one address (IPv6: one network of 64 bits), loopback not counted.
+    package var httpListenersPerAddressMax = 256
     /// The folder of the event log and the ledger.
     package var dataDirectory = "cuecast-data"
     /// Whether sockets may bind to other addresses than loopback although nothing encrypts them.
@@ -98,6 +104,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var drainTimeout: Duration = .seconds(10)
     /// How long after a break's end its totals are kept.
     package var keepTotalsFor: Duration = .seconds(400 * 86_400)
+    /// How long a line of the audit is kept.
+    package var auditKeepFor: Duration = .seconds(400 * 86_400)
+    /// The most lines of the audit that are kept.
+    package var auditRecordsMax = 1_000_000
     /// How many records that the ledger has already stay in the log.
     package var keepLogRecords = 100_000
     /// How many checked copies of the ledger are kept.
@@ -144,6 +154,12 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var entriesWaitingMax = 10_000
     /// The most bytes of such requests.
     package var entryBytesWaitingMax = 64 * 1_048_576
+    /// The most requests of broadcasters that came by HTTP and are not answered; more are refused.
+    package var broadcastCallsWaitingMax = 1_024
+    /// The most bytes of such requests, as frames of the broadcasters' socket.
+    package var broadcastCallBytesWaitingMax = 64 * 1_048_576
+    /// The most lines of the audit that wait for their file; more are lost.
+    package var auditRecordsWaitingMax = 10_000
     /// The most acknowledgements that wait for the log; more are refused until it has caught up.
     package var acknowledgementsWaitingMax = 20_000
     /// The most bytes of such acknowledgements.
@@ -179,11 +195,18 @@ package struct GatewayConfiguration: Hashable, Sendable {
         self.httpOpenReads ?? (self.http.map { Self.isLoopback("tcp://" + $0) } ?? true ? .all : .metrics)
     }
 
+    /// The origins whose pages may listen.
+    package var httpListenerOriginList: [String] { Self.list(self.httpListenerOrigins) }
+
+    /// The parts of a list with commas.
+    private static func list(_ text: String) -> [String] {
+        text.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    }
+
     /// The names by which HTTP is asked, with that of the address that it binds to.
     package var httpHostNames: [String] {
         let bound = self.http.flatMap { address in address.lastIndex(of: ":").map { String(address[..<$0]) } }
-        return (bound.map { [$0] } ?? [])
-            + self.httpHosts.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+        return (bound.map { [$0] } ?? []) + Self.list(self.httpHosts)
     }
 
     /// How many threads serve listeners.

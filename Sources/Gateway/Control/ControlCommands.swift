@@ -26,20 +26,37 @@ package final class ControlCommands: Sendable {
     package typealias Handler =
         @Sendable ([String: ControlValue], @escaping Progress) async throws -> [String: ControlValue]
 
-    private let handlers: Mutex<[String: Handler]> = Mutex([:])
+    private struct Command {
+        let changes: Bool
+        let handler: Handler
+    }
 
-    package init() {}
+    /// Told of each command that was asked to change something, and why it did not; for the audit.
+    package typealias Observer = @Sendable (String, ControlError?) -> Void
+
+    private let commands: Mutex<[String: Command]> = Mutex([:])
+    private let observer: Observer
+
+    /// - Parameter observer: told of each command that was asked to change something.
+    package init(observer: @escaping Observer = { _, _ in }) {
+        self.observer = observer
+    }
 
     /// Adds a command; one name has one handler.
-    package func register(_ name: String, _ handler: @escaping Handler) {
-        self.handlers.withLock {
+    ///
+    /// - Parameters:
+    ///   - name: by which it is asked for.
+    ///   - changes: whether it changes something of the gateway, or takes a copy of all that it knows.
+    ///   - handler: carries it out.
+    package func register(_ name: String, changes: Bool = false, _ handler: @escaping Handler) {
+        self.commands.withLock {
             precondition($0[name] == nil, "the command \(name) is registered twice")
-            $0[name] = handler
+            $0[name] = Command(changes: changes, handler: handler)
         }
     }
 
     /// The names of all commands, sorted.
-    package var names: [String] { self.handlers.withLock { $0.keys.sorted() } }
+    package var names: [String] { self.commands.withLock { $0.keys.sorted() } }
 
     /// Carries a command out.
     package func perform(
@@ -47,14 +64,29 @@ package final class ControlCommands: Sendable {
         _ arguments: [String: ControlValue],
         progress: @escaping Progress = { _ in }
     ) async throws(ControlError) -> [String: ControlValue] {
-        guard let handler = self.handlers.withLock({ $0[name] }) else {
+        guard let command = self.commands.withLock({ $0[name] }) else {
             throw ControlError(
                 "this gateway has no command \"\(name)\"; it has: \(self.names.joined(separator: ", "))",
                 exitCode: 64
             )
         }
+        do throws(ControlError) {
+            let done = try await Self.carryOut(command, arguments, progress)
+            if command.changes { self.observer(name, nil) }
+            return done
+        } catch {
+            if command.changes { self.observer(name, error) }
+            throw error
+        }
+    }
+
+    private static func carryOut(
+        _ command: Command,
+        _ arguments: [String: ControlValue],
+        _ progress: @escaping Progress
+    ) async throws(ControlError) -> [String: ControlValue] {
         do {
-            return try await handler(arguments, progress)
+            return try await command.handler(arguments, progress)
         } catch let error as ControlError {
             throw error
         } catch is CancellationError {

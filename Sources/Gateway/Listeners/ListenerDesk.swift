@@ -39,6 +39,11 @@ final class ListenerDesk: EdgeDelegate {
     private var lane = AcknowledgementLane()
     /// The connections of which a join waits until its token is checked: one each, so that nobody fills the queue alone.
     private var checksWaiting: Set<UInt64> = []
+    /// Requests of the entrance that wait for the log or for their token, by numbers that no connection has.
+    private var calls: [UInt64: ListenerCall] = [:]
+    /// Those of them that wait for their token.
+    private var callsChecked: Set<UInt64> = []
+    private var newestCall = ListenerCall.numbersFrom
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
@@ -187,6 +192,69 @@ final class ListenerDesk: EdgeDelegate {
         return reading
     }
 
+    // MARK: - Requests that came by the entrance
+
+    /// Decides about a request that no connection of the edge carried; the same handler, the same groups, the same tokens.
+    private func handle(_ call: ListenerCall) {
+        self.refresh()
+        let answer = self.handler.handle(
+            call.request,
+            from: call.facts(mayBeginSession: call.mayBeginSession),
+            at: self.readClock().now
+        )
+        let hasBegun = self.handler.hasBegunSession
+        if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: call.request) }
+        switch answer {
+        case .now(let reply): call.answer(reply, hasBegunSession: hasBegun, push: self.handler.takePushChange())
+        case .afterGroup(let deferred):
+            let number = self.keep(call)
+            self.handler.wait(number, for: deferred)
+        case .afterToken(let token): self.check(token, of: call)
+        }
+    }
+
+    /// - Returns: the number by which it is found again.
+    private func keep(_ call: ListenerCall) -> UInt64 {
+        self.newestCall += 1
+        self.calls[self.newestCall] = call
+        return self.newestCall
+    }
+
+    private func check(_ token: String, of call: ListenerCall) {
+        let number = self.keep(call)
+        let mailbox = self.mailbox
+        if self.callsChecked.count < ListenerCall.tokenChecksMax,
+            self.tools.tokens?.submit(token, done: { mailbox.post(.callChecked(number, $0)) }) == true
+        {
+            self.callsChecked.insert(number)
+            return
+        }
+        self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
+        let sentence = "Too many tokens wait to be checked (tokenChecksWaitingMax); join again."
+        self.checked(number, .failure(Refusal(.limitReached, sentence, retryAfter: TokenChecks.retryAfter)))
+    }
+
+    private func checked(_ number: UInt64, _ result: Result<ListenerGrant, Refusal>) {
+        self.callsChecked.remove(number)
+        guard let call = self.calls.removeValue(forKey: number) else { return }
+        self.refresh()
+        let reply = self.handler.join(
+            call.request,
+            granted: result,
+            from: call.facts(mayBeginSession: call.mayBeginSession),
+            at: self.readClock().now
+        )
+        call.answer(reply, hasBegunSession: self.handler.hasBegunSession, push: self.handler.takePushChange())
+    }
+
+    /// The loop has ended: whoever still waits is told that nothing was confirmed.
+    func endCalls() {
+        for call in self.mailbox.close() { call.refuse(.draining, at: self.now) }
+        for call in self.calls.values { call.refuse(.logUnavailable, at: self.now) }
+        self.calls = [:]
+        self.callsChecked = []
+    }
+
     // MARK: - Acknowledgements
 
     func passEnded(in loop: EdgeLoop) {
@@ -227,7 +295,11 @@ final class ListenerDesk: EdgeDelegate {
         let now = self.now
         for waiter in waiters {
             let reply = self.handler.finish(waiter.deferred, isDurable: isDurable, at: now)
-            loop.answer(reply, to: EdgePeer(number: waiter.peer))
+            if waiter.peer >= ListenerCall.numbersFrom {
+                self.calls.removeValue(forKey: waiter.peer)?.answer(reply)
+            } else {
+                loop.answer(reply, to: EdgePeer(number: waiter.peer))
+            }
         }
     }
 
@@ -239,6 +311,7 @@ final class ListenerDesk: EdgeDelegate {
             switch letter {
             case .appended(let number, let isDurable): self.answered(number, isDurable: isDurable, in: loop)
             case .checked(let peer, let request, let result): self.checked(peer, request, result, in: loop)
+            case .callChecked(let number, let result): self.checked(number, result)
             case .logFailed: self.lane.noteFailure()
             case .settle(let done):
                 // Nothing of a session that is refused from now on comes into a later group.
@@ -246,6 +319,7 @@ final class ListenerDesk: EdgeDelegate {
                 self.groupWaits.append((self.handler.newestGroup, done))
             }
         }
+        for call in self.mailbox.takeCalls() { self.handle(call) }
         self.closeGroups(in: loop)
         self.tellIfSettled()
         self.tellIfDrained()
@@ -260,7 +334,9 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func tellIfDrained() {
-        guard self.handler.isDraining, self.handler.isIdle, self.checksWaiting.isEmpty else { return }
+        guard self.handler.isDraining, self.handler.isIdle, self.checksWaiting.isEmpty, self.callsChecked.isEmpty,
+            !self.mailbox.hasCalls
+        else { return }
         // Deliveries that the log did not take are lost with it.
         guard self.tools.log.hasFailed || self.handler.hasGatheredNothing else { return }
         self.mailbox.drained.happen()

@@ -13,13 +13,26 @@ final class ListenerMailbox: Sendable {
         case appended(UInt64, isDurable: Bool)
         /// It is known whether the token of a join is true.
         case checked(EdgePeer, request: [UInt8], Result<ListenerGrant, Refusal>)
+        /// The same of a join that came by the entrance; the number is the desk's own.
+        case callChecked(UInt64, Result<ListenerGrant, Refusal>)
         /// Another lane of the log failed.
         case logFailed
         /// It happens when the log has answered about everything that gathered before this was read.
         case settle(Occurrence)
     }
 
-    private let letters: Mutex<[Letter]> = Mutex([])
+    private struct State {
+        var letters: [Letter] = []
+        /// Requests that came by the entrance, oldest first.
+        var calls: [ListenerCall] = []
+        /// Whether nobody reads any more.
+        var isClosed = false
+    }
+
+    /// So many calls are taken in one go: what comes by connections has its turn between them.
+    private static let callsPerTurnMax = 64
+
+    private let state = Mutex(State())
     private let inbox: EdgeInbox
     /// Whether nothing new is accepted any more.
     private let draining = Atomic<Bool>(false)
@@ -39,14 +52,53 @@ final class ListenerMailbox: Sendable {
     }
 
     func post(_ letter: Letter) {
-        self.letters.withLock { $0.append(letter) }
+        self.state.withLock { $0.letters.append(letter) }
         self.inbox.poke()
     }
 
     func takeAll() -> [Letter] {
-        self.letters.withLock { letters in
-            defer { letters = [] }
-            return letters
+        self.state.withLock { state in
+            defer { state.letters = [] }
+            return state.letters
+        }
+    }
+
+    // MARK: - Calls
+
+    /// Hands a request over.
+    ///
+    /// - Returns: `false` where nobody reads any more; then nobody answers it.
+    func post(_ call: ListenerCall) -> Bool {
+        let isOpen = self.state.withLock { state in
+            if !state.isClosed { state.calls.append(call) }
+            return !state.isClosed
+        }
+        if isOpen { self.inbox.poke() }
+        return isOpen
+    }
+
+    /// Takes some of the requests that were handed over; where more are left, the loop is asked to come again.
+    func takeCalls() -> [ListenerCall] {
+        let (calls, isMore) = self.state.withLock { state in
+            let calls = Array(state.calls.prefix(Self.callsPerTurnMax))
+            state.calls.removeFirst(calls.count)
+            return (calls, !state.calls.isEmpty)
+        }
+        if isMore { self.inbox.poke() }
+        return calls
+    }
+
+    /// Whether requests wait to be taken.
+    var hasCalls: Bool { self.state.withLock { !$0.calls.isEmpty } }
+
+    /// Nobody reads any more.
+    ///
+    /// - Returns: the requests that nobody has taken.
+    func close() -> [ListenerCall] {
+        self.state.withLock { state in
+            state.isClosed = true
+            defer { state.calls = [] }
+            return state.calls
         }
     }
 

@@ -13,19 +13,22 @@ import ZeroMQ
 final class ListenerService: Service {
     private let edge: EdgeShared
     /// One for each loop of the edge.
-    private let mailboxes: [ListenerMailbox]
+    let mailboxes: [ListenerMailbox]
     private let pollers: [Int32]
     /// What each loop's decisions begin with.
     private let handlers: [ListenerRequestHandler]
     private let leases: SharedLeases
     private let tools: ListenerDesk.Tools
     private let counting: ConnectionLimit
+    /// Notices for those who hear them by other ways; ends with the loops.
+    private let hub: NoticeHub
 
     /// - Parameters:
     ///   - edge: what the loops have in common; there is a thread for each of its inboxes.
     ///   - settings: limits and times of requests.
     ///   - leases: who listens.
     ///   - counting: counts connections of all sockets.
+    ///   - hub: notices for those who hear them by other ways.
     ///   - tools: what decisions need.
     /// - Throws: where there are too many descriptors.
     init(
@@ -33,6 +36,7 @@ final class ListenerService: Service {
         settings: ListenerRequestHandler.Settings,
         leases: SharedLeases,
         counting: ConnectionLimit,
+        hub: NoticeHub,
         tools: ListenerDesk.Tools
     ) throws {
         self.edge = edge
@@ -54,6 +58,7 @@ final class ListenerService: Service {
         }
         self.leases = leases
         self.counting = counting
+        self.hub = hub
         self.tools = tools
     }
 
@@ -66,7 +71,10 @@ final class ListenerService: Service {
                 )
             }
         } catch {
-            for number in threads.count..<self.edge.inboxes.count { self.edge.end(number) }
+            for number in threads.count..<self.edge.inboxes.count {
+                self.edge.end(number)
+                for call in self.mailboxes[number].close() { call.refuse(.draining, at: self.tools.clock.now()) }
+            }
             await self.end(threads)
             throw error
         }
@@ -93,9 +101,12 @@ final class ListenerService: Service {
             delegate: desk
         )
         loop.run()
+        desk.endCalls()
     }
 
     private func end(_ threads: [OSThread.Handle]) async {
+        // Readers of notices first: each is told, and joins where somebody answers.
+        self.hub.stop()
         await self.edge.stop()
         for thread in threads { thread.join() }
     }

@@ -8,24 +8,64 @@ import ZeroMQ
 
 /// Who waits for the answer to a request of a broadcaster.
 struct WaitingBroadcaster: Sendable {
-    let peer: RoutingID
-    let requestID: UInt64
+    /// By which way the answer goes.
+    enum Side: Sendable {
+        /// The broadcasters' socket.
+        case peer(RoutingID)
+        /// A caller inside the process, by its number in the book of calls.
+        case call(UInt64)
+    }
+
+    let side: Side
+    var requestID: UInt64
     /// The kind of the request.
-    let kind: MetricLabel
+    var kind: MetricLabel
     /// The break that it is about; `nil`: none, or that cannot be read.
-    let key: BreakKey?
+    var key: BreakKey?
+    let origin: RequestOrigin
     /// The name of who asks; empty where broadcasters are not told apart, or it is not known.
     var by = ""
 
     /// What a line about the request says, and more.
     func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
         var metadata = more
-        metadata["requestId"] = "\(self.requestID)"
+        metadata["requestId"] = self.origin.requestID.isEmpty ? "\(self.requestID)" : "\(self.origin.requestID)"
+        if self.origin.entrance != .zeromq { metadata["entrance"] = "\(self.origin.entrance.rawValue)" }
         metadata["kind"] = "\(self.kind.text)"
         metadata["stream"] = self.key.map { "\($0.stream)" }
         metadata["break"] = self.key.map { "\($0.id)" }
         if !self.by.isEmpty { metadata["by"] = "\(self.by)" }
         return metadata
+    }
+}
+
+extension WaitingBroadcaster {
+    /// The line of the audit about it.
+    ///
+    /// - Parameters:
+    ///   - reply: the answer.
+    ///   - isNew: whether something has changed, and was not only found done.
+    /// - Returns: the line.
+    func auditRecord(_ reply: BroadcastReply, isNew: Bool) -> AuditRecord {
+        var origin = self.origin
+        if origin.requestID.isEmpty { origin.requestID = "\(self.requestID)" }
+        var record = AuditRecord(
+            at: reply.gatewayTime,
+            principal: self.by,
+            origin: origin,
+            action: self.kind.text,
+            key: self.key,
+            outcome: isNew ? .changed : .unchanged
+        )
+        switch reply.body {
+        case .break(let info): record.revision = info.revision
+        case .refused(let refusal):
+            record.outcome = .refused
+            record.status = refusal.status
+            record.sentence = AuditLimits.cut(refusal.sentence, AuditLimits.auditSentenceBytesMax)
+        case .list: break
+        }
+        return record
     }
 }
 
@@ -178,7 +218,7 @@ extension BreakEntry.Kind {
     /// timers decide.
     var mayUseReserve: Bool {
         switch self {
-        case .publish, .update: false
+        case .publish, .update, .postpone: false
         case .punch, .end, .cancel, .announce, .expire, .housekeeping: true
         }
     }

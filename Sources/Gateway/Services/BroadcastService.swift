@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import ZeroMQ
 
-/// Answers broadcasters on a ROUTER socket, and lets timers fire.
+/// Answers broadcasters on a ROUTER socket and callers inside the process (`BroadcastEntrance`), and lets timers fire.
 ///
 /// Requests are drained in passes; each is decided synchronously on the board that is newest then, and
 /// answered in the same pass unless it has to be durable first. Nothing here waits: the log and the board answer through
@@ -41,6 +41,9 @@ actor BroadcastService: Service, BoardObserver {
     private let readiness: ReadinessBoard
     private let manager: ServiceManager
     private let peers: PeerLog
+    /// Who waits for an answer inside the process.
+    private let calls: BroadcastCalls
+    private let audit: AuditTrail
 
     private var socket: BroadcastSocket
     private var authentication: AuthenticationSocket
@@ -91,10 +94,14 @@ actor BroadcastService: Service, BoardObserver {
         counts: ListenerCounts,
         manager: ServiceManager,
         peers: PeerLog,
+        calls: BroadcastCalls,
+        audit: AuditTrail,
         logger: Logger
     ) {
         self.manager = manager
         self.peers = peers
+        self.calls = calls
+        self.audit = audit
         self.retention = retention
         self.expected = expected
         self.counts = counts
@@ -172,6 +179,7 @@ actor BroadcastService: Service, BoardObserver {
         self.timer?.cancel()
         self.socket.close()
         self.authentication.close()
+        self.calls.close(at: self.clock.now())
     }
 
     private func consume() async {
@@ -247,50 +255,108 @@ extension BroadcastService {
     }
 
     private func decide(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
-        let now = reading.now
+        var waiting = WaitingBroadcaster(
+            side: .peer(peer),
+            requestID: 0,
+            kind: .undecodable,
+            key: nil,
+            origin: RequestOrigin(.zeromq, address: self.socket.address ?? "")
+        )
         let request: BroadcastRequest
         do throws(WireError) {
             request = try BroadcastRequest(decoding: frame)
         } catch {
-            self.metrics.count(.broadcastRequests, .undecodable)
-            let waiting = WaitingBroadcaster(
-                peer: peer,
-                requestID: BroadcastRequest.requestID(of: frame),
-                kind: .undecodable,
-                key: nil
-            )
+            waiting.requestID = BroadcastRequest.requestID(of: frame)
             let refusal = RequestEnvelope.misdirected(frame, on: .broadcasters) ?? Refusal(error)
-            return self.reply(.refused(refusal), to: waiting)
+            return self.refuseUnread(refusal, to: waiting)
         }
-        self.metrics.count(.broadcastRequests, request.kind.metricLabel)
-        var waiting = WaitingBroadcaster(
-            peer: peer,
-            requestID: request.id,
-            kind: request.kind.metricLabel,
-            key: request.kind.key
-        )
-        var principal = BroadcastPrincipal.anybody
+        waiting.requestID = request.id
+        var principal = Result<BroadcastPrincipal, Refusal>.success(.anybody)
         do throws(Refusal) {
-            if let directory { principal = try directory.principal(of: self.socket.key, at: now) }
+            if let directory { principal = .success(try directory.principal(of: self.socket.key, at: reading.now)) }
         } catch {
-            return self.reply(.refused(error), to: waiting)
+            principal = .failure(error)
         }
-        waiting.by = principal.name
+        self.decide(request, by: principal, bytes: frame.count, for: waiting, at: reading)
+    }
+
+    /// What came is no request of a broadcaster.
+    private func refuseUnread(_ refusal: Refusal, to waiting: WaitingBroadcaster) {
+        self.metrics.count(.broadcastRequests, .undecodable)
+        self.reply(.refused(refusal), to: waiting)
+    }
+
+    /// Decides about a request, by whatever entrance it came.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - principal: who asks, or why that cannot be told.
+    ///   - bytes: how large the request is as a frame.
+    ///   - waiting: who gets the answer; what it is about is filled in.
+    ///   - reading: the gateway's clock.
+    private func decide(
+        _ request: BroadcastRequest,
+        by principal: Result<BroadcastPrincipal, Refusal>,
+        bytes: Int,
+        for waiting: WaitingBroadcaster,
+        at reading: ClockReading
+    ) {
+        self.metrics.count(.broadcastRequests, request.kind.metricLabel)
+        var waiting = waiting
+        waiting.kind = request.kind.metricLabel
+        waiting.key = request.kind.key
+        let by: BroadcastPrincipal
+        switch principal {
+        case .success(let known): by = known
+        case .failure(let refusal): return self.reply(.refused(refusal), to: waiting)
+        }
+        waiting.by = by.name
         guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
         let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
-        let plan = self.planner.plan(request, by: principal, on: self.board, at: now, listeners: listeners)
+        let plan = self.planner.plan(request, by: by, on: self.board, at: reading.now, listeners: listeners)
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
         case .append(let entry) where self.isLogFull && !entry.kind.mayUseReserve:
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             self.reply(.refused(.logFull), to: waiting)
         case .append(let entry):
-            if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: frame.count)) {
+            if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: bytes)) {
                 self.metrics.count(.limitsHit, .limit(limit))
                 return self.reply(.refused(.logBehind), to: waiting)
             }
         }
+    }
+
+    /// Decides about a request that came by a caller inside the process.
+    ///
+    /// - Parameters:
+    ///   - call: what is asked.
+    ///   - principal: who asks.
+    ///   - origin: where it came from.
+    func take(_ call: BroadcastCall, by principal: BroadcastPrincipal, from origin: RequestOrigin) {
+        self.isLogFull = self.log.lookAtRoom()
+        if self.holder.offset != self.board.offset { self.board = self.holder.board }
+        let waiting = WaitingBroadcaster(
+            side: .call(call.number),
+            requestID: call.request.id,
+            kind: .undecodable,
+            key: call.request.kind.key,
+            origin: origin,
+            by: principal.name
+        )
+        switch call.read {
+        case .success(let request):
+            self.decide(
+                request,
+                by: .success(principal),
+                bytes: call.bytes,
+                for: waiting,
+                at: self.clock.reading()
+            )
+        case .failure(let error): self.refuseUnread(Refusal(error), to: waiting)
+        }
+        self.closeGroups()
     }
 
     private func breaksAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
@@ -335,7 +401,12 @@ extension BroadcastService {
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
         let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
-        self.socket.send(reply.encoded(), to: waiting.peer)
+        // Lists change nothing.
+        if waiting.kind != .list { self.audit.note(waiting.auditRecord(reply, isNew: isNew)) }
+        switch waiting.side {
+        case .peer(let peer): self.socket.send(reply.encoded(), to: peer)
+        case .call(let number): self.calls.answer(number, reply)
+        }
     }
 }
 
@@ -521,7 +592,7 @@ extension BroadcastService {
 }
 
 extension BroadcastRequest.Kind {
-    fileprivate var metricLabel: MetricLabel {
+    var metricLabel: MetricLabel {
         switch self {
         case .publish: .publish
         case .punch: .punch
@@ -529,6 +600,7 @@ extension BroadcastRequest.Kind {
         case .end: .end
         case .cancel: .cancel
         case .list: .list
+        case .postpone: .postpone
         }
     }
 }

@@ -52,6 +52,7 @@ struct BroadcastSocket: ~Copyable {
             case .message where self.frames.isRequest:
                 self.frames.copyBytes(at: 2, into: &self.body)
                 self.key = self.frames.property("User-Id")
+                self.address = self.frames.property("Peer-Address")
                 return .request(self.frames.routingID)
             case .message: self.refuse(.noEnvelope, "it is not an empty frame and one more")
             case .tooManyFrames: self.refuse(.tooManyFrames, "it has too many frames")
@@ -77,6 +78,8 @@ struct BroadcastSocket: ~Copyable {
     private(set) var body: [UInt8] = []
     /// The public key that the connection of that request has proved; `nil`: none was asked for.
     private(set) var key: String?
+    /// The host that the connection of that request comes from; `nil`: libzmq does not tell.
+    private(set) var address: String?
 
     /// Sends a reply without waiting; one that its peer cannot take is dropped and counted.
     func send(_ reply: [UInt8], to peer: RoutingID) {

@@ -7,6 +7,8 @@
 package enum Alarm: String, CaseIterable, Hashable, Sendable {
     /// The configuration or the file of broadcasters could not be read again: what was there before goes on.
     case reload
+    /// The audit of who changed what is not kept, or was begun anew.
+    case audit
     /// The gateway's clock does not follow the wall clock any more: they are too far apart.
     case clock
     /// The control socket could not be made: commands of the command line cannot reach the gateway.

@@ -7,7 +7,10 @@
 package enum LimitName: String, CaseIterable, Sendable {
     case acknowledgementBytesWaitingMax
     case acknowledgementsWaitingMax
+    case auditRecordsWaitingMax
     case boardBytesMax
+    case broadcastCallBytesWaitingMax
+    case broadcastCallsWaitingMax
     case bytesWaitingMax
     case connectionsMax
     case connectionsPerAddressMax
@@ -24,8 +27,15 @@ package enum LimitName: String, CaseIterable, Sendable {
     case forgottenSessionsMax
     case framesPerMessageMax
     case httpAnswerBytesMax
+    case httpBodyBytesMax
     case httpConnectionsMax
+    case httpListenersMax
+    case httpListenersPerAddressMax
+    case httpNoticesWaitingMax
     case httpReadersWaitingMax
+    case httpRequestsWaitingMax
+    case httpRequestsWaitingPerAddressMax
+    case httpStreamsMax
     case listenersMax
     case logBytesMax
     case messagesPerAddressPerSecondMax

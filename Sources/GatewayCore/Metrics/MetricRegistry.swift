@@ -15,6 +15,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case httpAuthorizations = "cuecast_http_authorizations_total"
     case broadcasterKeys = "cuecast_broadcaster_keys"
     case refusals = "cuecast_refusals_total"
+    case auditRecords = "cuecast_audit_records_total"
     case joins = "cuecast_joins_total"
     case batches = "cuecast_batches_total"
     case deliveredAdvertisements = "cuecast_delivered_advertisements_total"
@@ -39,6 +40,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case bytesWaiting = "cuecast_bytes_waiting"
     case ringBytes = "cuecast_ring_bytes"
     case pushedConnections = "cuecast_pushed_connections"
+    case httpListeners = "cuecast_http_listeners"
+    case httpListenersEnded = "cuecast_http_listeners_ended_total"
     case encryptionHandshakes = "cuecast_tls_handshakes_total"
     case encryptedConnections = "cuecast_tls_connections"
     case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
@@ -85,7 +88,7 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections,
+        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .httpListeners,
             .encryptedConnections, .certificateExpiry,
             .subscribedStreams, .streams,
             .boardBytes, .logOffset,
@@ -110,6 +113,7 @@ package enum Metric: String, CaseIterable, Sendable {
             "Requests over HTTP that needed a right, or came by a wrong name, by what became of them."
         case .broadcasterKeys: "Public keys of broadcasters that the gateway knows."
         case .refusals: "Requests that were refused, by status."
+        case .auditRecords: "Lines of the audit, by what became of them."
         case .joins: "Joins, by what the listener had missed."
         case .batches: "Batches handed out."
         case .deliveredAdvertisements: "Advertisements of batches that are recorded as delivered."
@@ -134,6 +138,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .bytesWaiting: "Bytes that wait until listeners' connections take them."
         case .ringBytes: "Bytes of notices that wait, once for all connections that hear their stream."
         case .pushedConnections: "Connections that have notices pushed beside their answers."
+        case .httpListeners: "Listeners that hear their stream's notices over HTTP now."
+        case .httpListenersEnded: "Listeners whose notices over HTTP came to an end, by reason."
         case .encryptionHandshakes:
             "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
         case .encryptedConnections: "Open connections of listeners that are encrypted by the gateway."
@@ -182,10 +188,10 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
+        case .joins, .breakEntries, .auditRecords, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
             .ledgerCopies, .encryptionHandshakes, .httpHandshakes, .proxyHeaders:
             "result"
-        case .repliesDropped, .framesRefused, .connectionsClosed: "reason"
+        case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded, .certificateExpiry: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
@@ -203,7 +209,7 @@ package enum Metric: String, CaseIterable, Sendable {
     var labelsShownAtFirst: [MetricLabel] {
         switch self {
         case .listenerRequests: [.join, .batch, .acknowledge, .time, .leave, .undecodable]
-        case .broadcastRequests: [.publish, .punch, .update, .end, .cancel, .list, .undecodable]
+        case .broadcastRequests: [.publish, .punch, .update, .postpone, .end, .cancel, .list, .undecodable]
         case .broadcastAuthentications: [.admitted, .unknownKey, .expiredKey, .mechanism, .handshake]
         case .joinTokens:
             [
@@ -217,6 +223,7 @@ package enum Metric: String, CaseIterable, Sendable {
                 .wrongAudience, .expired, .notYetValid, .scope, .host, .origin,
             ]
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
+        case .auditRecords: [.kept, .lost]
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .countedOutcomes: [.played, .ignored, .failed]
         case .repliesDropped: [.peerGone, .peerSlow]
@@ -227,6 +234,7 @@ package enum Metric: String, CaseIterable, Sendable {
                 .limit(.framesPerMessageMax),
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
             ]
+        case .httpListenersEnded: NoticeReaderEnd.allCases.map(\.metricLabel)
         case .encryptionHandshakes:
             [
                 .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation, .late,
@@ -268,6 +276,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let update = MetricLabel(text: "update")
     package static let end = MetricLabel(text: "end")
     package static let cancel = MetricLabel(text: "cancel")
+    package static let postpone = MetricLabel(text: "postpone")
     package static let list = MetricLabel(text: "list")
     package static let undecodable = MetricLabel(text: "undecodable")
     package static let current = MetricLabel(text: "current")
@@ -306,6 +315,9 @@ package struct MetricLabel: Hashable, Sendable {
     package static let unused = MetricLabel(text: "unused")
     package static let stalled = MetricLabel(text: "stalled")
     package static let slow = MetricLabel(text: "slow")
+    package static let replaced = MetricLabel(text: "replaced")
+    package static let left = MetricLabel(text: "left")
+    package static let stopping = MetricLabel(text: "stopping")
     package static let violation = MetricLabel(text: "violation")
     package static let encryption = MetricLabel(text: "tls")
     package static let encrypted = MetricLabel(text: "tls_at_plain_port")
@@ -331,6 +343,8 @@ package struct MetricLabel: Hashable, Sendable {
     package static let listeners = MetricLabel(text: "listeners")
     package static let requests = MetricLabel(text: "requests")
     package static let broadcast = MetricLabel(text: "broadcast")
+    package static let kept = MetricLabel(text: "kept")
+    package static let lost = MetricLabel(text: "lost")
     package static let made = MetricLabel(text: "made")
     package static let failed = MetricLabel(text: "failed")
     package static let http = MetricLabel(text: "http")

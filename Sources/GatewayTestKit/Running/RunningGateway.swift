@@ -115,6 +115,7 @@ package struct RunningGateway: Sendable {
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
 ///   - state: what the run before left.
+///   - audit: where it is kept who asked for what to be changed; the gateway closes it.
 ///   - manager: the service manager that started it.
 ///   - body: what to do while it runs.
 /// - Returns: what `body` returns.
@@ -129,6 +130,7 @@ package func withGateway<Result>(
     clock: any GatewayClock = SystemClock(),
     retention: RetentionGate = RetentionGate(),
     state: (any GatewayStateStore)? = nil,
+    audit: (any AuditStore)? = nil,
     manager: ServiceManager = .none,
     _ body: (RunningGateway) async throws -> Result
 ) async throws -> Result {
@@ -145,6 +147,7 @@ package func withGateway<Result>(
             clock: clock,
             retention: retention,
             state: state,
+            audit: (audit, nil),
             manager: manager,
             logger: logs.logger
         )
