@@ -26,6 +26,8 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
         package var published: String
         /// Who published it; absent where broadcasters are not told apart.
         package var broadcaster: String?
+        /// 1 when it was published, and one more with each change.
+        package var revision: UInt64
     }
 
     /// The gateway's clock.
@@ -106,5 +108,6 @@ extension BreakListDocument.Break {
         self.holdUntil = info.holdUntil?.description
         self.published = info.published.description
         self.broadcaster = info.broadcaster.isEmpty ? nil : info.broadcaster
+        self.revision = info.revision
     }
 }

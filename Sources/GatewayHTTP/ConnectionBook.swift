@@ -5,7 +5,8 @@
 ///
 /// It decides; `Connections` acts. A connection is *idle* while no whole head of a request is here, *sending* while an
 /// answer waits for its peer to read it, and *working* while an answer is made. A connection that is working is never
-/// given up: its answer comes. While all are, no further one is accepted.
+/// given up: its answer comes. While all are, no further one is accepted. An answer that goes on is *sending* while a piece of it
+/// waits, and *working* between its pieces.
 struct ConnectionBook<ID: Hashable> {
     private struct Entry {
         /// Requests whose answers are not sent.
@@ -81,6 +82,15 @@ struct ConnectionBook<ID: Hashable> {
             victims.append(victim)
         }
         return victims
+    }
+
+    /// A part of an answer that goes on was sent.
+    mutating func sent(_ id: ID, bytes: Int) {
+        guard var entry = self.entries[id] else { return }
+        entry.bytes -= bytes
+        self.bytesWaiting -= bytes
+        entry.since = self.tick()
+        self.entries[id] = entry
     }
 
     /// An answer was sent whole.

@@ -44,6 +44,10 @@ final class Connections: Sendable {
         self.close(.limit(.httpAnswerBytesMax)) { $0.book.answering(ObjectIdentifier(channel), bytes: bytes) }
     }
 
+    func sent(_ channel: any Channel, bytes: Int) {
+        self.state.withLock { $0.book.sent(ObjectIdentifier(channel), bytes: bytes) }
+    }
+
     func answered(_ channel: any Channel, bytes: Int) {
         self.close(.limit(.httpConnectionsMax)) { $0.book.answered(ObjectIdentifier(channel), bytes: bytes) }
     }

@@ -96,12 +96,13 @@ final class EncryptionDoor: ChannelInboundHandler {
     /// Says in plain what is wrong, and ends the connection.
     private func refuse(_ context: ChannelHandlerContext) {
         self.outcome.count(.plaintext)
-        let body = #"{"error":"encrypted","sentence":"\#(Self.sentence)"}"#
+        let body = HTTPAnswer.encoded(ProblemDocument(.encrypted, Self.sentence))
         let head = [
-            "HTTP/1.1 400 Bad Request", "Content-Type: application/json", "Content-Length: \(body.utf8.count)",
+            "HTTP/1.1 400 Bad Request", "Content-Type: \(MediaType.problem)", "Content-Length: \(body.count)",
             "Cache-Control: no-store", "Connection: close",
         ]
-        let answer = context.channel.allocator.buffer(string: head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+        var answer = context.channel.allocator.buffer(string: head.joined(separator: "\r\n") + "\r\n\r\n")
+        answer.writeBytes(body)
         context.writeAndFlush(self.wrapOutboundOut(answer), promise: nil)
         // What is still to come is not read: the answer must be with the peer before the connection is reset.
         context.close(mode: .output, promise: nil)

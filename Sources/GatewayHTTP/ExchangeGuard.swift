@@ -6,13 +6,20 @@ import NIOHTTPTypes
 
 /// Bounds what one connection can cost.
 ///
-/// Nothing here takes a body: bodies are dropped before anybody waits for them. A head that is not here in time ends the
-/// connection, however its bytes trickle in; so does an answer that cannot be sent in time.
+/// A head that is not here in time ends the connection, however its bytes trickle in; so does an answer that cannot be sent in
+/// time, and with it a body that is not here by then. An answer that goes on (`streamBegan`) has no end in time: there the peer
+/// must take something of what waits for it within the same time.
 final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
+
+    /// What the maker of an answer tells.
+    enum Event: Sendable {
+        /// The answer goes on for as long as it likes.
+        case streamBegan
+    }
 
     private let idleTimeout: TimeAmount
     private let exchangeTimeout: TimeAmount
@@ -20,8 +27,12 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var deadline: Scheduled<Void>?
     /// Requests whose answers are not sent.
     private var pending = 0
-    /// Bytes of the answer that is being written.
+    /// Bytes of the answer that is being written, and are not accounted for yet.
     private var answerBytes = 0
+    /// Whether the answer that is being written goes on.
+    private var isStream = false
+    /// Pieces of it that wait for its peer.
+    private var piecesWaiting = 0
 
     init(idleTimeout: Duration, exchangeTimeout: Duration, connections: Connections) {
         self.idleTimeout = TimeAmount(idleTimeout)
@@ -46,26 +57,64 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
             self.pending += 1
             if self.pending == 1 { self.setDeadline(self.exchangeTimeout, context) }
             context.fireChannelRead(data)
-        case .body: break
-        case .end: context.fireChannelRead(data)
+        case .body, .end: context.fireChannelRead(data)
         }
+    }
+
+    func triggerUserOutboundEvent(
+        context: ChannelHandlerContext,
+        event: Any,
+        promise: EventLoopPromise<Void>?
+    ) {
+        guard case Event.streamBegan? = event as? Event else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        self.isStream = true
+        self.deadline?.cancel()
+        promise?.succeed()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // Nobody reads an answer that goes on and shuts its own side: it is gone, and the answer would not notice for long.
+        if self.isStream, case ChannelEvent.inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch self.unwrapOutboundIn(data) {
         case .head: break
         case .body(let part):
-            self.answerBytes += part.readableBytes
-            self.connections.answering(context.channel, bytes: part.readableBytes)
+            let bytes = part.readableBytes
+            self.connections.answering(context.channel, bytes: bytes)
+            guard self.isStream else {
+                self.answerBytes += bytes
+                break
+            }
+            if self.piecesWaiting == 0 { self.setDeadline(self.exchangeTimeout, context) }
+            self.piecesWaiting += 1
+            let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
+            let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+            sent.futureResult.whenSuccess { bound.value.handler.sent(bytes: bytes, bound.value.context) }
+            return context.write(data, promise: sent)
         case .end:
             let bytes = self.answerBytes
             self.answerBytes = 0
+            self.isStream = false
             let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
             let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
             sent.futureResult.whenSuccess { bound.value.handler.answered(bytes: bytes, bound.value.context) }
             return context.write(data, promise: sent)
         }
         context.write(data, promise: promise)
+    }
+
+    /// A piece of an answer that goes on was taken.
+    private func sent(bytes: Int, _ context: ChannelHandlerContext) {
+        self.piecesWaiting -= 1
+        self.connections.sent(context.channel, bytes: bytes)
+        guard self.isStream else { return }
+        self.deadline?.cancel()
+        if self.piecesWaiting > 0 { self.setDeadline(self.exchangeTimeout, context) }
     }
 
     private func answered(bytes: Int, _ context: ChannelHandlerContext) {

@@ -19,7 +19,8 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     package var connectionsMax = 256
     /// How long a connection may take to send the head of a request, or to begin another one.
     package var idleTimeout: Duration = .seconds(10)
-    /// How long an exchange may take from the request's head until its answer is sent.
+    /// How long an exchange may take from the request's head until its answer is sent; where an answer goes on, how long its peer
+    /// may take nothing of it.
     package var exchangeTimeout: Duration = .seconds(30)
     /// How many reports and lists are made at the same time, each on a thread that stands back behind the others.
     package var readersMax = 1
@@ -29,15 +30,26 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
     /// for longest are closed.
     package var answerBytesMax = 64 * 1_048_576
 
+    /// The most bytes of requests' bodies that are being read, all together.
+    package var bodyBytesMax = 32 * 1_048_576
+    /// The most answers that go on, such as events: few enough that most connections are left.
+    package var streamsMax = 64
+
+    /// The most listeners that hear notices; their connections come beside `connectionsMax`.
+    package var listenersMax = 0
+
     package init(host: String = "127.0.0.1", port: Int = 7_480) {
         self.host = host
         self.port = port
     }
 
-    /// Takes no more connections than there are descriptors for, and has so many of them wait for readers that most are left.
-    package mutating func bound(connectionsMax: Int) {
+    /// Takes no more connections than there are descriptors for, and lets so many of them wait for readers, or go on, that most are
+    /// left.
+    package mutating func bound(connectionsMax: Int, listenersMax: Int) {
+        self.listenersMax = listenersMax
         self.connectionsMax = min(self.connectionsMax, connectionsMax)
         self.readersWaitingMax = min(self.readersWaitingMax, self.connectionsMax / 4)
+        self.streamsMax = min(self.streamsMax, self.connectionsMax / 4)
     }
 
     /// Reads `HOST:PORT` or `[IPv6]:PORT`; `nil` for anything else.

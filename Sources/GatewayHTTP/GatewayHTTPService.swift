@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import CuecastWire
 import Foundation
 import Gateway
-package import GatewayCore
+import GatewayCore
 import Hummingbird
 import HummingbirdCore
-package import Logging
+import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Answers operators over HTTP/1.1: health, readiness, metrics, reports and breaks; with a certificate by TLS only.
+/// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only.
 ///
 /// What changes something needs a token, from loopback too; what may be read without one, the configuration says.
 ///
@@ -20,50 +19,25 @@ import ServiceLifecycle
 /// and lists. Nothing of it runs on the threads that everybody shares.
 ///
 /// ```swift
-/// let http = GatewayHTTPService(
-///     configuration: GatewayHTTPConfiguration(), ledger: ledger, log: log, metrics: gateway.metrics,
-///     missing: { gateway.readiness.missing.map(\.rawValue) }, alarms: { gateway.readiness.alarms }, board: { gateway.board.board },
-///     now: { clock.now() }, access: access, reload: { try await reloader.reload() }, logger: logger)
+/// let http = GatewayHTTPService(configuration: GatewayHTTPConfiguration(), parts: parts)
 /// ```
 package struct GatewayHTTPService: Service {
-    private let configuration: GatewayHTTPConfiguration
-    private let routes: GatewayRoutes
+    private var configuration: GatewayHTTPConfiguration
+    private let parts: HTTPParts
     private let identity: HTTPIdentityHolder?
-    private let metrics: MetricRegistry
     private let bound: @Sendable (String) async -> Void
-    private let logger: Logger
 
     /// A server; it binds when it runs.
     ///
     /// - Parameters:
     ///   - configuration: where to listen, and the bounds.
-    ///   - ledger: answers the reports.
-    ///   - log: tells how far the ledger is behind.
-    ///   - metrics: what `/metrics` shows.
-    ///   - missing: the parts of the gateway that do not work at present; empty when it is ready.
-    ///   - failure: what failed so that the process is about to end; `nil`: nothing.
-    ///   - alarms: what an operator should look at although it is ready.
-    ///   - board: the newest board.
-    ///   - now: the gateway's clock.
-    ///   - access: who may ask for what.
+    ///   - parts: what operations ask of the rest of the gateway.
     ///   - identity: the certificate with which TLS is spoken, and nothing else; `nil`: HTTP is plain.
-    ///   - reload: reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
-    ///   - logger: for people.
     ///   - bound: is told where the server listens once it does: HOST:PORT, or https://HOST:PORT.
     package init(
         configuration: GatewayHTTPConfiguration,
-        ledger: any Ledger,
-        log: any EventLog,
-        metrics: MetricRegistry,
-        missing: @escaping @Sendable () -> [String],
-        failure: @escaping @Sendable () -> String? = { nil },
-        alarms: @escaping @Sendable () -> [RaisedAlarm] = { [] },
-        board: @escaping @Sendable () -> Board,
-        now: @escaping @Sendable () -> Timestamp,
-        access: HTTPAccessHolder,
+        parts: HTTPParts,
         identity: HTTPIdentityHolder? = nil,
-        reload: @escaping @Sendable () async throws -> ReloadDocument,
-        logger: Logger,
         bound: @escaping @Sendable (String) async -> Void = { _ in }
     ) {
         precondition(
@@ -71,24 +45,10 @@ package struct GatewayHTTPService: Service {
             "all connections could wait for readers, and none would be left for health"
         )
         self.configuration = configuration
+        self.configuration.streamsMax = min(configuration.streamsMax, max(1, configuration.connectionsMax / 4))
+        self.parts = parts
         self.identity = identity
-        self.metrics = metrics
-        self.routes = GatewayRoutes(
-            configuration: configuration,
-            ledger: ledger,
-            log: log,
-            metrics: metrics,
-            missing: missing,
-            failure: failure,
-            alarms: alarms,
-            board: board,
-            now: now,
-            access: access,
-            reload: reload,
-            logger: logger
-        )
         self.bound = bound
-        self.logger = logger
     }
 
     /// Listens until the graceful shutdown, which lets requests that are under way end.
@@ -122,20 +82,19 @@ package struct GatewayHTTPService: Service {
 
     private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {
         let configuration = self.configuration
-        let routes = self.routes
+        let routes = GatewayRoutes(configuration, self.parts, readers: readers)
         let (bound, scheme) = (self.bound, self.identity == nil ? "" : "https://")
-        var serverLogger = self.logger
+        var serverLogger = self.parts.logger
         // Its lines for developers show all that a service is made of.
         serverLogger.logLevel = max(.info, serverLogger.logLevel)
         let connections = Connections(
-            connectionsMax: configuration.connectionsMax,
+            // Listeners stay for long: as many others as before find room beside them.
+            connectionsMax: configuration.connectionsMax + configuration.listenersMax,
             answerBytesMax: configuration.answerBytesMax,
-            metrics: self.metrics
+            metrics: self.parts.metrics
         )
         let application = Application(
-            responder: CallbackResponder<BasicRequestContext> { request, _ in
-                await routes.respond(to: request, readers: readers)
-            },
+            responder: routes.responder(),
             server: self.server(connections),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
@@ -176,7 +135,7 @@ package struct GatewayHTTPService: Service {
             )
         )
         guard let identity = self.identity else { return .http1(configuration: http) }
-        let metrics = self.metrics
+        let metrics = self.parts.metrics
         return HTTPServerBuilder { responder in
             EncryptedHTTPChannel(
                 inner: HTTP1Channel(responder: responder, configuration: http),

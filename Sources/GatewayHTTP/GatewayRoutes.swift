@@ -2,208 +2,245 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import Foundation
 import Gateway
 import GatewayCore
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
+import ServiceLifecycle
 import TokenFormats
-import Tokens
 
-/// What each path answers.
-struct GatewayRoutes: Sendable {
-    let configuration: GatewayHTTPConfiguration
-    let ledger: any Ledger
-    let log: any EventLog
-    let metrics: MetricRegistry
-    let missing: @Sendable () -> [String]
-    let failure: @Sendable () -> String?
-    let alarms: @Sendable () -> [RaisedAlarm]
-    let board: @Sendable () -> Board
-    let now: @Sendable () -> Timestamp
-    let access: HTTPAccessHolder
-    let reload: @Sendable () async throws -> ReloadDocument
-    let logger: Logger
-    private let peers: PeerLog
+/// Finds the operation of each request, looks whether it may be, and answers by it; whatever goes wrong has an answer too.
+///
+/// What holds for every request stands here, once: its id, its host and origin, who asks, and how long and how much it may be.
+final class GatewayRoutes: Sendable {
+    let bodies: RequestBodies
+    private let configuration: GatewayHTTPConfiguration
+    private let parts: HTTPParts
+    private let table: OperationTable
+    private let readers: WorkerThreads
     private let gate: ReaderGate
+    private let streams: HTTPStreams
 
-    private static let index = IndexDocument(
-        service: "cuecast gateway",
-        paths: [
-            "/": "this list",
-            "/healthz": "200 while the process lives, 503 when it is about to end because something failed",
-            "/readyz": "200 when requests are taken, otherwise 503 with what is missing; alarms beside either",
-            "/metrics": "metrics in the text format of Prometheus",
-            "/v1/reports": "who did what; ?stream= ?break= ?before=NUMBER ?limit=1…500",
-            "/v1/reports/STREAM/BREAK": "who did what in one break",
-            "/v1/breaks": "the breaks that are kept; ?stream= ?after=STREAM/NUMBER ?limit=1…500",
-            "/v1/reload": "POST: read configuration, keys and certificates again; needs a token with the scope admin",
-        ]
-    )
-
-    init(
-        configuration: GatewayHTTPConfiguration,
-        ledger: any Ledger,
-        log: any EventLog,
-        metrics: MetricRegistry,
-        missing: @escaping @Sendable () -> [String],
-        failure: @escaping @Sendable () -> String?,
-        alarms: @escaping @Sendable () -> [RaisedAlarm],
-        board: @escaping @Sendable () -> Board,
-        now: @escaping @Sendable () -> Timestamp,
-        access: HTTPAccessHolder,
-        reload: @escaping @Sendable () async throws -> ReloadDocument,
-        logger: Logger
-    ) {
+    /// - Parameters:
+    ///   - configuration: the bounds.
+    ///   - parts: what operations ask.
+    ///   - readers: where reports and lists are made.
+    init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, readers: WorkerThreads) {
         self.configuration = configuration
-        self.ledger = ledger
-        self.log = log
-        self.metrics = metrics
-        self.missing = missing
-        self.failure = failure
-        self.alarms = alarms
-        self.board = board
-        self.now = now
-        self.access = access
-        self.reload = reload
-        self.logger = logger
-        self.peers = PeerLog(metrics: metrics, logger: logger)
+        self.parts = parts
+        self.table = OperationTable(parts)
+        self.readers = readers
         self.gate = ReaderGate(
             readersMax: configuration.readersMax,
             readersWaitingMax: configuration.readersWaitingMax
         )
+        self.streams = HTTPStreams(configuration, metrics: parts.metrics)
+        self.bodies = RequestBodies(bytesMax: configuration.bodyBytesMax, metrics: parts.metrics)
     }
 
-    /// Answers a request.
-    ///
-    /// - Parameters:
-    ///   - request: what is asked.
-    ///   - readers: where reports and lists are made.
-    /// - Returns: what goes to the peer; whatever goes wrong has an answer too.
-    func respond(to request: Request, readers: WorkerThreads) async -> Response {
-        let id = HTTPRequestID(request.headers[.requestID]).text
-        let began = ContinuousClock.now
-        let answer: Answer
-        do {
-            answer = try await self.answer(to: request, readers: readers)
-        } catch let problem as Problem {
-            answer = .json(
-                problem.status,
-                ErrorDocument(error: problem.error, sentence: problem.sentence, requestId: id),
-                headers: problem.headers
-            )
-        } catch is ReaderGate.Busy {
-            self.metrics.count(.limitsHit, .limit(.httpReadersWaitingMax))
-            let sentence = "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
-            answer = .json(.serviceUnavailable, ErrorDocument(error: "busy", sentence: sentence, requestId: id))
-        } catch {
-            // What the ledger or the log says is for the operator's log, not for whoever asks.
-            self.peers.log(
-                .http,
-                .error,
-                "a request over HTTP could not be answered",
-                ["requestId": "\(id)", "path": "\(request.head.path ?? "/")", "error": "\(error)"]
-            )
-            answer = .json(
-                .serviceUnavailable,
-                ErrorDocument(
-                    error: "unavailable",
-                    sentence: "The ledger cannot answer at present.",
-                    requestId: id
+    /// What answers requests: a route for each operation, and the problems around them.
+    func responder() -> some HTTPResponder<OperationContext> {
+        let router = Router(context: OperationContext.self)
+        for operation in self.table.operations {
+            let path = RouterPath(operation.path)
+            for method in operation.method == .get ? [.get, .head] : [operation.method] {
+                router.on(
+                    path,
+                    method: method,
+                    responder: CallbackResponder { request, context in
+                        try await self.answer(operation, request, context)
+                    }
                 )
-            )
+            }
         }
-        self.peers.log(
+        // Last: what is added now stands before no route, and answers what has none.
+        router.add(middleware: NoRoute(routes: self))
+        let responder = router.buildResponder()
+        return CallbackResponder { request, context in await self.respond(to: request, context, by: responder) }
+    }
+
+    private func respond(
+        to request: Request,
+        _ context: OperationContext,
+        by router: RouterResponder<OperationContext>
+    ) async -> Response {
+        var context = context
+        context.requestID = HTTPRequestID(request.headers[.requestID]).text
+        let began = ContinuousClock.now
+        var response: Response
+        do {
+            try self.checkTarget(of: request)
+            response = try await router.respond(to: request, context: context)
+        } catch {
+            response = self.response(of: self.answer(to: error, request, context), request, context, slot: nil)
+        }
+        // Looked up only where the line is written.
+        var told: (path: String, query: String) { self.table.told(of: request.head.path ?? "/") }
+        self.parts.peers.log(
             .http,
             .debug,
             "a request over HTTP was answered",
             [
-                "requestId": "\(id)", "method": "\(request.method)", "path": "\(request.head.path ?? "/")",
-                "status": "\(answer.status.code)", "seconds": "\((ContinuousClock.now - began).inSeconds)",
+                "requestId": "\(context.requestID)", "method": "\(request.method)",
+                "path": "\(told.path)", "query": "\(told.query)", "status": "\(response.status.code)",
+                "seconds": "\((ContinuousClock.now - began).inSeconds)",
             ]
         )
-        var response = answer.response
-        response.headers[.requestID] = id
+        response.headers[.requestID] = context.requestID
+        if let fields = self.listenerOriginFields(of: request) { response.headers.append(contentsOf: fields) }
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private func answer(to request: Request, readers: WorkerThreads) async throws -> Answer {
+    /// What is told about a request that has no answer.
+    private func answer(to error: any Error, _ request: Request, _ context: OperationContext) -> HTTPAnswer {
+        let problem: Problem
+        switch error {
+        case let error as Problem: problem = error
+        case is ReaderGate.Busy:
+            self.parts.metrics.count(.limitsHit, .limit(.httpReadersWaitingMax))
+            problem = Problem(
+                .reason(.limitReached),
+                "The limit readersWaitingMax is \(self.configuration.readersWaitingMax) and is reached."
+            )
+        default:
+            // What the ledger or the log says is for the operator's log, not for whoever asks.
+            self.parts.peers.log(
+                .http,
+                .error,
+                "a request over HTTP could not be answered",
+                [
+                    "requestId": "\(context.requestID)", "error": "\(error)",
+                    "path": "\(self.table.told(of: request.head.path ?? "/").path)",
+                ]
+            )
+            problem = Problem(.reason(.unavailable), "The ledger cannot answer at present.")
+        }
+        return .problem(problem, requestID: context.requestID)
+    }
+
+    /// What it asks for, without its query, in which there may be what is nobody's business.
+    private static func path(of request: Request) -> Substring {
+        (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)[0]
+    }
+
+    private func checkTarget(of request: Request) throws(Problem) {
         let target = request.head.path ?? "/"
         guard target.utf8.count <= self.configuration.targetBytesMax else {
             throw Problem(
-                .uriTooLong,
-                "tooLong",
+                .targetTooLong,
                 "The limit targetBytesMax is \(self.configuration.targetBytesMax) bytes."
             )
         }
-        let access = self.access.access
-        try self.checkHostAndOrigin(of: request, access)
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-        guard let route = Route(path) else {
-            throw Problem(.notFound, "notFound", "There is no such path; GET / lists them.")
+        guard self.parts.access.access.hosts.contains(request.head.authority) else { throw self.refused(.host) }
+        // The router would pass over empty parts: one thing has one path.
+        let path = Self.path(of: request)
+        if path != "/", !path.hasPrefix("/") || path.hasSuffix("/") || path.contains("//") {
+            try self.checkOrigin(of: request)
+            throw Self.noSuchPath
         }
-        guard route.methods.contains(request.method) else {
-            let allowed = route.methods.map(\.rawValue)
-            throw Problem(
-                .methodNotAllowed,
-                "methodNotAllowed",
-                "Only \(allowed.joined(separator: " and ")) \(allowed.count == 1 ? "is" : "are") allowed.",
-                [.allow: allowed.joined(separator: ", ")]
-            )
+    }
+
+    private static let noSuchPath = Problem.notFound("There is no such path; GET /v1 lists them.")
+
+    /// Why there is no route: there is no such path, or it does not have this method.
+    fileprivate func problem(withoutRoute request: Request) throws(Problem) -> Problem {
+        try self.checkOrigin(of: request)
+        let methods = self.table.methods(at: Self.path(of: request)).map(\.rawValue)
+        guard !methods.isEmpty else { return Self.noSuchPath }
+        let allowed = methods.joined(separator: ", ")
+        return Problem(
+            .methodNotAllowed,
+            methods.count == 1 ? "Only \(allowed) is allowed." : "Allowed are \(allowed).",
+            [.allow: allowed]
+        )
+    }
+
+    private func answer(
+        _ operation: Operation,
+        _ request: Request,
+        _ context: OperationContext
+    ) async throws -> Response {
+        let principal = try await self.audited(operation, context, by: nil) {
+            if operation.access == .listener {
+                try self.checkListenerOrigin(of: request)
+            } else {
+                try self.checkOrigin(of: request)
+            }
+            return try await self.principal(of: request, for: operation)
         }
-        var principal: HTTPPrincipal?
-        if let scope = route.scope(where: access.openReads) {
-            principal = try await self.authorize(request, scope, access, readers: readers)
+        return try await self.audited(operation, context, by: principal) {
+            try await self.answer(operation, request, context, by: principal)
         }
-        let query = try Query(parts.count == 2 ? parts[1] : "", allowed: route.parameters)
-        switch route {
-        case .index: return .json(.ok, Self.index)
-        case .health:
-            if let failure = self.failure() {
-                return .json(.serviceUnavailable, ["status": "failed", "sentence": failure])
-            }
-            return .json(.ok, ["status": "alive"])
-        case .readiness:
-            let document = ReadinessDocument(missing: self.missing(), alarms: self.alarms())
-            return .json(document.ready ? .ok : .serviceUnavailable, document)
-        case .metrics: return .text(self.metrics.exposition(), type: "text/plain; version=0.0.4; charset=utf-8")
-        case .reports:
-            let query = try query.report(at: self.now())
-            return try await self.read(on: readers) { .json(.ok, try await self.report(query)) }
-        case .report(let stream, let id):
-            let key = try Problem.check { () throws(WireError) in
-                BreakKey(stream: try StreamID(stream), id: try BreakID(id))
-            }
-            let query = ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: self.now())
-            return try await self.read(on: readers) {
-                let document = try await self.report(query)
-                guard !document.breaks.isEmpty else {
-                    throw Problem(
-                        .notFound,
-                        "notFound",
-                        "The ledger has no break \(key.id) of the stream \(key.stream)."
-                    )
-                }
-                return .json(.ok, document)
-            }
-        case .breaks:
-            let query = try query.breaks()
-            return try await self.read(on: readers) {
-                .json(.ok, BreakListDocument(self.board(), query, at: self.now()))
-            }
-        case .reload:
-            self.peers.log(.http, .notice, "a reload is asked for over HTTP", ["by": "\(principal?.name ?? "")"])
-            do {
-                return .json(.ok, try await self.reload())
-            } catch let faults as ConfigurationFaults {
-                throw Problem(
-                    .unprocessableContent,
-                    "notReloaded",
-                    "Everything stays as it was: \(faults.faults.map(\.description).joined(separator: "; "))"
-                )
-            }
+    }
+
+    /// Puts into the audit what is asked to change something and is refused before the rules for every entrance are asked.
+    private func audited<Value>(
+        _ operation: Operation,
+        _ context: OperationContext,
+        by principal: HTTPPrincipal?,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch let problem as Problem where operation.changes && !problem.isDecided {
+            self.parts.note(operation.auditRecord(context, by: principal, problem, at: self.parts.now()))
+            throw problem
+        }
+    }
+
+    private func answer(
+        _ operation: Operation,
+        _ request: Request,
+        _ context: OperationContext,
+        by principal: HTTPPrincipal?
+    ) async throws -> Response {
+        let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = try OperationQuery(target.count == 2 ? target[1] : "", allowed: operation.queryNames)
+        let call = try OperationCall(
+            operation,
+            request,
+            context,
+            principal: principal,
+            query: query,
+            at: self.parts.now(),
+            of: self
+        )
+        try Self.checkBody(of: call)
+        let answer = try await operation.handle(call)
+        // Changes of breaks are kept where they are decided.
+        if operation.access == .admin, !operation.isSafe {
+            self.parts.note(operation.auditRecord(context, by: principal, nil, at: self.parts.now()))
+        }
+        guard case .stream(let kind, _) = answer.body, request.method != .head else {
+            return self.response(of: answer, request, context, slot: nil)
+        }
+        return self.response(of: answer, request, context, slot: try self.streams.take(kind))
+    }
+
+    /// A body is of a type that the operation takes, and is written as it is.
+    private static func checkBody(of call: OperationCall) throws(Problem) {
+        guard let body = call.operation.body, call.hasBody else { return }
+        let types = body.contents.map { MediaType.essence($0.type) }
+        guard types.contains(call.contentType) else {
+            throw Problem(.mediaTypeNotTaken, "The body must be \(types.joined(separator: " or ")).")
+        }
+        guard ["", "identity"].contains(call.request.headers[.contentEncoding] ?? "") else {
+            throw Problem(.mediaTypeNotTaken, "The body must not be compressed.")
+        }
+    }
+
+    // MARK: Who asks
+
+    private func principal(of request: Request, for operation: Operation) async throws -> HTTPPrincipal? {
+        let open = self.parts.access.access.openReads
+        switch operation.access {
+        case .open, .listener, .ticket: return nil
+        case .metrics: return open == .health ? try await self.authorize(request, .read) : nil
+        case .read: return open == .all ? nil : try await self.authorize(request, .read)
+        case .publish: return try await self.authorize(request, nil)
+        case .admin: return try await self.authorize(request, .admin)
         }
     }
 
@@ -211,157 +248,142 @@ struct GatewayRoutes: Sendable {
     ///
     /// Tokens are checked where reports are made: whoever sends wrong ones without end waits in the same line, and health is answered
     /// meanwhile.
-    private func authorize(
-        _ request: Request,
-        _ scope: TokenScope,
-        _ access: HTTPAccess,
-        readers: WorkerThreads
-    ) async throws -> HTTPPrincipal {
-        let (authorization, now) = (request.headers[.authorization], self.now())
+    ///
+    /// - Parameters:
+    ///   - request: whose token is looked at.
+    ///   - scope: what the token must grant; `nil`: any that is taken.
+    /// - Returns: who asks.
+    /// - Throws: the refusal as a problem, and where too many wait.
+    func authorize(_ request: Request, _ scope: TokenScope?) async throws -> HTTPPrincipal {
+        let (authorization, now) = (request.headers[.authorization], self.parts.now())
+        let access = self.parts.access.access
         do {
             guard authorization != nil else { throw HTTPRefusal.noToken }
-            let principal = try await self.gate.pass {
-                try await readers.run { try access.authorize(authorization, scope, at: now) }
-            }
-            self.metrics.count(.httpAuthorizations, .granted)
+            let principal = try await self.onReaders { try access.authorize(authorization, scope, at: now) }
+            self.parts.metrics.count(.httpAuthorizations, .granted)
             return principal
         } catch let refusal as HTTPRefusal {
             throw self.refused(refusal)
         }
     }
 
-    private func checkHostAndOrigin(of request: Request, _ access: HTTPAccess) throws(Problem) {
-        let authority = request.head.authority
-        guard access.hosts.contains(authority) else { throw self.refused(.host) }
-        if let origin = request.headers[.origin], !HTTPHosts.isSameOrigin(origin, as: authority) {
-            throw self.refused(.origin)
+    private func checkOrigin(of request: Request) throws(Problem) {
+        guard let origin = request.headers[.origin] else { return }
+        guard HTTPHosts.isSameOrigin(origin, as: request.head.authority) else { throw self.refused(.origin) }
+    }
+
+    // MARK: Pages of other origins
+
+    /// Listeners' operations are open to pages of the origins that are listed.
+    private func checkListenerOrigin(of request: Request) throws(Problem) {
+        guard let origin = request.headers[.origin] else { return }
+        guard self.parts.access.access.listenerOrigins.headers(for: origin) != nil else {
+            return try self.checkOrigin(of: request)
         }
+    }
+
+    /// What an answer about a listener's operation says to a page that may read it, a problem too.
+    private func listenerOriginFields(of request: Request) -> HTTPFields? {
+        guard let origin = request.headers[.origin], !self.table.listenerMethods(at: Self.path(of: request)).isEmpty
+        else { return nil }
+        return self.parts.access.access.listenerOrigins.headers(for: origin)
+    }
+
+    /// The answer to a browser that asks whether a page may ask (Fetch standard, "CORS-preflight request"); `nil`: it may not.
+    fileprivate func preflight(_ request: Request) throws(Problem) -> Response? {
+        guard request.method == .options, request.headers[.origin] != nil else { return nil }
+        let methods = self.table.listenerMethods(at: Self.path(of: request))
+        guard !methods.isEmpty else { return nil }
+        try self.checkListenerOrigin(of: request)
+        return Response(status: .noContent, headers: ListenerOrigins.preflight(methods))
     }
 
     private func refused(_ refusal: HTTPRefusal) -> Problem {
-        self.metrics.count(.httpAuthorizations, refusal.label)
+        self.parts.metrics.count(.httpAuthorizations, refusal.label)
         return refusal.problem
     }
 
-    /// Makes an answer that takes some work: on the readers' threads, when it is its turn.
-    private func read(
-        on readers: WorkerThreads,
-        _ body: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
-        try await self.gate.pass { try await readers.run(body) }
+    /// Does what takes some work: on the readers' threads, when it is its turn.
+    func onReaders<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await self.gate.pass { try await self.readers.run(body) }
     }
 
-    private func report(_ query: ReportQuery) async throws -> ReportDocument {
-        let report = try await self.ledger.report(query)
-        // Read after the report, so that what it counts is never ahead of the head beside it.
-        var heads: [Lane: UInt64] = [:]
-        let lanes = [.breaks] + (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
-        for lane in lanes {
-            // The books can be read while the log is away: then its head is not told.
-            heads[lane] = try? await self.log.head(of: lane)
-        }
-        return ReportDocument(report, heads: heads)
-    }
-}
+    // MARK: Answers
 
-/// The paths that there are.
-private enum Route {
-    case index
-    case health
-    case readiness
-    case metrics
-    case reports
-    case report(stream: String, id: String)
-    case breaks
-    case reload
-
-    init?(_ path: [String]) {
-        switch path {
-        case [""]: self = .index
-        case ["healthz"]: self = .health
-        case ["readyz"]: self = .readiness
-        case ["metrics"]: self = .metrics
-        case ["v1", "reports"]: self = .reports
-        case ["v1", "breaks"]: self = .breaks
-        case ["v1", "reload"]: self = .reload
-        case let path where path.count == 4 && path.starts(with: ["v1", "reports"]):
-            self = .report(stream: path[2], id: path[3])
-        default: return nil
-        }
-    }
-
-    var parameters: Set<String> {
-        switch self {
-        case .reports: ["stream", "break", "before", "limit"]
-        case .breaks: ["stream", "after", "limit"]
-        case .index, .health, .readiness, .metrics, .report, .reload: []
-        }
-    }
-
-    /// What changes something is a POST, and needs a token wherever it comes from.
-    var methods: [HTTPRequest.Method] {
-        switch self {
-        case .index, .health, .readiness, .metrics, .reports, .report, .breaks: [.get, .head]
-        case .reload: [.post]
-        }
-    }
-
-    /// What a token must grant for it; `nil`: nothing, it is open.
-    func scope(where open: HTTPOpenReads) -> TokenScope? {
-        switch self {
-        // What asks for these has no token: it only has to know whether to start the gateway again or to send it nothing.
-        case .index, .health, .readiness: nil
-        case .metrics: open == .health ? .read : nil
-        case .reports, .report, .breaks: open == .all ? nil : .read
-        case .reload: .admin
-        }
-    }
-}
-
-/// An answer before it is HTTP.
-private struct Answer {
-    let status: HTTPResponse.Status
-    let bytes: [UInt8]
-    let type: String
-    /// What the head says besides.
-    var headers: HTTPFields = [:]
-
-    static func text(_ text: String, type: String) -> Answer {
-        Answer(status: .ok, bytes: Array(text.utf8), type: type)
-    }
-
-    static func json(
-        _ status: HTTPResponse.Status,
-        _ document: some Encodable,
-        headers: HTTPFields = [:]
-    ) -> Answer {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return Answer(
-                status: status,
-                bytes: Array(try encoder.encode(document)),
-                type: "application/json",
-                headers: headers
-            )
-        } catch {
-            // Only floating-point numbers that JSON does not have can fail, and no document has any.
-            preconditionFailure("a document could not be encoded: \(error)")
-        }
-    }
-
-    var response: Response {
+    private func response(
+        of answer: HTTPAnswer,
+        _ request: Request,
+        _ context: OperationContext,
+        slot: HTTPStreams.Slot?
+    ) -> Response {
         var headers: HTTPFields = [
-            .contentType: self.type,
+            .contentType: answer.type,
             .cacheControl: "no-store",
             .xContentTypeOptions: "nosniff",
         ]
-        if self.status == .serviceUnavailable { headers[.retryAfter] = "1" }
-        headers.append(contentsOf: self.headers)
-        return Response(
-            status: self.status,
-            headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: self.bytes))
-        )
+        if answer.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        // What an operation says of its own stands.
+        for field in answer.headers { headers[field.name] = nil }
+        headers.append(contentsOf: answer.headers)
+        switch answer.body {
+        case .bytes(let bytes):
+            return Response(
+                status: answer.status,
+                headers: headers,
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            )
+        case .stream(_, let body):
+            // An answer to HEAD has none.
+            guard let slot else { return Response(status: answer.status, headers: headers) }
+            let channel = context.channel
+            return Response(
+                status: answer.status,
+                headers: headers,
+                body: ResponseBody { writer in
+                    let pieces = HTTPStreamWriter(writer)
+                    await Self.run(body, on: channel, pieces)
+                    withExtendedLifetime(slot) {}
+                    try await pieces.finish()
+                }
+            )
+        }
+    }
+
+    /// Makes an answer that goes on, until it ends, its peer is gone, or the server shuts down.
+    private static func run(
+        _ body: @escaping @Sendable (HTTPStreamWriter) async throws -> Void,
+        on channel: any Channel,
+        _ pieces: HTTPStreamWriter
+    ) async {
+        let (end, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+        channel.triggerUserOutboundEvent(ExchangeGuard.Event.streamBegan, promise: nil)
+        channel.closeFuture.whenComplete { _ in sink.finish() }
+        await withGracefulShutdownHandler {
+            await withTaskGroup(of: Void.self) { group in
+                // What ends it early is told by the end of the answer: there is nobody else to tell.
+                group.addTask { try? await body(pieces) }
+                group.addTask { for await _ in end {} }
+                await group.next()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            sink.finish()
+        }
+    }
+}
+
+/// Answers what has no route.
+private struct NoRoute: RouterMiddleware {
+    typealias Context = OperationContext
+
+    let routes: GatewayRoutes
+
+    @concurrent func handle(
+        _ request: Request,
+        context: OperationContext,
+        next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        if let answer = try self.routes.preflight(request) { return answer }
+        throw try self.routes.problem(withoutRoute: request)
     }
 }

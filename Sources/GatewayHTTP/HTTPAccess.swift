@@ -13,6 +13,8 @@ package import Tokens
 package struct HTTPPrincipal: Hashable, Sendable {
     /// The subject of its token.
     package let name: String
+    /// What the token grants.
+    package let scopes: TokenScopes
 }
 
 /// Who may ask for what over HTTP.
@@ -25,24 +27,33 @@ package struct HTTPAccess: Sendable {
     package let openReads: HTTPOpenReads
     /// The names by which the gateway is asked.
     package let hosts: HTTPHosts
+    /// The origins whose pages may listen.
+    package let listenerOrigins: ListenerOrigins
 
-    package init(verifier: TokenVerifier, openReads: HTTPOpenReads, hosts: HTTPHosts = HTTPHosts()) {
+    package init(
+        verifier: TokenVerifier,
+        openReads: HTTPOpenReads,
+        hosts: HTTPHosts = HTTPHosts(),
+        listenerOrigins: ListenerOrigins = ListenerOrigins()
+    ) {
         self.verifier = verifier
         self.openReads = openReads
         self.hosts = hosts
+        self.listenerOrigins = listenerOrigins
     }
 
     /// Decides whether a request may do something: the one place where that is decided.
     ///
     /// - Parameters:
     ///   - authorization: the request's header `Authorization`.
-    ///   - scope: what it asks for; with its stream, where it is about one.
+    ///   - scope: what it asks for; with its stream, where it is about one; `nil`: any token is taken, and its scopes are looked at
+    ///     by the rules that hold for every entrance.
     ///   - now: the gateway's clock.
     /// - Returns: who asks.
     /// - Throws: the refusal: 401 where who asks has not proved who it is, 403 where it may not do this.
     package func authorize(
         _ authorization: String?,
-        _ scope: TokenScope,
+        _ scope: TokenScope?,
         at now: Timestamp
     ) throws(HTTPRefusal) -> HTTPPrincipal {
         guard let authorization else { throw .noToken }
@@ -54,8 +65,8 @@ package struct HTTPAccess: Sendable {
         } catch {
             throw .token(error)
         }
-        guard claims.scopes.grants(scope) else { throw .scope(scope) }
-        return HTTPPrincipal(name: claims.subject)
+        if let scope, !claims.scopes.grants(scope) { throw .scope(scope) }
+        return HTTPPrincipal(name: claims.subject, scopes: claims.scopes)
     }
 }
 
@@ -95,27 +106,24 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
 
     var problem: Problem {
         switch self {
-        case .noToken:
-            Problem(.unauthorized, "unauthorized", self.sentence, [.wwwAuthenticate: #"Bearer realm="cuecast""#])
+        case .noToken: Problem(.unauthorized, self.sentence, [.wwwAuthenticate: #"Bearer realm="cuecast""#])
         case .token:
             Problem(
                 .unauthorized,
-                "unauthorized",
                 self.sentence,
                 [.wwwAuthenticate: #"Bearer realm="cuecast", error="invalid_token""#]
             )
         case .scope(let scope):
             Problem(
-                .forbidden,
-                "notAllowed",
+                .reason(.notAllowed),
                 self.sentence,
                 [
                     .wwwAuthenticate:
                         #"Bearer realm="cuecast", error="insufficient_scope", scope="\#(scope.word)""#
                 ]
             )
-        case .host: Problem(.misdirectedRequest, "hostNotKnown", self.sentence)
-        case .origin: Problem(.forbidden, "originNotAllowed", self.sentence)
+        case .host: Problem(.hostNotKnown, self.sentence)
+        case .origin: Problem(.originNotAllowed, self.sentence)
         }
     }
 }

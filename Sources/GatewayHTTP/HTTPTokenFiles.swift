@@ -55,7 +55,8 @@ package enum HTTPTokenFiles {
         return HTTPAccess(
             verifier: verifier,
             openReads: configuration.httpReads,
-            hosts: HTTPHosts(configuration.httpHostNames)
+            hosts: HTTPHosts(configuration.httpHostNames),
+            listenerOrigins: ListenerOrigins(configuration.httpListenerOriginList)
         )
     }
 

@@ -161,7 +161,7 @@ struct AuthorizationTests {
         let reports: [HTTPOpenReads: TokenScope] = [.metrics: .read, .health: .read]
         let admin = Dictionary(uniqueKeysWithValues: HTTPOpenReads.allCases.map { ($0, TokenScope.admin) })
         return [
-            Path("/", [:]), Path("/healthz", [:]), Path("/readyz", [:]),
+            Path("/v1", [:]), Path("/openapi.json", [:]), Path("/healthz", [:]), Path("/readyz", [:]),
             Path("/metrics", [.health: .read]),
             Path("/v1/reports", reports), Path("/v1/reports/radio1/b1", reports, answer: 404),
             Path("/v1/breaks", reports),
@@ -195,8 +195,8 @@ struct AuthorizationTests {
                         if path.method == "POST" { changes += 1 }
                         continue
                     }
-                    let document: ErrorDocument = try answer.decoded()
-                    #expect(document.sentence == refusal.sentence, "\(place)")
+                    let document: ProblemDocument = try answer.decoded()
+                    #expect(document.detail == refusal.sentence, "\(place)")
                     if case .scope = refusal {
                         #expect(answer.status == 403, "\(place)")
                         #expect(answer.headers["www-authenticate"]?.contains("insufficient_scope") == true)
@@ -206,7 +206,7 @@ struct AuthorizationTests {
                     }
                 }
             }
-            #expect(cells == 504)
+            #expect(cells == 567)
             #expect(reloads.count.load(ordering: .relaxed) == changes)
         }
     }
@@ -264,8 +264,8 @@ struct AuthorizationTests {
                 headers: ["Authorization": "Bearer \(token)", "Content-Length": "0"]
             )
             #expect(answer.status == 422)
-            let document: ErrorDocument = try answer.decoded()
-            #expect(document.sentence == "Everything stays as it was: http.tokenKeysFile: it is not JSON")
+            let document: ProblemDocument = try answer.decoded()
+            #expect(document.detail == "Everything stays as it was: http.tokenKeysFile: it is not JSON")
         }
     }
 
@@ -310,8 +310,8 @@ struct AuthorizationTests {
         try await parts.serve { peer in
             #expect(try await peer.send("GET /healthz HTTP/1.0\r\nConnection: close\r\n\r\n").status == 200)
             let answer = try await peer.get("/healthz", headers: ["Host": "evil.example"])
-            let document: ErrorDocument = try answer.decoded()
-            #expect(document.sentence == HTTPRefusal.host.sentence)
+            let document: ProblemDocument = try answer.decoded()
+            #expect(document.detail == HTTPRefusal.host.sentence)
         }
         #expect(parts.metrics.value(.httpAuthorizations, .host) == 1)
     }

@@ -106,8 +106,8 @@ struct EncryptionTests {
         try await self.parts.serve { [self] peer in
             let answer = try await peer.get("/healthz", headers: ["Authorization": "Bearer secret"])
             #expect(answer.status == 400)
-            let document = try answer.decoded(as: ErrorDocument.self)
-            #expect(document.error == "encrypted" && document.sentence.contains("https"))
+            let document = try answer.decoded(as: ProblemDocument.self)
+            #expect(document.code == "ENCRYPTED" && document.detail.contains("https"))
             #expect(!answer.body.contains("secret"))
             #expect(self.handshakes(.plaintext) == 1 && self.handshakes(.gone) == 0)
             let answer4 = try await self.trusting(self.certificate, peer).get("/healthz")

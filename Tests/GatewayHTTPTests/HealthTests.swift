@@ -161,7 +161,7 @@ struct HealthTests {
                 let turnedAway = try #require(try await group.next())
                 #expect(turnedAway.status == 503)
                 #expect(turnedAway.headers["retry-after"] == "1")
-                #expect(try turnedAway.decoded(as: ErrorDocument.self).sentence.contains("readersWaitingMax is 2"))
+                #expect(try turnedAway.decoded(as: ProblemDocument.self).detail.contains("readersWaitingMax is 2"))
                 #expect(metrics.value(.limitsHit, .limit(.httpReadersWaitingMax)) == 1)
                 await barrier.arrival()
                 try await self.requireHealth(peer)

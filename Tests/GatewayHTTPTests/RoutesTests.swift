@@ -50,15 +50,45 @@ struct RoutesTests {
         )
     }
 
-    @Test func `the index lists every path, and each of them answers`() async throws {
+    @Test func `the index lists every operation, and what has no parameter in its path answers`() async throws {
         try await Parts()
             .serve { peer in
-                let index: IndexDocument = try await peer.get("/").decoded()
-                for path in index.paths.keys where !path.contains("STREAM") && path != "/v1/reload" {
+                let index: IndexDocument = try await peer.get("/v1").decoded()
+                #expect(index.operations.count > 8)
+                for operation in index.operations.keys where operation.hasPrefix("GET ") && !operation.contains("{") {
+                    let path = String(operation.dropFirst("GET ".count))
                     let answer = try await peer.get(path)
                     #expect(answer.status == 200, "\(path)")
                     #expect(answer.headers["cache-control"] == "no-store")
                 }
+            }
+    }
+
+    @Test func `the description has the index's operations, each with answers and examples`() async throws {
+        try await Parts()
+            .serve { peer in
+                let index: IndexDocument = try await peer.get("/v1").decoded()
+                let description = try await peer.get("/openapi.json")
+                #expect(description.headers["content-type"] == "application/json")
+                guard case .object(let root) = try description.decoded(as: JSONValue.self),
+                    root["openapi"] == "3.1.0", case .object(let paths)? = root["paths"]
+                else { return #expect(Bool(false), "no description: \(description.body.prefix(200))") }
+                var described: Set<String> = []
+                for (path, item) in paths {
+                    guard case .object(let methods) = item else { continue }
+                    for (method, operation) in methods {
+                        described.insert("\(method.uppercased()) \(path)")
+                        guard case .object(let members) = operation, case .object(let answers)? = members["responses"]
+                        else {
+                            #expect(Bool(false), "\(method) \(path) has no answers")
+                            continue
+                        }
+                        #expect(answers["400"] != nil && answers["503"] != nil)
+                    }
+                }
+                // Both describe what describes, the index only what is not the description.
+                #expect(described.subtracting(["GET /v1", "GET /openapi.json"]) == Set(index.operations.keys))
+                #expect(described.isSuperset(of: ["GET /v1", "GET /openapi.json"]))
             }
     }
 
@@ -205,9 +235,10 @@ struct RoutesTests {
         ("/v1/reports?limit=500", 200), ("/v1/reports?limit=x", 400), ("/v1/reports?before=-1", 400),
         ("/v1/reports?stream=no%20spaces", 400), ("/v1/reports?break=Upper", 400), ("/v1/reports?stream", 400),
         ("/v1/reports?stream=", 400), ("/v1/reports?stream=%zz", 400), ("/v1/reports?steam=radio1", 400),
-        ("/v1/reports?stream=a&stream=b", 400), ("/v1/breaks?after=nonsense", 400), ("/v1/breaks?limit=501", 400),
+        ("/v1/reports?stream=a&stream=b", 400), ("/v1/reports?limit=%2B5", 400), ("/v1/reports/%ZZ/b", 400),
+        ("/v1//breaks", 404), ("/v1/breaks/..", 404), ("/v1/breaks?after=nonsense", 400), ("/v1/breaks?limit=501", 400),
         ("/v1/breaks?before=1", 400), ("/healthz?x=1", 400), ("/v1/reports/radio1/nothing", 404),
-        ("/v1/reports/radio1/UPPER", 400), ("/v1/reports/radio1", 404), ("/v1", 404), ("/healthz/", 404),
+        ("/v1/reports/radio1/UPPER", 400), ("/v1/reports/radio1", 404), ("/v1/", 404), ("/healthz/", 404),
         ("/nothing", 404), ("//", 404), ("/v1/reports/radio1/b1/x", 404),
     ])
     func `queries are whole and paths are known, or it is told`(_ target: String, _ status: Int) async throws {
@@ -216,9 +247,11 @@ struct RoutesTests {
                 let answer = try await peer.get(target)
                 #expect(answer.status == status)
                 guard status != 200 else { return }
-                let document: ErrorDocument = try answer.decoded()
-                #expect(document.error == (status == 400 ? "badRequest" : "notFound"))
-                #expect(document.sentence.hasSuffix("."))
+                #expect(answer.headers["content-type"] == "application/problem+json")
+                let document: ProblemDocument = try answer.decoded()
+                #expect(document.code == (status == 400 ? "INVALID" : "NOT_FOUND"))
+                #expect(document.status == status && document.type == "about:blank" && !document.retryable)
+                #expect(document.detail.hasSuffix("."))
             }
     }
 
@@ -229,7 +262,7 @@ struct RoutesTests {
                 let answer = try await peer.get("/v1/breaks", method: method)
                 #expect(answer.status == 405)
                 #expect(answer.headers["allow"] == "GET, HEAD")
-                #expect(try answer.decoded(as: ErrorDocument.self).error == "methodNotAllowed")
+                #expect(try answer.decoded(as: ProblemDocument.self).code == "METHOD_NOT_ALLOWED")
             }
     }
 

@@ -16,7 +16,7 @@ struct ServerTests {
             #expect(answer1.status == 404)
             let answer = try await peer.get(longest + "a")
             #expect(answer.status == 414)
-            #expect(try answer.decoded(as: ErrorDocument.self).sentence.contains("targetBytesMax"))
+            #expect(try answer.decoded(as: ProblemDocument.self).detail.contains("targetBytesMax"))
         }
     }
 

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayHTTP
+import GatewayTestKit
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -95,10 +96,16 @@ struct Parts: Sendable {
     var failure: String?
     var alarms: [RaisedAlarm] = []
     var board = Board(epoch: 7)
+    /// Where listeners' requests go; `nil`: nobody listens.
+    var listeners: ListenerEntrance?
     /// Who may ask for what; unless a test says otherwise, everybody may read.
     var access: HTTPAccessHolder?
     /// What the server shows, where it speaks TLS.
     var identity: HTTPIdentityHolder?
+    /// What broadcasters are answered; `nil`: as where there is no gateway.
+    var broadcast: (@Sendable (BroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
+    /// Where it is kept who asked for what to be changed.
+    var audit: InMemoryAudit? = InMemoryAudit()
     var reload: @Sendable () async throws -> ReloadDocument = { ReloadDocument(changed: [], needRestart: []) }
 
     static let now = Timestamp(microseconds: 1_700_000_000_000_000)
@@ -107,20 +114,29 @@ struct Parts: Sendable {
         let parts = self
         var access = self.access
         if access == nil { access = HTTPAccessHolder(try await TokenWorkshop().access(.all)) }
-        return GatewayHTTPService(
-            configuration: self.configuration,
+        var http = HTTPParts(
             ledger: self.books,
             log: LogHeads(heads: self.heads),
             metrics: self.metrics,
             missing: { parts.missing },
-            failure: { parts.failure },
-            alarms: { parts.alarms },
             board: { parts.board },
             now: { Self.now },
             access: try #require(access),
-            identity: self.identity,
             reload: self.reload,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        http.listeners = self.listeners
+        http.failure = { parts.failure }
+        http.alarms = { parts.alarms }
+        if let broadcast { http.broadcast = broadcast }
+        if let audit {
+            http.audit = { try await audit.records($0) }
+            http.note = { audit.add($0) }
+        }
+        return GatewayHTTPService(
+            configuration: self.configuration,
+            parts: http,
+            identity: self.identity,
             bound: bound
         )
     }

@@ -3,20 +3,12 @@
 
 package import GatewayCore
 
-/// What every answer but a success says, as JSON.
-package struct ErrorDocument: Codable, Hashable, Sendable {
-    /// A word for programs, for instance `notFound`.
-    package var error: String
-    /// One sentence for people.
-    package var sentence: String
-    /// The id of the request, as the header `X-Request-Id` and the gateway's messages have it.
-    package var requestId: String?
-
-    package init(error: String, sentence: String, requestId: String? = nil) {
-        self.error = error
-        self.sentence = sentence
-        self.requestId = requestId
-    }
+/// Whether the process lives, as JSON: what `GET /healthz` answers.
+package struct LifeDocument: Codable, Hashable, Sendable {
+    /// `alive` or `failed`.
+    package var status: String
+    /// Why it failed.
+    package var sentence: String?
 }
 
 /// Whether the gateway takes requests, as JSON: what `GET /readyz` answers.
@@ -47,9 +39,11 @@ package struct ReloadDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Which paths there are, as JSON: what `GET /` answers.
+/// Which operations there are, as JSON: what `GET /v1` answers.
 package struct IndexDocument: Codable, Hashable, Sendable {
     package var service: String
-    /// What each path is for.
-    package var paths: [String: String]
+    /// What each is for, by method and path.
+    package var operations: [String: String]
+    /// Where all of it is described for programs.
+    package var openapi: String
 }

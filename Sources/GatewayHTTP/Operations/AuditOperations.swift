@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import HTTPTypes
+import Hummingbird
+
+/// Who asked for what to be changed.
+func auditOperations(_ parts: HTTPParts) -> [Operation] {
+    [
+        Operation(
+            .get,
+            "/v1/audit",
+            id: "listAudit",
+            tag: "Audit",
+            "List who asked for what to be changed, from where, and what became of it; the newest first.",
+            details: "Requests that were refused stand there too. A line may appear a moment after its answer.",
+            access: .read,
+            parameters: [
+                OperationParameter(
+                    "stream",
+                    in: .query,
+                    "Only breaks of this stream.",
+                    Schema.stream,
+                    example: "radio1"
+                ),
+                OperationParameter("break", in: .query, "Only breaks of this name.", Schema.breakID, example: "noon-1"),
+                OperationParameter(
+                    "broadcaster",
+                    in: .query,
+                    "Only what this broadcaster asked for.",
+                    ["type": "string", "minLength": 1, "maxLength": .integer(Int64(AuditLimits.auditNameBytesMax))],
+                    example: "studio"
+                ),
+                OperationParameter(
+                    "before",
+                    in: .query,
+                    "Only lines with a lower number: what the page before said.",
+                    Schema.count(),
+                    example: 17
+                ),
+                .limit(max: AuditLimits.auditPageMax),
+            ],
+            answers: [
+                OperationAnswer(
+                    "One page.",
+                    OperationContent(AuditDocument.schema, example: JSONValue(encoding: AuditDocument.example))
+                )
+            ]
+        ) { call in
+            let limit = try call.query.limit(max: AuditLimits.auditPageMax)
+            let query = AuditQuery(
+                stream: try call.query.stream(),
+                breakID: try call.query.breakID(),
+                principal: call.query["broadcaster"],
+                before: try call.query.number("before").map { Int64(clamping: $0) },
+                // One more tells whether there is another page.
+                limit: limit + 1
+            )
+            let document = try await call.onReaders {
+                AuditDocument(try await parts.audit(query), limit: limit, at: call.received)
+            }
+            return .json(document)
+        }
+    ]
+}
+
+extension Operation {
+    /// Whether it may change something of the gateway.
+    var changes: Bool { !self.isSafe && (self.access == .publish || self.access == .admin) }
+
+    /// The line of the audit about a request for it.
+    ///
+    /// - Parameters:
+    ///   - context: of the request.
+    ///   - principal: who asks; `nil`: that is not known.
+    ///   - problem: why it was refused; `nil`: it was done.
+    ///   - now: the gateway's clock.
+    /// - Returns: the line.
+    func auditRecord(
+        _ context: OperationContext,
+        by principal: HTTPPrincipal?,
+        _ problem: Problem?,
+        at now: Timestamp
+    ) -> AuditRecord {
+        var key: BreakKey?
+        if let stream = context.parameters.get("stream").flatMap({ try? StreamID($0) }),
+            let id = context.parameters.get("break").flatMap({ try? BreakID($0) })
+        {
+            key = BreakKey(stream: stream, id: id)
+        }
+        return AuditRecord(
+            at: now,
+            principal: principal?.name ?? "",
+            origin: RequestOrigin(.http, address: context.peer, requestID: context.requestID),
+            // As the wire calls it: `cancel`, not `cancelBreak`.
+            action: self.id.replacing("Break", with: ""),
+            key: key,
+            outcome: problem == nil ? .changed : .refused,
+            status: problem.map(\.code.status),
+            sentence: problem?.sentence ?? ""
+        )
+    }
+}
+
+extension ProblemCode {
+    /// The reason code of the wire that is nearest, for codes that only HTTP has.
+    fileprivate var status: StatusCode {
+        switch self {
+        case .reason(let status): status
+        case .unauthorized, .hostNotKnown, .originNotAllowed: .notAllowed
+        case .methodNotAllowed, .mediaTypeNotTaken, .notReloaded, .encrypted: .invalid
+        case .targetTooLong: .tooLarge
+        }
+    }
+}
+
+extension AuditDocument {
+    static let schema = NamedSchema(
+        "Audit",
+        Schema.object(
+            [
+                "now": Schema.instant("The gateway's clock."),
+                "entries": Schema.array(of: Entry.schema.reference, "The newest first."),
+                "before": Schema.count("What `before` takes for the next page; absent on the last one."),
+            ],
+            optional: ["before"]
+        ),
+        uses: [Entry.schema]
+    )
+
+    static let example = AuditDocument(
+        now: "2026-05-01T12:00:00.000000Z",
+        entries: [
+            Entry(
+                number: 18,
+                at: "2026-05-01T11:59:50.000000Z",
+                by: "studio",
+                entrance: "http",
+                address: "192.0.2.7:50123",
+                requestId: "7204418",
+                action: "postpone",
+                stream: "radio1",
+                break: "noon-1",
+                outcome: "refused",
+                code: "REVISION_CONFLICT",
+                sentence: "The break noon-1 has revision 3, and 2 is expected.",
+                revision: nil
+            )
+        ],
+        before: 18
+    )
+}
+
+extension AuditDocument.Entry {
+    static let schema = NamedSchema(
+        "AuditEntry",
+        Schema.object(
+            [
+                "number": Schema.count("Counted from 1; what `before` takes."),
+                "at": Schema.instant("When the answer was given, by the gateway's clock."),
+                "by": Schema.text("Who asked; absent where askers are not told apart."),
+                "entrance": Schema.oneOf(RequestOrigin.Entrance.allCases.map(\.rawValue), "By which way it came."),
+                "address": Schema.text("Where the peer is; absent where that is not known."),
+                "requestId": Schema.text("By which whoever asked knows the request."),
+                "action": Schema.text("What was asked for, such as `publish`, `postpone` or `reload`."),
+                "stream": Schema.stream,
+                "break": Schema.breakID,
+                "outcome": Schema.oneOf(
+                    AuditRecord.Outcome.allCases.map(\.rawValue),
+                    "What became of it; `missing`: lines before this one could not be kept."
+                ),
+                "code": Schema.text("The reason code of a refusal."),
+                "sentence": Schema.text("What whoever asked was told."),
+                "revision": Schema.count("The revision of the break afterwards."),
+            ],
+            optional: ["by", "address", "requestId", "stream", "break", "code", "sentence", "revision"]
+        )
+    )
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastBroadcast
+import CuecastWire
+import GatewayCore
+import HTTPTypes
+
+/// Breaks: to see them, to publish them, and to steer them.
+///
+/// Nothing is decided here: what changes something is the same request as by the broadcasters' socket, and goes the same way.
+func breakOperations(_ parts: HTTPParts) -> [Operation] {
+    breakReads(parts) + breakChanges(parts)
+}
+
+private func breakReads(_ parts: HTTPParts) -> [Operation] {
+    [
+        Operation(
+            .get,
+            "/v1/breaks",
+            id: "listBreaks",
+            tag: "Breaks",
+            "List the breaks that are kept, by stream, in the order in which they were published.",
+            access: .read,
+            parameters: [
+                OperationParameter("stream", in: .query, "Only this stream.", Schema.stream, example: "radio1"),
+                .breaksAfter, .limit(max: BreakListQuery.breaksMax),
+            ],
+            answers: [.breakList]
+        ) { call in try await parts.breaks(of: try call.query.stream(), for: call) },
+        Operation(
+            .get,
+            "/v1/streams/{stream}/breaks",
+            id: "listBreaksOfStream",
+            tag: "Breaks",
+            "List the breaks of a stream, in the order in which they were published.",
+            access: .read,
+            parameters: [.streamInPath, .breaksAfter, .limit(max: BreakListQuery.breaksMax)],
+            answers: [.breakList]
+        ) { call in try await parts.breaks(of: try call.stream(), for: call) },
+        Operation(
+            .get,
+            "/v1/streams/{stream}/breaks/{break}",
+            id: "getBreak",
+            tag: "Breaks",
+            "Show a break.",
+            access: .read,
+            parameters: [.streamInPath, .breakInPath],
+            answers: [.oneBreak("As it stands.")]
+        ) { call in
+            let key = try call.breakKey()
+            guard let found = parts.board()[key] else {
+                throw Problem.notFound("There is no break \(key.id) of the stream \(key.stream).")
+            }
+            return .json(BreakListDocument.Break(found.info(at: call.received)))
+        },
+    ]
+}
+
+private func breakChanges(_ parts: HTTPParts) -> [Operation] {
+    let steering: [ProblemCode] = [.reason(.wrongState), .reason(.tooLate), .reason(.breakTooOld), .reason(.draining)]
+    let timing: [ProblemCode] = [
+        .reason(.breakOverlap), .reason(.startInPast), .reason(.tooFarAhead), .reason(.leadTimeTooShort),
+    ]
+    return [
+        Operation(
+            .put,
+            "/v1/streams/{stream}/breaks/{break}",
+            id: "publishBreak",
+            tag: "Breaks",
+            "Publish a break.",
+            details: """
+                Publishing the same break again is harmless: it is the same break. One of `in`, `at`, `now`, `cued` and `preStream` says when \
+                it starts; without any it starts when the gateway receives it. Without `duration` it lasts as long as its ads together. The \
+                ads come as JSON, or as a VAST document; then the rest stands in the query.
+                """,
+            access: .publish,
+            parameters: [.streamInPath, .breakInPath] + OperationParameter.settingsBesideVAST,
+            body: OperationBody(
+                contents: [
+                    OperationContent(BreakBodies.publish, example: BreakBodies.publishExample),
+                    OperationContent(
+                        MediaType.vast,
+                        .inline(Schema.text("A VAST document, 2.0 to 4.x.")),
+                        example: .string(BreakBodies.vastExample)
+                    ),
+                ],
+                isRequired: true,
+                bytesMax: BreakDocument.bytesMax
+            ),
+            answers: [.oneBreak("The break, new or as it was published before.")],
+            refusals: steering + timing + [.reason(.conflict)]
+        ) { call in
+            let key = try call.breakKey()
+            let body = try await call.body()
+            let settings = call.query.values
+            if call.contentType == MediaType.vast {
+                return try await parts.change(call) { () throws(AdsFileError) in
+                    .publish(try BreakDocument.publish(key, vast: body, settings: settings))
+                }
+            }
+            if let name = settings.keys.min() {
+                throw Problem.badRequest("The parameter \(name) goes with VAST; in JSON it stands in the body.")
+            }
+            return try await parts.change(call) { () throws(AdsFileError) in
+                .publish(try BreakDocument.publish(key, body))
+            }
+        },
+        .change(
+            "punch",
+            id: "punchBreak",
+            "Start a cued break.",
+            details: "Without `in`, `at` and `now` it starts after the gateway's usual lead.",
+            body: (BreakBodies.punch, ["in": "2s"], isRequired: false),
+            refusals: steering + timing + [.reason(.conflict)]
+        ) { call, key, body in
+            try await parts.change(call) { () throws(AdsFileError) in .punch(try BreakDocument.punch(key, body)) }
+        },
+        .change(
+            "update",
+            id: "updateBreak",
+            "Change a break: its start until it starts, its ads until it is announced, its duration until it is over.",
+            body: (BreakBodies.update, ["duration": "45s"], isRequired: true),
+            refusals: steering + timing + [.reason(.conflict)]
+        ) { call, key, body in
+            try await parts.change(call) { () throws(AdsFileError) in .update(try BreakDocument.update(key, body)) }
+        },
+        .change(
+            "end",
+            id: "endBreak",
+            "End a break that plays: early, or because it has no duration.",
+            body: (BreakBodies.end, ["endMode": "finishAd"], isRequired: false),
+            refusals: steering
+        ) { call, key, body in
+            try await parts.change(call) { () throws(AdsFileError) in .end(try BreakDocument.end(key, body)) }
+        },
+        .change(
+            "cancel",
+            id: "cancelBreak",
+            "Call a break off.",
+            details: "It is kept, as a break that was cancelled: its id stays taken.",
+            body: nil,
+            refusals: steering
+        ) { call, key, _ in try await parts.change(call) { .cancel(key) } },
+    ]
+}
+
+extension Operation {
+    /// A change of one break, by its name below the break.
+    fileprivate static func change(
+        _ name: String,
+        id: String,
+        _ summary: String,
+        details: String = "",
+        body: (schema: NamedSchema, example: JSONValue, isRequired: Bool)?,
+        refusals: [ProblemCode],
+        handle: @escaping @Sendable (OperationCall, BreakKey, _ body: [UInt8]) async throws -> HTTPAnswer
+    ) -> Operation {
+        Operation(
+            .post,
+            "/v1/streams/{stream}/breaks/{break}/\(name)",
+            id: id,
+            tag: "Breaks",
+            summary,
+            details: details,
+            access: .publish,
+            parameters: [.streamInPath, .breakInPath],
+            body: body.map {
+                OperationBody(
+                    contents: [OperationContent($0.schema, example: $0.example)],
+                    isRequired: $0.isRequired,
+                    bytesMax: BreakDocument.bytesMax
+                )
+            },
+            answers: [.oneBreak("The break as it stands now.")],
+            refusals: refusals
+        ) { call in
+            let key = try call.breakKey()
+            return try await handle(call, key, call.operation.body == nil ? [] : try await call.body())
+        }
+    }
+}
+
+extension HTTPParts {
+    /// Asks for a change, and answers what became of it.
+    ///
+    /// - Parameters:
+    ///   - call: the request.
+    ///   - kind: reads what is asked from the body; on the readers' threads, because that takes some work.
+    /// - Returns: the break as it stands then.
+    /// - Throws: the refusal as a problem.
+    fileprivate func change(
+        _ call: OperationCall,
+        _ kind: @escaping @Sendable () throws(AdsFileError) -> BroadcastRequest.Kind
+    ) async throws -> HTTPAnswer {
+        let principal = try call.broadcaster()
+        let asked: BroadcastRequest.Kind = try await call.onReaders {
+            do throws(AdsFileError) {
+                return try kind()
+            } catch {
+                throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
+            }
+        }
+        let request = BroadcastRequest(id: UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max), kind: asked)
+        let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID)
+        switch await self.broadcast(request, principal, origin).body {
+        case .break(let info): return .json(BreakListDocument.Break(info))
+        case .refused(let refusal): throw Problem(refusal)
+        case .list: preconditionFailure("a change was answered with a list")
+        }
+    }
+}
+
+extension HTTPParts {
+    /// One page of breaks.
+    fileprivate func breaks(of stream: StreamID?, for call: OperationCall) async throws -> HTTPAnswer {
+        var query = BreakListQuery(stream: stream, limit: try call.query.limit(max: BreakListQuery.breaksMax))
+        if let text = call.query["after"] {
+            guard let mark = BreakListQuery.Mark(text) else {
+                throw Problem.badRequest("The parameter after must be STREAM/NUMBER, as the page before gave it.")
+            }
+            query.after = mark
+        }
+        return try await call.onReaders { [query] in
+            .json(BreakListDocument(self.board(), query, at: call.received))
+        }
+    }
+}
+
+extension OperationParameter {
+    fileprivate static let breaksAfter = OperationParameter(
+        "after",
+        in: .query,
+        "Where the page before ended: STREAM/NUMBER.",
+        ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}/[0-9]{1,18}$"],
+        example: "radio1/17"
+    )
+}
+
+extension OperationParameter {
+    /// What stands in the query where the body is VAST: the members that the JSON has beside its ads.
+    fileprivate static let settingsBesideVAST: [OperationParameter] = BreakBodies.settings.sorted { $0.key < $1.key }
+        .map { name, setting in
+            OperationParameter(name, in: .query, "With VAST: as in the JSON.", setting.text, example: setting.example)
+        }
+}
+
+extension OperationAnswer {
+    fileprivate static func oneBreak(_ description: String) -> OperationAnswer {
+        OperationAnswer(
+            description,
+            OperationContent(BreakListDocument.Break.schema, example: BreakListDocument.Break.example)
+        )
+    }
+
+    fileprivate static let breakList = OperationAnswer(
+        "One page.",
+        OperationContent(
+            BreakListDocument.schema,
+            example: [
+                "now": "2026-05-01T11:59:50.000000Z", "breaks": [BreakListDocument.Break.example], "after": "radio1/17",
+            ]
+        )
+    )
+}
+
+extension BreakListDocument {
+    static let schema = NamedSchema(
+        "BreakList",
+        Schema.object(
+            [
+                "now": Schema.instant("The gateway's clock."),
+                "breaks": Schema.array(of: Break.schema.reference),
+                "after": Schema.text("What `after` takes for the next page; absent on the last one."),
+            ],
+            optional: ["after"]
+        ),
+        uses: [Break.schema]
+    )
+}
+
+extension BreakListDocument.Break {
+    static let schema = NamedSchema(
+        "Break",
+        Schema.object(
+            [
+                "stream": Schema.stream,
+                "break": Schema.breakID,
+                "state": Schema.oneOf(BreakState.allCases.map(\.name)),
+                "start": Schema.instant("Absent while it has none."),
+                "end": Schema.instant("When it ends or ended; absent while that is open."),
+                "durationMilliseconds": Schema.count("The most that it lasts; absent: until it is ended."),
+                "ads": Schema.count("How many."),
+                "firstAdTitle": Schema.text(),
+                "preStream": Schema.flag("Whether it is given to every listener that joins while it is open."),
+                "exact": Schema.flag("Whether late listeners get only what fits."),
+                "position": Schema.text("Of the last notice about it, as EPOCH:SEQUENCE."),
+                "announce": Schema.instant("When its announcement is due."),
+                "holdUntil": Schema.instant("Until when a cued or pre-stream break is held open."),
+                "published": Schema.instant(),
+                "broadcaster": Schema.text("Who published it; absent where broadcasters are not told apart."),
+                "revision": Schema.count("1 when it was published, and one more with each change."),
+            ],
+            optional: [
+                "start", "end", "durationMilliseconds", "position", "announce", "holdUntil", "broadcaster",
+            ]
+        )
+    )
+
+    static let example: JSONValue = [
+        "stream": "radio1", "break": "noon-1", "state": "announced", "start": "2026-05-01T12:00:00.000000Z",
+        "end": "2026-05-01T12:00:30.000000Z", "durationMilliseconds": 30_000, "ads": 1, "firstAdTitle": "Spring sale",
+        "preStream": false, "exact": false, "position": "7:12", "announce": "2026-05-01T11:59:52.000000Z",
+        "published": "2026-05-01T11:59:40.000000Z", "broadcaster": "studio", "revision": 2,
+    ]
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import HTTPTypes
+
+/// What tells programs and people which operations there are.
+///
+/// - Parameter operations: all others.
+/// - Returns: the index, and the description.
+func descriptionOperations(of operations: [Operation]) -> [Operation] {
+    let index = Operation(
+        .get,
+        "/v1",
+        id: "getIndex",
+        tag: "Gateway",
+        "List the operations.",
+        access: .open,
+        answers: [
+            OperationAnswer(
+                "By method and path.",
+                OperationContent(
+                    IndexDocument.schema,
+                    example: [
+                        "service": "cuecast gateway", "operations": ["GET /healthz": "Tell whether the process lives."],
+                        "openapi": "/openapi.json",
+                    ]
+                )
+            )
+        ]
+    ) { _ in
+        var document = IndexDocument(service: "cuecast gateway", operations: [:], openapi: "/openapi.json")
+        for each in operations { document.operations["\(each.method.rawValue) \(each.path)"] = each.summary }
+        return .json(document)
+    }
+    func openAPI(_ described: [Operation]) -> Operation {
+        let bytes = HTTPAnswer.encoded(OpenAPIDocument.make(described))
+        return Operation(
+            .get,
+            "/openapi.json",
+            id: "getOpenAPI",
+            tag: "Gateway",
+            "Describe all operations for programs (OpenAPI 3.1).",
+            access: .open,
+            answers: [
+                OperationAnswer(
+                    "The description.",
+                    OperationContent(
+                        .inline(["type": "object", "required": ["openapi", "info", "paths"]]),
+                        example: ["openapi": "3.1.0", "info": ["title": "Cuecast", "version": "1"], "paths": [:]]
+                    )
+                )
+            ]
+        ) { _ in HTTPAnswer(type: MediaType.json, body: .bytes(bytes)) }
+    }
+    let rest = operations + [index]
+    // Described by itself too.
+    return [index, openAPI(rest + [openAPI(rest)])]
+}
+
+extension IndexDocument {
+    static let schema = NamedSchema(
+        "Index",
+        Schema.object([
+            "service": Schema.text(),
+            "operations": Schema.map(of: Schema.text(), "What each is for, by method and path."),
+            "openapi": Schema.text("Where all of it is described for programs."),
+        ])
+    )
+}

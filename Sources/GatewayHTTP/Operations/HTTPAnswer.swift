@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// What an operation answers, before it is HTTP.
+package struct HTTPAnswer: Sendable {
+    package enum Body: Sendable {
+        /// All of it at once.
+        case bytes([UInt8])
+        /// Piece by piece, for as long as the closure runs; the answer ends when it returns.
+        ///
+        /// The closure is cancelled when the peer goes and when the server shuts down.
+        case stream(StreamKind, @Sendable (HTTPStreamWriter) async throws -> Void)
+    }
+
+    var status: HTTPResponse.Status
+    /// The media type.
+    var type: String
+    var body: Body
+    /// What the head says besides.
+    var headers: HTTPFields
+
+    init(_ status: HTTPResponse.Status = .ok, type: String, body: Body, headers: HTTPFields = [:]) {
+        self.status = status
+        self.type = type
+        self.body = body
+        self.headers = headers
+    }
+
+    static func text(_ text: String, type: String) -> HTTPAnswer {
+        HTTPAnswer(type: type, body: .bytes(Array(text.utf8)))
+    }
+
+    static func json(
+        _ document: some Encodable,
+        status: HTTPResponse.Status = .ok,
+        type: String = MediaType.json,
+        headers: HTTPFields = [:]
+    ) -> HTTPAnswer {
+        HTTPAnswer(status, type: type, body: .bytes(Self.encoded(document)), headers: headers)
+    }
+
+    /// A document as JSON on one line, with its keys in order.
+    static func encoded(_ document: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return Array(try encoder.encode(document))
+        } catch {
+            // Only floating-point numbers that JSON does not have can fail, and no document has any.
+            preconditionFailure("a document could not be encoded: \(error)")
+        }
+    }
+
+    static func problem(_ problem: Problem, requestID: String) -> HTTPAnswer {
+        .json(
+            problem.document(requestID: requestID),
+            status: problem.status,
+            type: MediaType.problem,
+            headers: problem.headers
+        )
+    }
+}
+
+/// The media types of bodies.
+enum MediaType {
+    static let json = "application/json"
+    static let problem = "application/problem+json"
+    static let metrics = "text/plain; version=0.0.4; charset=utf-8"
+    static let csv = "text/csv; charset=utf-8; header=present"
+    static let lines = "application/x-ndjson"
+    static let events = "text/event-stream"
+    static let vast = "application/xml"
+
+    /// Without parameters, in lower case.
+    static func essence(_ type: some StringProtocol) -> String {
+        (type.split(separator: ";", maxSplits: 1).first ?? "").trimmingCharacters(in: .whitespaces).lowercased()
+    }
+}
+
+/// Where the pieces of an answer go.
+///
+/// Writing waits until the peer takes more, so that what waits is bounded; a peer that takes nothing for `exchangeTimeout` is
+/// closed.
+///
+/// Safety: `writer` is used by the task that makes the answer, and by its parent once that task has ended: never by two at a time.
+package final class HTTPStreamWriter: @unchecked Sendable {
+    private var writer: any ResponseBodyWriter
+
+    init(_ writer: any ResponseBodyWriter) {
+        self.writer = writer
+    }
+
+    /// Sends a piece, and returns once there is room for the next.
+    ///
+    /// - Throws: where the peer is gone, and `CancellationError` where the server shuts down.
+    package func write(_ bytes: [UInt8]) async throws {
+        try Task.checkCancellation()
+        try await self.writer.write(ByteBuffer(bytes: bytes))
+    }
+
+    func finish() async throws { try await self.writer.finish(nil) }
+}

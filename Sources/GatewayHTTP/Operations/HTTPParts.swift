@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import Gateway
+package import GatewayCore
+package import Logging
+
+/// Where a request came from, for logs and audit.
+package struct HTTPRequestOrigin: Hashable, Sendable {
+    /// The peer's address and port.
+    package let address: String
+    /// The id by which the request is found again.
+    package let requestID: String
+}
+
+/// Everything that operations ask of the rest of a gateway.
+package struct HTTPParts: Sendable {
+    /// Answers the reports.
+    package var ledger: any Ledger
+    /// Tells how far the ledger is behind.
+    package var log: any EventLog
+    /// What `/metrics` shows.
+    package let metrics: MetricRegistry
+    /// The parts of the gateway that do not work at present; empty when it is ready.
+    package var missing: @Sendable () -> [String]
+    /// What failed so that the process is about to end; `nil`: nothing.
+    package var failure: @Sendable () -> String? = { nil }
+    /// What an operator should look at although it is ready.
+    package var alarms: @Sendable () -> [RaisedAlarm] = { [] }
+    /// The newest board.
+    package var board: @Sendable () -> Board
+    /// The gateway's clock.
+    package var now: @Sendable () -> Timestamp
+    /// Who may ask for what.
+    package var access: HTTPAccessHolder
+    /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
+    package var reload: @Sendable () async throws -> ReloadDocument
+    /// Asks what a broadcaster asks, as by its socket: the request, who asks, and where it came from.
+    package var broadcast: @Sendable (BroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply =
+        { request, _, _ in
+            let refusal = Refusal(.unsupported, "This gateway takes no breaks over HTTP.")
+            return BroadcastReply(
+                requestID: request.id,
+                gatewayTime: Timestamp(microseconds: 0),
+                body: .refused(refusal)
+            )
+        }
+    /// Who asked for what to be changed.
+    package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
+        throw AuditError("the audit is not kept")
+    }
+    /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
+    package var note: @Sendable (AuditRecord) -> Void = { _ in }
+    /// Where listeners' requests go; `nil`: nobody listens over HTTP.
+    package var listeners: ListenerEntrance?
+    /// For people.
+    package let logger: Logger
+    /// For lines that peers cause.
+    let peers: PeerLog
+
+    package init(
+        ledger: any Ledger,
+        log: any EventLog,
+        metrics: MetricRegistry,
+        missing: @escaping @Sendable () -> [String],
+        board: @escaping @Sendable () -> Board,
+        now: @escaping @Sendable () -> Timestamp,
+        access: HTTPAccessHolder,
+        reload: @escaping @Sendable () async throws -> ReloadDocument,
+        logger: Logger
+    ) {
+        self.ledger = ledger
+        self.log = log
+        self.metrics = metrics
+        self.missing = missing
+        self.board = board
+        self.now = now
+        self.access = access
+        self.reload = reload
+        self.logger = logger
+        self.peers = PeerLog(metrics: metrics, logger: logger)
+    }
+}

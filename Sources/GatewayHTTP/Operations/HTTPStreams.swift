@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Synchronization
+
+/// Who reads an answer that goes on: each kind has a limit of its own, so that one cannot lock out the other.
+package enum StreamKind: Hashable, Sendable, CaseIterable {
+    /// Operators and their programs: events, outcomes.
+    case operators
+    /// Listeners, for as long as they listen.
+    case listeners
+}
+
+/// How many answers that go on there are at present.
+final class HTTPStreams: Sendable {
+    /// One of them, from before its head is sent until nobody holds it any more.
+    ///
+    /// An answer whose head cannot be sent is never written: so its end is when the last reference goes.
+    final class Slot: Sendable {
+        private let kind: StreamKind
+        private let streams: HTTPStreams
+
+        fileprivate init(_ kind: StreamKind, of streams: HTTPStreams) {
+            self.kind = kind
+            self.streams = streams
+        }
+
+        deinit { self.streams.ended(self.kind) }
+    }
+
+    private let configuration: GatewayHTTPConfiguration
+    private let metrics: MetricRegistry
+    private let counts = Mutex<[StreamKind: Int]>([:])
+
+    init(_ configuration: GatewayHTTPConfiguration, metrics: MetricRegistry) {
+        self.configuration = configuration
+        self.metrics = metrics
+    }
+
+    /// Takes a place.
+    ///
+    /// - Throws: `LIMIT_REACHED` where there is none.
+    func take(_ kind: StreamKind) throws(Problem) -> Slot {
+        let maximum: Int
+        switch kind {
+        case .operators: maximum = self.configuration.streamsMax
+        case .listeners: maximum = self.configuration.listenersMax
+        }
+        let isTaken = self.counts.withLock { counts in
+            guard counts[kind, default: 0] < maximum else { return false }
+            counts[kind, default: 0] += 1
+            return true
+        }
+        guard isTaken else {
+            let name = kind == .listeners ? LimitName.httpListenersMax : .httpStreamsMax
+            self.metrics.count(.limitsHit, .limit(name))
+            let key = kind == .listeners ? "http.listenersMax" : "streamsMax"
+            throw Problem(.reason(.limitReached), "The limit \(key) is \(maximum) and is reached.")
+        }
+        return Slot(kind, of: self)
+    }
+
+    private func ended(_ kind: StreamKind) {
+        self.counts.withLock { $0[kind, default: 0] -= 1 }
+    }
+}

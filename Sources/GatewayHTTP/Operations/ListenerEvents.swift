@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Gateway
+import GatewayCore
+import NetworkIO
+
+/// The notices of one listener as server-sent events (HTML, section "Server-sent events").
+///
+/// Its reader goes when nobody holds it any more, also where its answer is never written.
+final class ListenerEvents: Sendable {
+    /// How long the last event may take before the answer is cut off.
+    private static let farewell: Duration = .seconds(1)
+    /// After so long a reader that keeps nothing else in mind listens again, in milliseconds.
+    private static let retryMilliseconds = 2_000
+
+    private let session: SessionID
+    private let hearing: ListenerEntrance.Hearing
+    private let listeners: ListenerEntrance
+
+    /// Joins.
+    ///
+    /// - Throws: the problem that stands against it.
+    init(
+        joining join: ListenerRequest.Join,
+        of session: SessionID,
+        from address: PeerAddress,
+        at listeners: ListenerEntrance
+    ) async throws(Problem) {
+        do throws(Refusal) {
+            self.hearing = try await listeners.listen(join, of: session, from: address)
+        } catch {
+            throw Problem(error)
+        }
+        self.session = session
+        self.listeners = listeners
+    }
+
+    deinit { self.listeners.close(self.hearing.reader) }
+
+    /// Writes events until somebody ends it.
+    ///
+    /// A peer that is stuck does not hold the end up: the answer is cut off then.
+    func write(to writer: HTTPStreamWriter) async throws {
+        let reader = self.hearing.reader
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await self.writeAll(to: writer) }
+            tasks.addTask {
+                _ = await reader.ended()
+                try await Task.sleep(for: Self.farewell)
+            }
+            defer { tasks.cancelAll() }
+            try await tasks.next()
+        }
+    }
+
+    private func writeAll(to writer: HTTPStreamWriter) async throws {
+        let joined = JoinedDocument(self.hearing.joined, of: self.session, at: self.hearing.gatewayTime)
+        try await writer.write(
+            Array("retry: \(Self.retryMilliseconds)\n".utf8)
+                + Self.event("joined", id: self.hearing.joined.head, HTTPAnswer.encoded(joined))
+        )
+        while true {
+            switch await self.hearing.reader.next() {
+            case .notices(let notices):
+                try await writer.write(notices.flatMap { $0.encoded(Self.event) })
+            case .ended(let end):
+                return try await writer.write(Self.event("end", id: nil, HTTPAnswer.encoded(EndDocument(end))))
+            }
+        }
+    }
+
+    /// A notice as an event, made once for all readers.
+    private static func event(_ notice: Notice) -> [UInt8] {
+        self.event(
+            notice.kind == .head ? "head" : "notice",
+            id: notice.position,
+            HTTPAnswer.encoded(NoticeDocument(notice))
+        )
+    }
+
+    /// JSON has no line breaks, so that the data is one line.
+    private static func event(_ name: String, id: Position?, _ data: [UInt8]) -> [UInt8] {
+        let id = id.map { "id: \($0)\n" } ?? ""
+        return Array("\(id)event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
+    }
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import NetworkIO
+
+/// What listeners without ZeroMQ ask: the same requests, decided by the same rules.
+func listenerOperations(_ parts: HTTPParts) -> [Operation] {
+    guard let listeners = parts.listeners else { return [] }
+    return [
+        listen(listeners), batch(listeners), acknowledge(listeners), leave(listeners), time(listeners),
+    ]
+}
+
+// MARK: - Operations
+
+private func listen(_ listeners: ListenerEntrance) -> Operation {
+    Operation(
+        .get,
+        "/v1/streams/{stream}/listen",
+        id: "listen",
+        tag: "Listeners",
+        "Hear the notices of a stream, as server-sent events, for as long as the connection lasts.",
+        details: """
+            The first event is `joined`: it has every notice that was missed since the position in `Last-Event-ID`, or the open breaks. Then come \
+            `notice`, `head` (the position, when nothing else happens) and at last `end` with a reason. A stream that asks for a token gets it as \
+            `Authorization: Bearer TOKEN`, which a page sends with fetch.
+            """,
+        access: .listener,
+        parameters: [
+            .streamInPath,
+            OperationParameter(
+                "session",
+                in: .query,
+                "Who listens: 32 hexadecimal digits, made at random once for one listener of one stream; absent: the gateway makes one, and the first event has it.",
+                Schema.session,
+                example: .string(Example.session)
+            ),
+            OperationParameter(
+                "delayMs",
+                in: .query,
+                "How far behind live the stream is heard.",
+                Schema.integer(0...Int(WireLimits.delayMillisecondsMax)),
+                example: 0
+            ),
+            OperationParameter(
+                "delayMaxMs",
+                in: .query,
+                "How far behind live it may fall.",
+                Schema.integer(0...Int(WireLimits.delayMillisecondsMax)),
+                example: 0
+            ),
+            OperationParameter(
+                "Last-Event-ID",
+                in: .header,
+                "The id of the last event that was read: EPOCH:SEQUENCE.",
+                ["type": "string"],
+                example: "18b6f3a2c4d5e6f7:12"
+            ),
+        ],
+        answers: [
+            OperationAnswer(
+                "Events, until somebody ends it.",
+                OperationContent(
+                    MediaType.events,
+                    .inline(Schema.text("Server-sent events.")),
+                    example: .string("id: 18b6f3a2c4d5e6f7:12\nevent: notice\ndata: {…}\n\n")
+                )
+            )
+        ],
+        refusals: ListenerCodes.joins
+    ) { call in
+        // What HEAD asks is whether there would be an answer: it begins nothing.
+        guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
+        let session = try call.query["session"].map { text throws(Problem) in try SessionID(hexadecimal: text) }
+        let join = ListenerRequest.Join(
+            stream: try call.stream(),
+            // What is no position is as none: the answer is a snapshot.
+            last: call.request.headers[.lastEventID].flatMap { Position($0) },
+            instance: 0,
+            token: call.bearerToken,
+            delay: try call.delay(),
+            client: "http"
+        )
+        let events = try await ListenerEvents(
+            joining: join,
+            of: session ?? .random(),
+            from: call.address,
+            at: listeners
+        )
+        return HTTPAnswer(
+            type: MediaType.events,
+            body: .stream(.listeners) { try await events.write(to: $0) },
+            // Proxies that gather answers would hold notices back.
+            headers: [.accelBuffering: "no"]
+        )
+    }
+}
+
+private func batch(_ listeners: ListenerEntrance) -> Operation {
+    Operation(
+        .post,
+        "/v1/streams/{stream}/breaks/{break}/batch",
+        id: "getBatch",
+        tag: "Listeners",
+        "Get the ads of a break, in the order in which they play.",
+        details: "Ask at a random instant of the notice's window, and again whenever it is needed: the same ads come.",
+        access: .listener,
+        parameters: [.streamInPath, .breakInPath],
+        body: OperationBody(
+            contents: [
+                OperationContent(ListenerSchemas.batchRequest, example: ["session": .string(Example.session)])
+            ],
+            isRequired: true,
+            bytesMax: ListenerLimits.requestBodyBytesMax
+        ),
+        answers: [
+            OperationAnswer(
+                "The ads.",
+                OperationContent(ListenerSchemas.batch, example: JSONValue(encoding: Example.batch))
+            )
+        ],
+        refusals: ListenerCodes.batches
+    ) { call in
+        let request = try await call.document(BatchRequestDocument.self)
+        let delay = try Problem.check { () throws(WireError) in
+            try ListenerDelay(now: request.delayMs ?? 0, max: request.delayMaxMs ?? 0)
+        }
+        let kind = ListenerRequest.Kind.getBatch(.init(key: try call.breakKey(), delay: delay))
+        let reply = try await call.ask(kind, request, at: listeners)
+        guard case .batch(let batch) = reply.body else { throw Problem.unexpected }
+        return .json(BatchDocument(batch, at: reply.gatewayTime))
+    }
+}
+
+private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
+    Operation(
+        .post,
+        "/v1/streams/{stream}/breaks/{break}/acknowledge",
+        id: "acknowledge",
+        tag: "Listeners",
+        "Say what became of ads; answered only when it is recorded durably.",
+        details: "Repeat it, as it was, until it is answered: it counts once.",
+        access: .listener,
+        parameters: [.streamInPath, .breakInPath],
+        body: OperationBody(
+            contents: [
+                OperationContent(
+                    ListenerSchemas.acknowledgeRequest,
+                    example: [
+                        "session": .string(Example.session), "delivery": "AAAA",
+                        "outcomes": [
+                            [
+                                "advertisementId": "spring-sale-30", "kind": "played",
+                                "occurredUs": 1_777_636_830_000_000,
+                            ]
+                        ],
+                    ]
+                )
+            ],
+            isRequired: true,
+            bytesMax: ListenerLimits.requestBodyBytesMax
+        ),
+        answers: [
+            OperationAnswer(
+                "It is recorded.",
+                OperationContent(
+                    ListenerSchemas.acknowledged,
+                    example: JSONValue(encoding: AcknowledgedDocument(gatewayUs: Example.time, recorded: 1))
+                )
+            )
+        ],
+        refusals: ListenerCodes.acknowledgements
+    ) { call in
+        let request = try await call.document(AcknowledgeRequestDocument.self)
+        let kind = ListenerRequest.Kind.acknowledge(try request.acknowledge(try call.breakKey()))
+        let reply = try await call.ask(kind, request, at: listeners)
+        guard case .acknowledged(let recorded) = reply.body else { throw Problem.unexpected }
+        return .json(AcknowledgedDocument(gatewayUs: reply.gatewayTime.microseconds, recorded: recorded))
+    }
+}
+
+private func leave(_ listeners: ListenerEntrance) -> Operation {
+    Operation(
+        .post,
+        "/v1/streams/{stream}/leave",
+        id: "leave",
+        tag: "Listeners",
+        "Stop listening: the session is not counted any more, and its notices end.",
+        access: .listener,
+        parameters: [.streamInPath],
+        body: OperationBody(
+            contents: [
+                OperationContent(ListenerSchemas.leaveRequest, example: ["session": .string(Example.session)])
+            ],
+            isRequired: true,
+            bytesMax: ListenerLimits.requestBodyBytesMax
+        ),
+        answers: [.gatewayTime("It has left.")],
+        refusals: ListenerCodes.all
+    ) { call in
+        let request = try await call.document(LeaveRequestDocument.self)
+        let reply = try await call.ask(.leave(try call.stream()), request, at: listeners)
+        return .json(TimeDocument(gatewayUs: reply.gatewayTime.microseconds))
+    }
+}
+
+private func time(_ listeners: ListenerEntrance) -> Operation {
+    Operation(
+        .get,
+        "/v1/time",
+        id: "getTime",
+        tag: "Listeners",
+        "Tell the gateway's clock, by which breaks start.",
+        access: .listener,
+        answers: [.gatewayTime("The clock.")],
+        refusals: ListenerCodes.all
+    ) { call in
+        let reply = await listeners.ask(.getTime, of: .random(), from: call.address)
+        if case .refused(let refusal) = reply.body { throw Problem(refusal) }
+        return .json(TimeDocument(gatewayUs: reply.gatewayTime.microseconds))
+    }
+}
+
+/// The bounds of what listeners send over HTTP.
+enum ListenerLimits {
+    /// The longest body of a request, in bytes: the most outcomes of one acknowledgement, written with spaces.
+    static let requestBodyBytesMax = 65_536
+}
+
+/// The reason codes of listeners' requests.
+private enum ListenerCodes {
+    static let all: [ProblemCode] = [.invalid, .notAllowed, .rateLimited, .limitReached, .draining, .unavailable]
+        .map(ProblemCode.reason)
+    static let joins: [ProblemCode] = all + [.reason(.tooLarge)]
+    static let batches: [ProblemCode] =
+        all + [.notFound, .tooLate, .breakTooOld, .tooLarge].map(ProblemCode.reason)
+    static let acknowledgements: [ProblemCode] =
+        all + [.notFound, .breakTooOld, .deliveryInvalid, .tooLarge].map(ProblemCode.reason)
+}
+
+// MARK: - What a call says
+
+extension OperationCall {
+    /// Where it comes from, as far as limits go.
+    fileprivate var address: PeerAddress {
+        self.remoteAddress?.ipAddress.flatMap { IPAddress($0) }.map { PeerAddress($0) } ?? PeerAddress()
+    }
+
+    /// The token of a listener; empty: none.
+    fileprivate var bearerToken: String {
+        let parts =
+            self.request.headers[.authorization]?
+            .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true) ?? []
+        return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : ""
+    }
+
+    fileprivate func delay() throws(Problem) -> ListenerDelay {
+        var numbers: [UInt32] = []
+        for name in ["delayMs", "delayMaxMs"] {
+            let number = try self.query.number(name) ?? 0
+            guard number <= UInt64(WireLimits.delayMillisecondsMax) else {
+                throw .badRequest("The limit delayMillisecondsMax is \(WireLimits.delayMillisecondsMax).")
+            }
+            numbers.append(UInt32(number))
+        }
+        return ListenerDelay(now: .milliseconds(numbers[0]), max: .milliseconds(numbers[1]))
+    }
+
+    /// Reads the body.
+    fileprivate func document<Document: ListenerRequestDocument>(_ type: Document.Type) async throws -> Document {
+        let body = try await self.body()
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch let error as DecodingError {
+            throw Problem.badRequest(error.sentence)
+        }
+    }
+
+    /// Has it decided by the rules of every entrance.
+    fileprivate func ask(
+        _ kind: ListenerRequest.Kind,
+        _ request: some ListenerRequestDocument,
+        at listeners: ListenerEntrance
+    ) async throws -> ListenerReply {
+        let reply = await listeners.ask(
+            kind,
+            of: try request.sessionID(),
+            ticket: try request.ticketBytes(),
+            from: self.address
+        )
+        if case .refused(let refusal) = reply.body { throw Problem(refusal) }
+        return reply
+    }
+}
+
+extension ListenerDelay {
+    fileprivate init(now: UInt32, max: UInt32) throws(WireError) {
+        for each in [now, max] where each > WireLimits.delayMillisecondsMax {
+            throw .tooLarge(
+                limit: "delayMillisecondsMax",
+                maximum: Int(WireLimits.delayMillisecondsMax),
+                found: Int(each)
+            )
+        }
+        self.init(now: .milliseconds(now), max: .milliseconds(max))
+    }
+}
+
+extension Problem {
+    /// An answer of another kind than the request asks for: no handler gives one.
+    fileprivate static let unexpected = Problem(.reason(.unavailable), "The gateway has no answer at present.")
+}
+
+extension DecodingError {
+    /// One sentence that names the place; not a word of what was sent.
+    fileprivate var sentence: String {
+        func place(_ path: [any CodingKey]) -> String {
+            path.reduce("") { text, key in
+                key.intValue.map { "\(text)[\($0)]" } ?? (text.isEmpty ? key.stringValue : "\(text).\(key.stringValue)")
+            }
+        }
+        switch self {
+        case .keyNotFound(let key, let context):
+            return "The body has no \(place(context.codingPath + [key]))."
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            let where_ = place(context.codingPath)
+            return where_.isEmpty ? "The body is no JSON object." : "In the body \(where_) is of the wrong type."
+        case .dataCorrupted(let context):
+            let where_ = place(context.codingPath)
+            return where_.isEmpty ? "The body is not JSON." : "In the body \(where_) is not as it must be."
+        @unknown default: return "The body is not the JSON that is asked for."
+        }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static func named(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("the name of a header is wrong") }
+        return name
+    }
+
+    /// The id of the last event that a reader has (HTML, "Server-sent events").
+    static let lastEventID = named("Last-Event-ID")
+    /// Whether a proxy gathers an answer before it passes it on.
+    static let accelBuffering = named("X-Accel-Buffering")
+}
+
+// MARK: - Schemas
+
+extension OperationAnswer {
+    fileprivate static func gatewayTime(_ description: String) -> OperationAnswer {
+        OperationAnswer(
+            description,
+            OperationContent(
+                ListenerSchemas.time,
+                example: JSONValue(encoding: TimeDocument(gatewayUs: Example.time))
+            )
+        )
+    }
+}
+
+/// What examples are made of.
+private enum Example {
+    static let session = "00112233445566778899aabbccddeeff"
+    static let time: Int64 = 1_777_636_830_000_000
+    static let batch = BatchDocument(
+        ListenerReply.Batch(
+            delivery: [0, 0, 0],
+            start: Timestamp(microseconds: 1_777_636_800_000_000),
+            duration: .seconds(30),
+            skipped: 0,
+            endMode: .cut,
+            exact: false,
+            advertisements: []
+        ),
+        at: Timestamp(microseconds: time)
+    )
+}
+
+extension Schema {
+    fileprivate static let session: JSONValue = [
+        "type": "string", "pattern": "^[0-9a-fA-F]{32}$",
+        "description": "A listener of one stream: 16 random bytes in hexadecimal.",
+    ]
+
+    fileprivate static let microseconds: JSONValue = [
+        "type": "integer", "format": "int64", "description": "The gateway's clock, in microseconds since 1970.",
+    ]
+
+    fileprivate static let base64: JSONValue = ["type": "string", "contentEncoding": "base64"]
+}
+
+private enum ListenerSchemas {
+    static let time = NamedSchema("GatewayTime", Schema.object(["gatewayUs": Schema.microseconds]))
+
+    static let acknowledged = NamedSchema(
+        "Acknowledged",
+        Schema.object([
+            "gatewayUs": Schema.microseconds,
+            "recorded": Schema.count("How many outcomes are recorded durably, new ones and repeats alike."),
+        ])
+    )
+
+    static let leaveRequest = NamedSchema(
+        "LeaveRequest",
+        Self.request([:])
+    )
+
+    static let batchRequest = NamedSchema(
+        "BatchRequest",
+        Self.request(
+            [
+                "delayMs": Schema.integer(0...Int(WireLimits.delayMillisecondsMax), "How far behind live it is heard."),
+                "delayMaxMs": Schema.integer(0...Int(WireLimits.delayMillisecondsMax)),
+            ],
+            optional: ["delayMs", "delayMaxMs"]
+        )
+    )
+
+    static let acknowledgeRequest = NamedSchema(
+        "AcknowledgeRequest",
+        Self.request([
+            "delivery": Schema.base64,
+            "outcomes": [
+                "type": "array", "minItems": 1, "maxItems": .integer(Int64(WireLimits.outcomesPerRequestMax)),
+                "items": Self.outcome,
+            ],
+        ])
+    )
+
+    private static let outcome = Self.open(
+        [
+            "advertisementId": Schema.text(),
+            "kind": Schema.oneOf(Outcome.Kind.wordList),
+            "evidence": Schema.oneOf(Outcome.Evidence.wordList),
+            "reason": Schema.oneOf(Outcome.Reason.wordList, "Why it was ignored."),
+            "heardMs": Schema.integer(0...Int(WireLimits.advertisementDurationMillisecondsMax)),
+            "quartiles": Schema.integer(0...4), "muted": Schema.flag(), "vastError": Schema.integer(0...999),
+            "occurredUs": Schema.microseconds, "clicked": Schema.flag(),
+        ],
+        required: ["advertisementId", "kind", "occurredUs"]
+    )
+
+    static let batch = NamedSchema(
+        "Batch",
+        Schema.object(
+            [
+                "gatewayUs": Schema.microseconds, "delivery": Schema.base64, "startUs": Schema.microseconds,
+                "durationMs": Schema.count(), "skipped": Schema.count("How many ads before these are over."),
+                "endMode": Schema.oneOf(EndMode.wordList), "exact": Schema.flag(),
+                "advertisements": Schema.array(of: Self.advertisement),
+            ],
+            optional: ["startUs", "durationMs"]
+        )
+    )
+
+    private static let advertisement = Schema.object(
+        [
+            "id": Schema.text(), "title": Schema.text(), "description": Schema.text(), "advertiser": Schema.text(),
+            "durationMs": Schema.count(), "skipOffsetMs": Schema.count(), "clickThroughUrl": Schema.text(),
+            "media": Schema.array(
+                of: Schema.object(
+                    [
+                        "url": Schema.text(), "type": Schema.text(), "bitrateKbps": Schema.count(),
+                        "width": Schema.count(), "height": Schema.count(), "codec": Schema.text(),
+                        "streaming": Schema.flag(),
+                    ],
+                    optional: ["bitrateKbps", "width", "height", "codec"]
+                )
+            ),
+            "banner": Schema.object(
+                [
+                    "imageUrl": Schema.text(), "targetUrl": Schema.text(), "width": Schema.count(),
+                    "height": Schema.count(), "alternativeText": Schema.text(), "type": Schema.text(),
+                ],
+                optional: ["targetUrl", "width", "height", "alternativeText", "type"]
+            ),
+            "trackers": Schema.array(
+                of: Schema.object(
+                    ["event": Schema.text(), "url": Schema.text(), "offsetMs": Schema.count()],
+                    optional: ["offsetMs"]
+                )
+            ),
+        ],
+        optional: ["skipOffsetMs", "clickThroughUrl", "banner"]
+    )
+
+    /// A request of a session: what else it has is passed over, as on the wire.
+    private static func request(_ properties: [String: JSONValue], optional: Set<String> = []) -> JSONValue {
+        var all = properties
+        all["session"] = Schema.session
+        all["ticket"] = Schema.base64
+        return Self.open(all, required: Set(properties.keys).subtracting(optional).union(["session"]))
+    }
+
+    private static func open(_ properties: [String: JSONValue], required: Set<String>) -> JSONValue {
+        [
+            "type": "object", "properties": .object(properties),
+            "required": .array(required.sorted().map { .string($0) }),
+        ]
+    }
+}

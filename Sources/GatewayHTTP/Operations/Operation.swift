@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import HTTPTypes
+import TokenFormats
+
+/// What a request must prove for an operation.
+enum OperationAccess: Hashable, Sendable {
+    /// Nothing: who asks for it has no token, or the page itself asks for one.
+    case open
+    /// To read metrics; a token only where `http.open` is `health`.
+    case metrics
+    /// To read reports and breaks; no token where `http.open` is `all`.
+    case read
+    /// To change the breaks of the stream in the path: always a token; which streams it is good for, the rules that hold for every
+    /// entrance decide.
+    case publish
+    /// To change the gateway: always a token.
+    case admin
+    /// A listener's own: the request itself carries its token or ticket. Pages of other origins may be let in, by the operation.
+    case listener
+    /// A ticket in the request, or what `read` needs: the operation looks at both (`OperationCall.requireRead`).
+    case ticket
+}
+
+/// A parameter of an operation, in its path or its query.
+struct OperationParameter: Sendable {
+    enum Place: String, Sendable {
+        case path
+        case query
+        case header
+    }
+
+    let name: String
+    let place: Place
+    let description: String
+    let schema: JSONValue
+    let example: JSONValue
+    let isRequired: Bool
+
+    init(
+        _ name: String,
+        in place: Place,
+        _ description: String,
+        _ schema: JSONValue,
+        example: JSONValue,
+        isRequired: Bool = false
+    ) {
+        self.name = name
+        self.place = place
+        self.description = description
+        self.schema = schema
+        self.example = example
+        self.isRequired = isRequired || place == .path
+    }
+
+    /// `{stream}` in a path.
+    static let streamInPath = OperationParameter(
+        "stream",
+        in: .path,
+        "The stream.",
+        Schema.stream,
+        example: "radio1"
+    )
+    /// `{break}` in a path.
+    static let breakInPath = OperationParameter(
+        "break",
+        in: .path,
+        "The break.",
+        Schema.breakID,
+        example: "noon-1"
+    )
+}
+
+/// A body, of a request or of an answer, in one media type.
+struct OperationContent: Sendable {
+    let type: String
+    let schema: NamedSchema
+    let example: JSONValue
+
+    init(_ type: String, _ schema: NamedSchema, example: JSONValue) {
+        self.type = type
+        self.schema = schema
+        self.example = example
+    }
+
+    /// In JSON.
+    init(_ schema: NamedSchema, example: JSONValue) {
+        self.init(MediaType.json, schema, example: example)
+    }
+}
+
+/// The body that a request may have.
+struct OperationBody: Sendable {
+    let contents: [OperationContent]
+    let isRequired: Bool
+    /// The most bytes of it.
+    let bytesMax: Int
+}
+
+/// One of the answers of an operation.
+struct OperationAnswer: Sendable {
+    let status: HTTPResponse.Status
+    let description: String
+    /// In each media type; none where there is no body.
+    let contents: [OperationContent]
+
+    init(_ status: HTTPResponse.Status, _ description: String, _ contents: OperationContent...) {
+        self.status = status
+        self.description = description
+        self.contents = contents
+    }
+
+    /// The request is done.
+    init(_ description: String, _ contents: OperationContent...) {
+        self.status = .ok
+        self.description = description
+        self.contents = contents
+    }
+}
+
+/// One operation of the API: everything that is known of it, in one place.
+///
+/// Routes are made from it, and `/openapi.json` is. What nobody writes here because it follows: `HEAD` beside `GET`, and the problems
+/// that every operation can have (`OpenAPIDocument`).
+///
+/// ```swift
+/// Operation(
+///     .get, "/v1/breaks", id: "listBreaks", tag: "Breaks", "List the breaks that are kept.", access: .read,
+///     parameters: [...], answers: [OperationAnswer("One page.", OperationContent(BreakListDocument.schema, example: ...))]
+/// ) { call in ... }
+/// ```
+struct Operation: Sendable {
+    let method: HTTPRequest.Method
+    /// As OpenAPI writes it: `/v1/streams/{stream}/breaks/{break}`.
+    let path: String
+    /// The name by which programs know it; never changed.
+    let id: String
+    let tag: String
+    /// One sentence.
+    let summary: String
+    /// What else there is to know; empty: nothing.
+    let details: String
+    let access: OperationAccess
+    let parameters: [OperationParameter]
+    let body: OperationBody?
+    let answers: [OperationAnswer]
+    /// The reason codes with which it is refused, beside those that every operation has.
+    let refusals: [ProblemCode]
+    let handle: @Sendable (OperationCall) async throws -> HTTPAnswer
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        id: String,
+        tag: String,
+        _ summary: String,
+        details: String = "",
+        access: OperationAccess,
+        parameters: [OperationParameter] = [],
+        body: OperationBody? = nil,
+        answers: [OperationAnswer],
+        refusals: [ProblemCode] = [],
+        handle: @escaping @Sendable (OperationCall) async throws -> HTTPAnswer
+    ) {
+        self.method = method
+        self.path = path
+        self.id = id
+        self.tag = tag
+        self.summary = summary
+        self.details = details
+        self.access = access
+        self.parameters = parameters
+        self.body = body
+        self.answers = answers
+        self.refusals = refusals
+        self.handle = handle
+    }
+
+    /// The names of the parameters that its query may have.
+    var queryNames: Set<String> { Set(self.parameters.filter { $0.place == .query }.map(\.name)) }
+
+    /// Whether it may change something.
+    var isSafe: Bool { self.method == .get }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTPTypes
+import TokenFormats
+
+/// One request, as far as it is understood before its operation looks at it: who asks, and parameters that are known and whole.
+package struct OperationCall: Sendable {
+    let operation: Operation
+    let request: Request
+    /// The id by which it is found again.
+    let requestID: String
+    /// Who asks; `nil` where nobody had to say so.
+    let principal: HTTPPrincipal?
+    let query: OperationQuery
+    /// The address and port of the peer, for logs and audit.
+    let peer: String
+    /// When it came, by the gateway's clock.
+    let received: Timestamp
+    /// The values in its path, decoded.
+    let path: [String: String]
+
+    fileprivate let routes: GatewayRoutes
+    fileprivate let channel: any Channel
+
+    init(
+        _ operation: Operation,
+        _ request: Request,
+        _ context: OperationContext,
+        principal: HTTPPrincipal?,
+        query: OperationQuery,
+        at received: Timestamp,
+        of routes: GatewayRoutes
+    ) throws(Problem) {
+        self.operation = operation
+        self.request = request
+        self.requestID = context.requestID
+        self.principal = principal
+        self.query = query
+        self.peer = context.peer
+        self.received = received
+        self.routes = routes
+        self.channel = context.channel
+        var path: [String: String] = [:]
+        for (name, value) in context.parameters {
+            guard let value = String(value).removingPercentEncoding else {
+                throw .badRequest("The path has a % that begins no character.")
+            }
+            path[String(name)] = value
+        }
+        self.path = path
+    }
+
+    /// The address of the peer; `nil`: it is gone.
+    var remoteAddress: SocketAddress? { self.channel.remoteAddress }
+
+    /// The stream in the path.
+    func stream() throws(Problem) -> StreamID {
+        try Problem.check { () throws(WireError) in try StreamID(self.path["stream"] ?? "") }
+    }
+
+    /// The break in the path.
+    func breakKey() throws(Problem) -> BreakKey {
+        try Problem.check { () throws(WireError) in
+            BreakKey(stream: try StreamID(self.path["stream"] ?? ""), id: try BreakID(self.path["break"] ?? ""))
+        }
+    }
+
+    /// Who asks, as the rules for broadcasters know it: its streams are those that its token names.
+    func broadcaster() throws(Problem) -> BroadcastPrincipal {
+        guard let principal = self.principal else { throw HTTPRefusal.noToken.problem }
+        return BroadcastPrincipal(name: principal.name, streams: principal.scopes.publish)
+    }
+
+    /// For an operation whose access is `ticket`: asks for what `read` needs, where there is no ticket.
+    func requireRead() async throws {
+        _ = try await self.routes.authorize(self.request, .read)
+    }
+
+    /// Does what takes some work when it is its turn, on the threads of those who read: health is answered meanwhile.
+    ///
+    /// - Throws: what `body` throws, and a problem where too many wait.
+    func onReaders<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await self.routes.onReaders(body)
+    }
+
+    /// Whether it says that a body comes.
+    var hasBody: Bool {
+        self.request.headers[.contentType] != nil || self.request.headers[.transferEncoding] != nil
+            || (self.request.headers[.contentLength].flatMap { Int($0) } ?? 0) > 0
+    }
+
+    /// What its head says; `nil`: nothing.
+    func header(_ name: HTTPField.Name) -> String? { self.request.headers[name] }
+
+    /// The media type of the body, without parameters; the operation's first where the request names none.
+    var contentType: String {
+        let contents = self.operation.body?.contents ?? []
+        return MediaType.essence(self.request.headers[.contentType] ?? contents.first?.type ?? "")
+    }
+
+    /// The whole body.
+    ///
+    /// - Throws: a problem where it is larger than the operation takes, or where too much of other bodies waits.
+    func body() async throws -> [UInt8] {
+        let bytesMax = self.operation.body?.bytesMax ?? 0
+        if let said = self.request.headers[.contentLength].flatMap({ Int($0) }), said > bytesMax {
+            throw Self.tooLarge(bytesMax)
+        }
+        if self.request.headers[.expect]?.lowercased() == "100-continue" {
+            // Who waits for it would wait for long (RFC 9110 section 10.1.1).
+            let head = HTTPResponsePart.head(HTTPResponse(status: .continue))
+            self.channel.writeAndFlush(head, promise: nil)
+        }
+        var bytes: [UInt8] = []
+        let share = self.routes.bodies.share()
+        for try await part in self.request.body {
+            guard bytes.count + part.readableBytes <= bytesMax else { throw Self.tooLarge(bytesMax) }
+            try share.add(part.readableBytes)
+            bytes += part.readableBytesView
+        }
+        return bytes
+    }
+
+    private static func tooLarge(_ bytesMax: Int) -> Problem {
+        Problem(.reason(.tooLarge), "The body has more than \(bytesMax) bytes.")
+    }
+}
+
+/// What is known of a request beside its head and body.
+struct OperationContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+    /// The id by which the request is found again.
+    var requestID = ""
+
+    init(source: Source) {
+        self.coreContext = CoreRequestContextStorage(source: source)
+        self.channel = source.channel
+    }
+
+    /// The address and port of the peer.
+    var peer: String {
+        guard let address = self.channel.remoteAddress, let host = address.ipAddress else { return "" }
+        let port = address.port ?? 0
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

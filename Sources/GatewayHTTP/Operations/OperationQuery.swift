@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+
+/// The parameters of a request's query, each of which must be known, whole, and there at most once.
+struct OperationQuery: Sendable {
+    private(set) var values: [String: String] = [:]
+
+    /// - Throws: a problem with the first parameter that is not as it must be.
+    init(_ text: some StringProtocol, allowed: Set<String>) throws(Problem) {
+        for part in text.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(pair[0])
+            guard allowed.contains(name) else {
+                let known =
+                    allowed.isEmpty ? "this path has none" : "known are \(allowed.sorted().joined(separator: ", "))"
+                throw .badRequest("There is no such parameter: \(known).")
+            }
+            guard pair.count == 2, let value = String(pair[1]).removingPercentEncoding, !value.isEmpty else {
+                throw .badRequest("The parameter \(name) has no value that can be read.")
+            }
+            guard self.values.updateValue(value, forKey: name) == nil else {
+                throw .badRequest("The parameter \(name) is there twice.")
+            }
+        }
+    }
+
+    subscript(name: String) -> String? { self.values[name] }
+
+    func stream() throws(Problem) -> StreamID? {
+        guard let text = self.values["stream"] else { return nil }
+        return try Problem.check { () throws(WireError) in try StreamID(text) }
+    }
+
+    func breakID() throws(Problem) -> BreakID? {
+        guard let text = self.values["break"] else { return nil }
+        return try Problem.check { () throws(WireError) in try BreakID(text) }
+    }
+
+    func number(_ name: String) throws(Problem) -> UInt64? {
+        guard let text = self.values[name] else { return nil }
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = UInt64(text)
+        else { throw .badRequest("The parameter \(name) must be a whole number.") }
+        return number
+    }
+
+    /// How much is asked for.
+    ///
+    /// - Parameters:
+    ///   - max: the most that may be.
+    ///   - usual: where nothing is said.
+    /// - Returns: a number from 1 to `max`.
+    /// - Throws: a problem where it is none.
+    func limit(max: Int, usual: Int = 100) throws(Problem) -> Int {
+        guard let number = try self.number("limit") else { return usual }
+        guard number >= 1, number <= max else {
+            throw .badRequest("The parameter limit must be a number from 1 to \(max).")
+        }
+        return Int(number)
+    }
+}

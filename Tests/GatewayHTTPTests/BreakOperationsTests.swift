@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Gateway
+import GatewayCore
+import GatewayHTTP
+import Synchronization
+import Testing
+
+/// What broadcasters ask over HTTP: it becomes the same request as by their socket, and its answer keeps the reason code.
+@Suite(.suiteLimit)
+struct BreakOperationsTests {
+    /// What came to the gateway.
+    private final class Asked: Sendable {
+        struct One: Sendable {
+            let request: BroadcastRequest
+            let principal: BroadcastPrincipal
+            let origin: HTTPRequestOrigin
+        }
+
+        private let all = Mutex<[One]>([])
+
+        func add(_ one: One) { self.all.withLock { $0.append(one) } }
+        var last: One? { self.all.withLock(\.last) }
+        var count: Int { self.all.withLock(\.count) }
+    }
+
+    private static let info = BreakInfo(
+        key: BreakKey(stream: StreamID.testStream, id: BreakID.testBreak),
+        state: .announced,
+        start: Parts.now,
+        duration: .seconds(30),
+        advertisementCount: 1,
+        preStream: false,
+        exact: false,
+        position: nil,
+        announce: nil,
+        end: nil,
+        holdUntil: nil,
+        published: Parts.now,
+        firstAdvertisementTitle: "T"
+    )
+
+    private let workshop: TokenWorkshop
+
+    init() throws { self.workshop = try TokenWorkshop() }
+
+    /// A server whose gateway answers always the same; what it was asked is kept.
+    private func parts(_ answer: BroadcastReply.Body, _ asked: Asked = Asked()) async throws -> Parts {
+        var parts = Parts()
+        parts.access = HTTPAccessHolder(try await self.workshop.access(.metrics))
+        parts.broadcast = { request, principal, origin in
+            asked.add(Asked.One(request: request, principal: principal, origin: origin))
+            return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, body: answer)
+        }
+        return parts
+    }
+
+    private func headers(_ scope: String = "publish:radio*") async throws -> [String: String] {
+        ["Authorization": "Bearer \(try await self.workshop.token(try TokenWorkshop.claims(scope: scope)))"]
+    }
+
+    private static let path = "/v1/streams/radio1/breaks/noon-1"
+    private static let body =
+        #"{"in":"10s","ads":[{"id":"a","duration":"30s","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
+
+    @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
+    func `each reason code of the wire has one status, whatever is asked`(status: StatusCode) async throws {
+        let expected: [StatusCode: Int] = [
+            .invalid: 400, .unsupported: 400, .tooLarge: 413, .notFound: 404, .conflict: 409, .breakOverlap: 409,
+            .startInPast: 422, .tooFarAhead: 422, .leadTimeTooShort: 422, .wrongState: 409, .tooLate: 409,
+            .breakTooOld: 410, .deliveryInvalid: 400, .notAllowed: 403, .rateLimited: 429, .limitReached: 503,
+            .draining: 503, .unavailable: 503, .revisionConflict: 412,
+        ]
+        let refusal = Refusal(status, "No, because.", retryAfter: .milliseconds(1_500))
+        let headers = try await self.headers()
+        try await self.parts(.refused(refusal))
+            .serve { peer in
+                for (method, path, body) in [
+                    ("PUT", Self.path, Self.body), ("POST", Self.path + "/punch", ""),
+                    ("POST", Self.path + "/update", #"{"duration":"45s"}"#), ("POST", Self.path + "/end", "{}"),
+                    ("POST", Self.path + "/cancel", ""),
+                ] {
+                    let answer = try await peer.ask(method, path, body: body, headers: headers)
+                    #expect(answer.status == expected[status], "\(method) \(path)")
+                    let problem: ProblemDocument = try answer.decoded()
+                    #expect(problem.code == status.name && problem.detail == "No, because.")
+                    #expect(problem.retryable == status.canRetry && problem.status == answer.status)
+                    #expect(answer.headers["retry-after"] == "2")
+                    #expect(answer.headers["content-type"] == "application/problem+json")
+                }
+            }
+    }
+
+    @Test func `a break is published as the body says, by whom the token names`() async throws {
+        let asked = Asked()
+        var headers = try await self.headers()
+        headers["X-Request-Id"] = "4711"
+        let all = headers
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                let answer = try await peer.ask("PUT", Self.path, body: Self.body, headers: all)
+                #expect(answer.status == 200 && answer.headers["x-request-id"] == "4711")
+                let document: BreakListDocument.Break = try answer.decoded()
+                #expect(document.stream == "radio1" && document.break == "noon-1" && document.state == "announced")
+            }
+        let one = try #require(asked.last)
+        #expect(one.request.id == 4711 && one.origin.requestID == "4711" && one.origin.address.hasPrefix("127.0.0.1:"))
+        #expect(one.principal.name == "studio")
+        #expect(one.principal.mayPublish(on: try StreamID("radio7")))
+        #expect(!one.principal.mayPublish(on: try StreamID("tv")))
+        guard case .publish(let publish) = one.request.kind else { return #expect(Bool(false), "\(one.request)") }
+        #expect(publish.key == Self.info.key && publish.start == .after(.seconds(10)))
+        #expect(publish.duration == .seconds(30) && publish.advertisements.map(\.id.description) == ["a"])
+    }
+
+    @Test func `a VAST document takes the rest from the query`() async throws {
+        let vast = """
+            <VAST version="3.0"><Ad id="v"><InLine><AdSystem>x</AdSystem><AdTitle>V</AdTitle><Creatives><Creative><Linear>\
+            <Duration>00:00:20</Duration><MediaFiles><MediaFile delivery="progressive" type="audio/mpeg" width="0" height="0">\
+            https://cdn.example.com/v.mp3</MediaFile></MediaFiles></Linear></Creative></Creatives></InLine></Ad></VAST>
+            """
+        let asked = Asked()
+        let headers = try await self.headers().merging(["Content-Type": "application/xml; charset=utf-8"]) { $1 }
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                let target = Self.path + "?cued=true&hold=5m&exact=true&duration=none"
+                #expect(try await peer.ask("PUT", target, body: vast, headers: headers).status == 200)
+                for (target, body) in [
+                    (Self.path + "?cued=perhaps", vast), (Self.path + "?in=10", vast), (Self.path, "<VAST/>"),
+                    (Self.path, "no XML at all"),
+                ] {
+                    let answer = try await peer.ask("PUT", target, body: body, headers: headers)
+                    #expect(answer.status == 400, "\(target)")
+                }
+            }
+        #expect(asked.count == 1)
+        guard case .publish(let publish)? = asked.last?.request.kind else { return #expect(Bool(false)) }
+        #expect(publish.start == nil && publish.hold == .seconds(300) && publish.exact && publish.duration == nil)
+        #expect(publish.advertisements.map(\.duration) == [.seconds(20)])
+    }
+
+    @Test(arguments: [
+        ("{}", 400), ("", 400), ("[]", 400), ("{", 400), (#"{"ads":[]}"#, 400), (#"{"adds":[]}"#, 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""in":"10s","now":true"#), 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""cued":true,"preStream":true"#), 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""hold":"10s""#), 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""at":"tomorrow""#), 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""endMode":"soon""#), 400),
+        (Self.body.replacing(#""in":"10s""#, with: #""duration":"0s""#), 200),
+        (Self.body.replacing(#""a""#, with: #""\#(String(repeating: "a", count: 129))""#), 400),
+        (Self.body.replacing("a.mp3", with: String(repeating: "a", count: 4_096)), 413),
+    ])
+    func `a body that is not as it must be is refused before it is asked`(body: String, status: Int) async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                let answer = try await peer.ask("PUT", Self.path, body: body, headers: headers)
+                #expect(answer.status == status, "\(answer.body)")
+            }
+        #expect(asked.count == (status == 200 ? 1 : 0))
+    }
+
+    @Test func `nothing is changed without a token, by another method, or by another kind of body`() async throws {
+        let asked = Asked()
+        let (headers, reader) = (try await self.headers(), try await self.headers("read"))
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                for name in ["punch", "update", "end", "cancel"] {
+                    let path = Self.path + "/" + name
+                    #expect(try await peer.ask("POST", path, body: "{}", headers: [:]).status == 401)
+                    #expect(try await peer.get(path).status == 405)
+                }
+                #expect(try await peer.ask("PUT", Self.path, body: Self.body, headers: [:]).status == 401)
+                #expect(asked.count == 0)
+                let wrong = headers.merging(["Content-Type": "text/plain"]) { $1 }
+                #expect(try await peer.ask("PUT", Self.path, body: Self.body, headers: wrong).status == 415)
+                let packed = headers.merging(["Content-Encoding": "gzip"]) { $1 }
+                #expect(try await peer.ask("PUT", Self.path, body: Self.body, headers: packed).status == 415)
+                #expect(asked.count == 0)
+                // Whether the scope is good for the stream, the rules for all entrances say.
+                _ = try await peer.ask("PUT", Self.path, body: Self.body, headers: reader)
+                #expect(asked.last?.principal.mayPublish(on: Self.info.key.stream) == false)
+                #expect(try await peer.ask("DELETE", Self.path, body: "", headers: headers).status == 405)
+            }
+    }
+
+    @Test func `a body at the limit is read, and one byte more is too large; all together are bounded`() async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        let filled = Self.body + String(repeating: " ", count: 1_048_576 - Self.body.utf8.count)
+        var parts = try await self.parts(.break(Self.info), asked)
+        try await parts.serve { peer in
+            #expect(try await peer.ask("PUT", Self.path, body: filled, headers: headers).status == 200)
+            let answer = try await peer.ask("PUT", Self.path, body: filled + " ", headers: headers)
+            #expect(answer.status == 413)
+        }
+        parts.configuration.bodyBytesMax = 1_048_575
+        let metrics = parts.metrics
+        try await parts.serve { peer in
+            let answer = try await peer.ask("PUT", Self.path, body: filled, headers: headers)
+            #expect(answer.status == 503)
+            let problem: ProblemDocument = try answer.decoded()
+            #expect(problem.code == "LIMIT_REACHED" && problem.detail.contains("bodyBytesMax"))
+            // What was taken is given back.
+            #expect(try await peer.ask("PUT", Self.path, body: Self.body, headers: headers).status == 200)
+        }
+        #expect(metrics.value(.limitsHit, .limit(.httpBodyBytesMax)) == 1)
+        #expect(asked.count == 2)
+    }
+
+    @Test func `one break is shown, or it is not there`() async throws {
+        try await Parts()
+            .serve { peer in
+                #expect(try await peer.get(Self.path).status == 404)
+                #expect(try await peer.get("/v1/streams/radio1/breaks/UPPER").status == 400)
+                let list: BreakListDocument = try await peer.get("/v1/streams/radio1/breaks").decoded()
+                #expect(list.breaks.isEmpty)
+            }
+    }
+}
+
+extension StreamID {
+    fileprivate static let testStream: StreamID = {
+        guard let id = try? StreamID("radio1") else { preconditionFailure("no stream id") }
+        return id
+    }()
+}
+
+extension BreakID {
+    fileprivate static let testBreak: BreakID = {
+        guard let id = try? BreakID("noon-1") else { preconditionFailure("no break id") }
+        return id
+    }()
+}
+
+extension HTTPPeer {
+    /// A request with a body in JSON, unless the headers say otherwise.
+    func ask(_ method: String, _ target: String, body: String, headers: [String: String]) async throws -> Answer {
+        var all = ["Host": "test", "Connection": "close", "Content-Length": "\(body.utf8.count)"]
+        if !body.isEmpty { all["Content-Type"] = "application/json" }
+        let lines = all.merging(headers) { $1 }.map { "\($0): \($1)\r\n" }.joined()
+        return try await self.send("\(method) \(target) HTTP/1.1\r\n\(lines)\r\n\(body)")
+    }
+}

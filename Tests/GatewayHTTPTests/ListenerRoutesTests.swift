@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayHTTP
+import GatewayTestKit
+import Testing
+
+/// Listeners over HTTP, at a gateway that runs.
+@Suite(.suiteLimit)
+struct ListenerRoutesTests {
+    private static let session = "00112233445566778899aabbccddeeff"
+
+    private struct Batch: Decodable {
+        struct Advertisement: Decodable {
+            let id: String
+        }
+
+        let gatewayUs: Int64
+        let delivery: String
+        let advertisements: [Advertisement]
+    }
+
+    private struct Acknowledged: Decodable {
+        let recorded: Int
+    }
+
+    private func run(
+        _ configuration: GatewayConfiguration = .forTests,
+        origins: [String] = [],
+        tokens: ListenerTokenCheck? = nil,
+        _ body: @escaping @Sendable (RunningGateway, HTTPPeer) async throws -> Void
+    ) async throws {
+        let workshop = try TokenWorkshop()
+        let access = HTTPAccess(
+            verifier: try await workshop.verifier(),
+            openReads: .all,
+            listenerOrigins: ListenerOrigins(origins)
+        )
+        try await withGateway(
+            configuration: configuration,
+            log: InMemoryEventLog(),
+            ledger: InMemoryLedger(),
+            tokens: tokens
+        ) { running in
+            var parts = Parts()
+            parts.listeners = running.gateway.listeners
+            parts.configuration.listenersMax = running.gateway.httpListenersMax
+            parts.metrics = running.metrics
+            parts.access = HTTPAccessHolder(access)
+            try await parts.serve { peer in try await body(running, peer) }
+        }
+    }
+
+    private static func post(_ peer: HTTPPeer, _ path: String, _ body: String) async throws -> HTTPPeer.Answer {
+        try await peer.send(
+            "POST \(path) HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+    }
+
+    /// Leaves until its events have ended: they begin a moment after the join was decided.
+    private static func leave(_ running: RunningGateway, _ peer: HTTPPeer) async throws {
+        try await until("it has left") {
+            let answer = try await Self.post(peer, "/v1/streams/radio1/leave", #"{"session":"\#(Self.session)"}"#)
+            guard answer.status == 200 else { throw HTTPPeer.Failure(what: answer.body) }
+            return running.metrics.value(.httpListeners) == 0
+        }
+    }
+
+    @Test func `a listener hears, fetches, acknowledges and leaves, and the books balance`() async throws {
+        try await self.run { running, peer in
+            let base = "/v1/streams/radio1"
+            let said = try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
+                tasks.addTask { try await peer.get("\(base)/listen?session=\(Self.session)") }
+                try await until("it listens") { running.metrics.value(.listeners) == 1 }
+                #expect(running.metrics.value(.httpListeners) == 1)
+                try await running.broadcaster().publish("b", duration: .seconds(30))
+                let who = #""session":"\#(Self.session)""#
+                let batch: Batch = try await Self.post(peer, "\(base)/breaks/b/batch", "{\(who)}").decoded()
+                #expect(batch.advertisements.map(\.id) == ["a", "b"])
+                let outcomes = batch.advertisements
+                    .map {
+                        #"{"advertisementId":"\#($0.id)","kind":"played","heardMs":15000,"quartiles":4,"occurredUs":\#(batch.gatewayUs)}"#
+                    }
+                let request =
+                    #"{\#(who),"delivery":"\#(batch.delivery)","outcomes":[\#(outcomes.joined(separator: ","))]}"#
+                for _ in 0..<2 {
+                    let recorded: Acknowledged = try await Self.post(peer, "\(base)/breaks/b/acknowledge", request)
+                        .decoded()
+                    #expect(recorded.recorded == 2)
+                }
+                let books = try await running.books { $0.total.played == 2 }
+                #expect(books.total.delivered == 2 && books.balances)
+                try await Self.leave(running, peer)
+                return try await tasks.next()
+            }
+            let answer = try #require(said)
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-type"] == "text/event-stream")
+            #expect(answer.body.contains("event: joined\ndata: {"))
+            #expect(answer.body.contains(#""session":"\#(Self.session)""#))
+            #expect(answer.body.contains(#""breakId":"b""#))
+            #expect(answer.body.contains(#"data: {"reason":"left","retryable":false}"#))
+            #expect(running.metrics.value(.listeners) == 0)
+            #expect(running.metrics.value(.httpListenersEnded, .left) == 1)
+        }
+    }
+
+    @Test func `whoever comes back with the last position is told what it missed`() async throws {
+        try await self.run { running, peer in
+            let broadcaster = try await running.broadcaster()
+            try await broadcaster.publish("b1", start: nil)
+            try await broadcaster.publish("b2", start: nil)
+            try await until("both are announced") { running.metrics.value(.noticesSent) == 2 }
+            let epoch = String(running.board.epoch, radix: 16)
+            let said = try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
+                tasks.addTask {
+                    try await peer.get(
+                        "/v1/streams/radio1/listen?session=\(Self.session)",
+                        headers: ["Last-Event-ID": "\(epoch):1"]
+                    )
+                }
+                try await until("it listens") { running.metrics.value(.listeners) == 1 }
+                try await Self.leave(running, peer)
+                return try await tasks.next()
+            }
+            let body = try #require(said).body
+            #expect(body.contains(#""kind":"recovered""#))
+            #expect(body.contains(#""breakId":"b2""#) && !body.contains(#""breakId":"b1""#))
+            #expect(body.contains("id: \(epoch):2\nevent: joined"))
+        }
+    }
+
+    @Test(arguments: [
+        ("", 400), ("[]", 400), ("{", 400), ("{}", 400), (#"{"session":7}"#, 400), (#"{"session":"00"}"#, 400),
+        (#"{"session":"0011223344556677889900112233445g"}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff","delayMs":-1}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff","delayMs":3600001}"#, 413),
+        (#"{"session":"00112233445566778899aabbccddeeff","ticket":"%"}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff"}"#, 404),
+        (String(repeating: "[", count: 60_000), 400), (String(repeating: " ", count: 65_536), 400),
+        (String(repeating: " ", count: 65_537), 413),
+    ])
+    func `a body that is not as it must be has a status and a sentence`(_ body: String, _ status: Int) async throws {
+        try await self.run { _, peer in
+            let answer = try await Self.post(peer, "/v1/streams/radio1/breaks/b/batch", body)
+            #expect(answer.status == status)
+            let problem: ProblemDocument = try answer.decoded()
+            #expect(problem.status == status && problem.detail.hasSuffix("."))
+            #expect(try await peer.get("/healthz").status == 200)
+        }
+    }
+
+    @Test func `outcomes are as the wire has them, or it is told`() async throws {
+        try await self.run { _, peer in
+            func acknowledge(_ outcome: String) async throws -> ProblemDocument {
+                let body = #"{"session":"\#(Self.session)","delivery":"AAAA","outcomes":[\#(outcome)]}"#
+                return try await Self.post(peer, "/v1/streams/radio1/breaks/b/acknowledge", body).decoded()
+            }
+            for (outcome, code) in [
+                ("", "INVALID"), (#"{"advertisementId":"a","kind":"heard","occurredUs":1}"#, "INVALID"),
+                // Without a reason.
+                (#"{"advertisementId":"a","kind":"ignored","occurredUs":1}"#, "INVALID"),
+                (#"{"advertisementId":"a","kind":"played","occurredUs":1}"#, "NOT_FOUND"),
+            ] {
+                let problem = try await acknowledge(outcome)
+                #expect(problem.code == code)
+            }
+            let problem = try await acknowledge(#"{"advertisementId":"a","kind":"played"}"#)
+            #expect(problem.detail == "The body has no outcomes[0].occurredUs.")
+        }
+    }
+
+    @Test func `as many listen as may, and one more is refused while others are answered`() async throws {
+        var configuration = GatewayConfiguration.forTests
+        configuration.httpListenersMax = 1
+        try await self.run(configuration) { running, peer in
+            try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
+                tasks.addTask { try await peer.get("/v1/streams/radio1/listen?session=\(Self.session)") }
+                try await until("it listens") { running.metrics.value(.listeners) == 1 }
+                let second = try await peer.get("/v1/streams/radio1/listen")
+                #expect(second.status == 503)
+                #expect(second.headers["retry-after"] == "10")
+                let problem: ProblemDocument = try second.decoded()
+                #expect(problem.code == "LIMIT_REACHED" && problem.retryable)
+                #expect(try await peer.get("/healthz").status == 200)
+                #expect(try await peer.get("/v1/time").status == 200)
+                try await Self.leave(running, peer)
+                for try await answer in tasks { #expect(answer.status == 200) }
+            }
+        }
+    }
+
+    @Test func `HEAD begins nothing`() async throws {
+        try await self.run { running, peer in
+            let answer = try await peer.get("/v1/streams/radio1/listen", method: "HEAD")
+            #expect(answer.status == 200)
+            #expect(running.metrics.value(.listenerRequests, .join) == 0)
+        }
+    }
+
+    @Test func `a protected stream is heard with a token`() async throws {
+        var configuration = GatewayConfiguration.forTests
+        configuration.protectedStreams = [.every]
+        let check: ListenerTokenCheck = { token, now in
+            token == "true"
+                ? .success(ListenerGrant(subject: "one", streams: [.every], until: now + .seconds(3_600)))
+                : .failure(Refusal(.notAllowed, "No."))
+        }
+        let other = try #require(
+            SigningKey(secret: Array(repeating: 9, count: 32), state: .signing, since: Timestamp(microseconds: 0))
+        )
+        try await self.run(configuration, tokens: check) { [configuration] running, peer in
+            let path = "/v1/streams/radio1/listen?session=\(Self.session)"
+            for headers: [String: String] in [[:], ["Authorization": "Bearer false"], ["Authorization": "Basic true"]] {
+                #expect(try await peer.get(path, headers: headers).status == 403)
+            }
+            try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
+                tasks.addTask { try await peer.get(path, headers: ["Authorization": "Bearer true"]) }
+                try await until("it listens") { running.metrics.value(.listeners) == 1 }
+                let answer = try await Self.post(
+                    peer,
+                    "/v1/streams/radio1/breaks/b/batch",
+                    #"{"session":"\#(Self.session)"}"#
+                )
+                #expect(answer.status == 403, "without its ticket")
+                // The key that signed its ticket is not taken any more.
+                await running.gateway.reload(configuration, nil, MessageKeys(try KeyRing([other])))
+                for try await answer in tasks { #expect(answer.body.contains(#""reason":"expired""#)) }
+            }
+        }
+    }
+
+    @Test func `pages of listed origins may listen, others may not, and nothing else is open to them`() async throws {
+        try await self.run(origins: ["https://radio.example"]) { _, peer in
+            let listed = ["Origin": "https://radio.example"]
+            let preflight = try await peer.get("/v1/streams/radio1/breaks/b/batch", method: "OPTIONS", headers: listed)
+            #expect(preflight.status == 204)
+            #expect(preflight.headers["access-control-allow-origin"] == "https://radio.example")
+            #expect(preflight.headers["access-control-allow-methods"] == "POST")
+            #expect(preflight.headers["access-control-allow-headers"]?.contains("authorization") == true)
+            let time = try await peer.get("/v1/time", headers: listed)
+            #expect(time.status == 200)
+            #expect(time.headers["access-control-allow-origin"] == "https://radio.example")
+            #expect(time.headers["vary"] == "Origin")
+            #expect(time.headers["access-control-allow-credentials"] == nil)
+            // A page may read a problem too.
+            let problem = try await peer.get("/v1/streams/%20/listen", headers: listed)
+            #expect(problem.status == 400)
+            #expect(problem.headers["access-control-allow-origin"] == "https://radio.example")
+            let other = ["Origin": "https://other.example"]
+            for method in ["GET", "OPTIONS"] {
+                let answer = try await peer.get("/v1/time", method: method, headers: other)
+                #expect(answer.status == 403)
+                #expect(answer.headers["access-control-allow-origin"] == nil)
+            }
+            #expect(try await peer.get("/v1/time", headers: ["Origin": "http://test"]).status == 200, "its own")
+            let breaks = try await peer.get("/v1/breaks", headers: listed)
+            #expect(breaks.status == 403)
+            #expect(breaks.headers["access-control-allow-origin"] == nil)
+        }
+    }
+
+    @Test func `every origin may listen where that is said`() async throws {
+        try await self.run(origins: ["*"]) { _, peer in
+            let answer = try await peer.get("/v1/time", headers: ["Origin": "https://any.example"])
+            #expect(answer.status == 200)
+            #expect(answer.headers["access-control-allow-origin"] == "*")
+            #expect(try await peer.get("/v1/breaks", headers: ["Origin": "https://any.example"]).status == 403)
+        }
+    }
+}
