@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// A listener of one stream, for pages: hears notices over HTTP, fetches batches, plays ads and says what became of them.
+///
+/// One file, no build step, nothing else needed:
+///
+///     import { CuecastListener } from "./cuecast.js";
+///     const listener = new CuecastListener({ gateway: "https://gateway.example", stream: "radio1" });
+///     listener.addEventListener("ad", (event) => show(event.detail.ad));
+///     listener.start();  // after a click: browsers play nothing before
+///
+/// What it does is what docs/web-listeners.md asks of every listener: it applies each notice once and in order, asks for its batch at its
+/// own instant of the window, repeats an acknowledgement until it is durable, and goes on where it was after a lost connection,
+/// a restarted gateway, or a reload of the page.
+///
+/// Events (`detail` in brackets): `state` {state, reason}, `notice` {notice}, `break` {id, startUs, count}, `ad` {breakId, ad,
+/// number, count}, `progress` {ad, heardMs, durationMs}, `outcome` {breakId, outcome}, `acknowledged` {breakId, count}, `over` {id},
+/// `problem` {sentence}.
+
+/// The first retry comes within so long; later ones take up to `RETRY_MAX_MS`, at random.
+const RETRY_FIRST_MS = 250;
+const RETRY_MAX_MS = 30_000;
+/// After so many intervals without a word the connection counts as lost.
+const SILENT_INTERVALS = 2.5;
+/// How often the gateway's clock is asked for, and how often in a row: the answer that came quickest is believed.
+const CLOCK_INTERVAL_MS = 60_000;
+const CLOCK_SAMPLES = 4;
+/// An ad whose media has not ended so long after its duration is taken as it stands.
+const OVERTIME_MS = 2_000;
+/// A media file that has not begun after so long has failed (VAST error 402).
+const LOADING_MAX_MS = 8_000;
+/// Acknowledgements that are kept at most; beyond it the oldest goes, and its ads stay unknown.
+const OUTBOX_MAX = 1_000;
+
+/// The instant of a request window at which a session asks, in microseconds: the same rule as in every client library, so
+/// that a million of them are an even flow. FNV-1a over the parts, each ended by 0xFF, then mixed (SplitMix64, finaliser).
+export function requestInstant(window, sessionHex, breakId) {
+  const width = BigInt(window.byUs) - BigInt(window.fromUs);
+  if (width <= 0n) return window.fromUs;
+  const mask = (1n << 64n) - 1n;
+  let state = 0xcbf29ce484222325n;
+  const add = (byte) => { state = ((state ^ BigInt(byte)) * 0x100000001b3n) & mask; };
+  for (let place = 0; place < sessionHex.length; place += 2) add(parseInt(sessionHex.slice(place, place + 2), 16));
+  add(0xff);
+  for (const byte of new TextEncoder().encode(breakId)) add(byte);
+  add(0xff);
+  state = ((state ^ (state >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
+  state = ((state ^ (state >> 27n)) * 0x94d049bb133111ebn) & mask;
+  state ^= state >> 31n;
+  return Number(BigInt(window.fromUs) + ((width * state) >> 64n));
+}
+
+/// Reads server-sent events (HTML, "Server-sent events") from pieces of text.
+export class EventReader {
+  #rest = "";
+  #event = { id: null, name: "message", data: [] };
+
+  /// The events that are whole with this piece.
+  read(text) {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop();
+    const events = [];
+    for (const line of lines) {
+      if (line === "") {
+        if (this.#event.data.length) events.push({ ...this.#event, data: this.#event.data.join("\n") });
+        this.#event = { id: null, name: "message", data: [] };
+        continue;
+      }
+      const colon = line.indexOf(":");
+      const field = colon < 0 ? line : line.slice(0, colon);
+      const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+      if (field === "data") this.#event.data.push(value);
+      else if (field === "event") this.#event.name = value;
+      else if (field === "id") this.#event.id = value;
+    }
+    return events;
+  }
+}
+
+export class CuecastListener extends EventTarget {
+  /// - gateway: the gateway's origin, for instance "https://gateway.example"; the page's own where nothing is said.
+  /// - stream: the id of the stream.
+  /// - token: a token, or a function that gives one (or a promise of one), for a stream that asks for it.
+  /// - media: the audio or video element that plays ads; one is made where none is given.
+  /// - storage: where session, position and acknowledgements survive a reload: sessionStorage where nothing is said; null: nowhere.
+  constructor({ gateway = "", stream, token = "", media = null, storage } = {}) {
+    super();
+    if (!/^[A-Za-z0-9._-]{1,64}$/.test(stream ?? "")) throw new TypeError("stream: it has 1 to 64 characters of A-Z a-z 0-9 . _ -");
+    this.gateway = gateway.replace(/\/$/, "");
+    this.stream = stream;
+    this.token = token;
+    this.media = media ?? (typeof Audio === "undefined" ? null : new Audio());
+    this.storage = storage === undefined ? globalThis.sessionStorage ?? null : storage;
+    this.state = "stopped";
+    this.breaks = new Map();
+    this.queue = [];
+    this.current = null;
+    this.offsetMs = null;
+    this.ticket = undefined;
+    this.#restore();
+  }
+
+  #abort = null;
+  #attempt = 0;
+  #timers = new Set();
+  #playing = null;
+  #isSending = false;
+
+  // MARK: Beginning and end
+
+  /// Begins to listen, and to play; further calls do nothing.
+  start() {
+    if (this.#abort) return;
+    this.#abort = new AbortController();
+    this.#run(this.#abort.signal);
+    this.#sendOutbox();
+  }
+
+  /// Ends listening: what plays is ignored, what is not acknowledged yet goes out, and the session leaves.
+  async stop() {
+    if (!this.#abort) return;
+    this.#abort.abort();
+    this.#abort = null;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#finishAd("ignored", { reason: "user" });
+    for (const waiting of this.queue.splice(0)) this.#conclude(waiting.breakId, waiting.delivery, waiting.ad, "ignored", { reason: "user" });
+    this.breaks.clear();
+    await this.#sendOutbox(true);
+    try {
+      await this.#post(`/v1/streams/${this.stream}/leave`, { session: this.session, ticket: this.ticket });
+    } catch { /* Its lease ends by itself. */ }
+    this.#tell("state", this.#become("stopped"));
+  }
+
+  /// Skips the ad that plays, where it may be skipped by now.
+  skip() {
+    const current = this.current;
+    if (!current || !this.maySkip) return false;
+    this.#finishAd("ignored", { reason: "user" });
+    return true;
+  }
+
+  /// Whether the ad that plays may be skipped now.
+  get maySkip() {
+    const after = this.current?.ad.skipOffsetMs;
+    return after !== undefined && this.#heardMs() >= after;
+  }
+
+  /// How many outcomes wait for the gateway.
+  get unacknowledged() { return this.outbox.reduce((sum, each) => sum + each.outcomes.length, 0); }
+
+  /// The gateway's clock, in milliseconds since 1970.
+  get gatewayNow() { return Date.now() + (this.offsetMs ?? 0); }
+
+  #restore() {
+    const fresh = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    let kept = {};
+    try { kept = JSON.parse(this.storage?.getItem(this.#key) ?? "{}"); } catch { /* Somebody else wrote there: begin anew. */ }
+    this.session = /^[0-9a-f]{32}$/.test(kept.session ?? "") ? kept.session : fresh;
+    this.position = typeof kept.position === "string" ? kept.position : null;
+    this.outbox = Array.isArray(kept.outbox) ? kept.outbox : [];
+  }
+
+  #keep() {
+    try {
+      this.storage?.setItem(this.#key, JSON.stringify({ session: this.session, position: this.position, outbox: this.outbox }));
+    } catch { /* Full, or not allowed: then a reload forgets. */ }
+  }
+
+  get #key() { return `cuecast:${this.gateway}:${this.stream}`; }
+
+  #tell(name, detail) { this.dispatchEvent(new CustomEvent(name, { detail })); }
+
+  #become(state, reason) {
+    this.state = state;
+    return { state, reason };
+  }
+
+  #after(milliseconds, body) {
+    // A timer of more than 24 days comes at once.
+    const timer = setTimeout(() => { this.#timers.delete(timer); body(); }, Math.min(Math.max(0, milliseconds), 86_400_000));
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #sleep(milliseconds, signal) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+    });
+  }
+
+  /// Full jitter: everybody whose connection was lost at once comes back spread over time.
+  #backoff() {
+    const most = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** this.#attempt);
+    this.#attempt += 1;
+    return Math.random() * most;
+  }
+
+  // MARK: Listening
+
+  async #run(signal) {
+    while (!signal.aborted) {
+      this.#tell("state", this.#become("connecting"));
+      let wait;
+      try {
+        wait = await this.#listen(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#tell("problem", { sentence: `${error.message ?? error}` });
+      }
+      if (signal.aborted) return;
+      if (wait === "end") return;
+      this.#tell("state", this.#become("waiting"));
+      await this.#sleep(Math.max(wait ?? 0, this.#backoff()), signal);
+    }
+  }
+
+  /// Listens until the connection is lost; "end": for good.
+  async #listen(signal) {
+    const headers = {};
+    if (this.position) headers["Last-Event-ID"] = this.position;
+    const token = typeof this.token === "function" ? await this.token() : this.token;
+    if (token) headers.Authorization = `Bearer ${token}`;
+    const connection = new AbortController();
+    const stop = () => connection.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    let silence = setTimeout(stop, 30_000);
+    let silenceMs = 30_000;
+    try {
+      const url = `${this.gateway}/v1/streams/${this.stream}/listen?session=${this.session}`;
+      const answer = await fetch(url, { headers, signal: connection.signal, cache: "no-store" });
+      if (!answer.ok) return await this.#refused(answer);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      const events = new EventReader();
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return undefined;
+        clearTimeout(silence);
+        silence = setTimeout(stop, silenceMs);
+        for (const event of events.read(value)) {
+          const data = JSON.parse(event.data);
+          if (event.name === "joined") {
+            silenceMs = Math.max(1_000, data.headIntervalMs * SILENT_INTERVALS);
+            this.#joined(data);
+          } else if (event.name === "notice") {
+            if (!this.#apply(data)) return 0;
+          } else if (event.name === "head") {
+            if (data.position !== this.position) return 0;
+          } else if (event.name === "end") {
+            if (!data.retryable) {
+              this.#tell("state", this.#become("ended", data.reason));
+              return "end";
+            }
+            return undefined;
+          }
+        }
+      }
+    } finally {
+      clearTimeout(silence);
+      signal.removeEventListener("abort", stop);
+      connection.abort();
+    }
+  }
+
+  async #refused(answer) {
+    const problem = await answer.json().catch(() => ({}));
+    const sentence = problem.detail ?? `The gateway answered with ${answer.status}.`;
+    this.#tell("problem", { sentence });
+    if (problem.retryable || answer.status >= 500 || answer.status === 429) return Number(answer.headers.get("Retry-After") ?? 0) * 1_000;
+    this.#tell("state", this.#become("refused", sentence));
+    return "end";
+  }
+
+  #joined(joined) {
+    this.#attempt = 0;
+    this.ticket = joined.ticket || undefined;
+    if (this.offsetMs === null) this.offsetMs = joined.gatewayUs / 1_000 - Date.now();
+    this.#readClock();
+    if (joined.kind === "snapshot") {
+      // What is not among the open breaks is over.
+      const open = new Set(joined.notices.map((notice) => notice.breakId));
+      for (const [id, each] of this.breaks) if (!open.has(id) && !each.batch) this.breaks.delete(id);
+    }
+    for (const notice of joined.notices) this.#notice(notice);
+    this.position = joined.head;
+    this.#keep();
+    this.#tell("state", this.#become("listening", joined.kind));
+  }
+
+  /// Applies a notice that is the next; false: something is missing between, and a new join tells it.
+  #apply(notice) {
+    const [epoch, sequence] = notice.position.split(":");
+    const [knownEpoch, known] = (this.position ?? "").split(":");
+    if (epoch !== knownEpoch || BigInt(sequence) > BigInt(known) + 1n) return false;
+    if (BigInt(sequence) <= BigInt(known)) return true;
+    this.position = notice.position;
+    this.#keep();
+    this.#notice(notice);
+    return true;
+  }
+
+  async #readClock() {
+    if (this.clockRead && performance.now() - this.clockRead < CLOCK_INTERVAL_MS) return;
+    this.clockRead = performance.now();
+    let best = null;
+    for (let sample = 0; sample < CLOCK_SAMPLES; sample += 1) {
+      const sent = performance.now();
+      const wall = Date.now();
+      try {
+        const { gatewayUs } = await (await fetch(`${this.gateway}/v1/time`, { cache: "no-store" })).json();
+        const took = performance.now() - sent;
+        if (!best || took < best.took) best = { took, offset: gatewayUs / 1_000 - (wall + took / 2) };
+      } catch { break; }
+    }
+    if (best) this.offsetMs = best.offset;
+    if (this.#abort) this.#after(CLOCK_INTERVAL_MS, () => this.#readClock());
+  }
+
+  // MARK: Breaks
+
+  #notice(notice) {
+    this.#tell("notice", { notice });
+    const known = this.breaks.get(notice.breakId) ?? { id: notice.breakId, batch: null, isAsked: false, isQueued: false };
+    this.breaks.set(notice.breakId, known);
+    known.notice = notice;
+    if (notice.kind === "cancelled") return this.#withdraw(known, "cancelled", notice.cancelReason);
+    if (notice.kind === "ended") known.endsEarly = true;
+    // What plays already can only get another end.
+    if (known.isQueued) return this.#moveEnd(known);
+    if (!known.isAsked) {
+      known.isAsked = true;
+      const instant = notice.window ? requestInstant(notice.window, this.session, known.id) / 1_000 : this.gatewayNow;
+      this.#after(instant - this.gatewayNow, () => this.#fetch(known));
+    }
+    this.#plan(known);
+  }
+
+  async #fetch(known, attempt = 0) {
+    if (!this.#abort || this.breaks.get(known.id) !== known) return;
+    let answer;
+    try {
+      answer = await this.#post(`/v1/streams/${this.stream}/breaks/${known.id}/batch`, { session: this.session, ticket: this.ticket });
+    } catch { /* No network: asked again. */ }
+    if (answer?.ok) {
+      known.batch = await answer.json();
+      this.#tell("break", { id: known.id, startUs: known.batch.startUs, count: known.batch.advertisements.length });
+      return this.#plan(known);
+    }
+    const problem = await answer?.json().catch(() => ({}));
+    if (answer && !problem.retryable) {
+      this.#tell("problem", { sentence: problem.detail ?? `The gateway answered with ${answer.status}.` });
+      this.breaks.delete(known.id);
+      return undefined;
+    }
+    const wait = Math.max(Number(answer?.headers.get("Retry-After") ?? 0) * 1_000, Math.random() * Math.min(8_000, RETRY_FIRST_MS * 2 ** attempt));
+    this.#after(wait, () => this.#fetch(known, attempt + 1));
+    return undefined;
+  }
+
+  /// Queues the ads of a break for when it starts, where start and batch are known.
+  #plan(known) {
+    if (!known.batch || known.isQueued) return;
+    const startUs = known.notice.startUs ?? (known.notice.preStream ? this.gatewayNow * 1_000 : undefined);
+    if (startUs === undefined) {
+      // Cued: it waits for its start, and no longer than it is held.
+      clearTimeout(known.holdTimer);
+      known.holdTimer = this.#after(known.notice.expiresUs / 1_000 - this.gatewayNow, () => this.#withdraw(known, "notStarted"));
+      return;
+    }
+    clearTimeout(known.holdTimer);
+    clearTimeout(known.startTimer);
+    known.startTimer = this.#after(startUs / 1_000 - this.gatewayNow, () => this.#begin(known));
+  }
+
+  #begin(known) {
+    if (known.isQueued || !this.#abort) return;
+    known.isQueued = true;
+    const { advertisements, delivery } = known.batch;
+    known.endUs = this.#end(known);
+    advertisements.forEach((ad, index) => this.queue.push({
+      breakId: known.id, delivery, ad, number: index + 1, count: advertisements.length, known,
+    }));
+    if (known.endUs) known.endTimer = this.#after(known.endUs / 1_000 - this.gatewayNow, () => this.#over(known));
+    if (!this.current) this.#next();
+  }
+
+  /// When a break ends, in microseconds; undefined: when its last ad has.
+  #end(known) {
+    const { startUs, durationMs, preStream } = known.notice;
+    return startUs === undefined || durationMs === undefined || preStream ? undefined : startUs + durationMs * 1_000;
+  }
+
+  #moveEnd(known) {
+    clearTimeout(known.endTimer);
+    known.endUs = this.#end(known) ?? known.notice.expiresUs;
+    known.endTimer = this.#after(known.endUs / 1_000 - this.gatewayNow, () => this.#over(known));
+  }
+
+  /// The time of a break is over: what has not begun is ignored, and what plays is cut unless it may finish.
+  #over(known) {
+    const reason = known.endsEarly ? "endedEarly" : "skippedOver";
+    this.#drop(known, reason);
+    if (this.current?.known !== known || known.notice.endMode === "finishAd") return;
+    // Media and timers are not exact: an ad that is all but over is let end.
+    const left = this.current.ad.durationMs - this.#heardMs();
+    if (left > OVERTIME_MS / 4) this.#finishAd("ignored", { reason });
+  }
+
+  #drop(known, reason) {
+    const dropped = this.queue.filter((each) => each.known === known);
+    this.queue = this.queue.filter((each) => each.known !== known);
+    for (const each of dropped) this.#conclude(each.breakId, each.delivery, each.ad, "ignored", { reason });
+  }
+
+  /// A break will not be played any further.
+  #withdraw(known, kind, why) {
+    clearTimeout(known.startTimer);
+    clearTimeout(known.holdTimer);
+    clearTimeout(known.endTimer);
+    const reason = kind === "notStarted" || why === "notStarted" ? "notStarted" : "cancelled";
+    if (known.batch && !known.isQueued) {
+      known.isQueued = true;
+      for (const ad of known.batch.advertisements) this.#conclude(known.id, known.batch.delivery, ad, "ignored", { reason });
+    } else {
+      this.#drop(known, reason);
+      if (this.current?.known === known) this.#finishAd("ignored", { reason });
+    }
+    this.breaks.delete(known.id);
+    this.#tell("over", { id: known.id });
+  }
+
+  // MARK: Playing
+
+  #next() {
+    const next = this.queue.shift();
+    if (!next) return;
+    this.current = next;
+    const { ad } = next;
+    this.#tell("ad", { breakId: next.breakId, ad, number: next.number, count: next.count });
+    const file = ad.media.find((each) => this.media?.canPlayType(each.type)) ?? null;
+    if (!file) return this.#finishAd("failed", { vastError: 403 });
+    const playing = { listeners: new AbortController(), began: null };
+    this.#playing = playing;
+    const on = (name, body) => this.media.addEventListener(name, () => { if (this.#playing === playing) body(); }, { signal: playing.listeners.signal });
+    playing.timer = setTimeout(() => { if (this.#playing === playing && !playing.began) this.#finishAd("failed", { vastError: 402 }); }, LOADING_MAX_MS);
+    on("playing", () => {
+      if (playing.began) return;
+      playing.began = performance.now();
+      clearTimeout(playing.timer);
+      playing.timer = setTimeout(() => { if (this.#playing === playing) this.#finishAd("played"); }, ad.durationMs + OVERTIME_MS);
+    });
+    on("timeupdate", () => {
+      const heardMs = this.#heardMs();
+      this.#tell("progress", { ad, heardMs, durationMs: ad.durationMs });
+      if (heardMs >= ad.durationMs) this.#finishAd("played");
+    });
+    on("ended", () => this.#finishAd("played"));
+    on("error", () => this.#finishAd("failed", { vastError: this.media.error?.code === 2 ? 401 : 405 }));
+    this.media.src = file.url;
+    Promise.resolve(this.media.play()).catch((error) => {
+      // Told to play before the page may: a person has to click first. Media that cannot be played tells it as an event too.
+      if (this.#playing === playing) this.#finishAd("failed", { vastError: error.name === "NotAllowedError" ? 400 : 405 });
+    });
+  }
+
+  #heardMs() { return Math.round((this.#playing?.began ? this.media.currentTime : 0) * 1_000); }
+
+  #finishAd(kind, details = {}) {
+    const current = this.current;
+    if (!current) return;
+    const heardMs = Math.min(this.#heardMs(), 3_600_000);
+    if (this.#playing) {
+      clearTimeout(this.#playing.timer);
+      this.#playing.listeners.abort();
+      this.#playing = null;
+    }
+    this.media?.pause();
+    this.current = null;
+    const share = current.ad.durationMs > 0 ? heardMs / current.ad.durationMs : 0;
+    const quartiles = kind === "played" ? 4 : Math.min(4, Math.floor(share * 4));
+    this.#conclude(current.breakId, current.delivery, current.ad, kind, { ...details, heardMs, quartiles, muted: Boolean(this.media?.muted) });
+    const { known } = current;
+    if (!this.queue.some((each) => each.known === known)) {
+      clearTimeout(known.endTimer);
+      this.breaks.delete(known.id);
+      this.#tell("over", { id: known.id });
+    }
+    this.#next();
+  }
+
+  // MARK: Acknowledging
+
+  #conclude(breakId, delivery, ad, kind, details) {
+    const outcome = { advertisementId: ad.id, kind, ...details, occurredUs: Math.round(this.gatewayNow * 1_000) };
+    this.outbox.push({ breakId, delivery, ticket: this.ticket, outcomes: [outcome] });
+    if (this.outbox.length > OUTBOX_MAX) this.outbox.shift();
+    this.#keep();
+    this.#tell("outcome", { breakId, outcome });
+    this.#sendOutbox();
+  }
+
+  /// Sends what waits, oldest first, each until the gateway has answered: it counts once however often it comes.
+  async #sendOutbox(isLast = false) {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    let attempt = 0;
+    try {
+      while (this.outbox.length) {
+        const first = this.outbox[0];
+        let answer;
+        try {
+          answer = await this.#post(`/v1/streams/${this.stream}/breaks/${first.breakId}/acknowledge`, {
+            session: this.session, ticket: first.ticket, delivery: first.delivery, outcomes: first.outcomes,
+          });
+        } catch { /* No network: sent again. */ }
+        const problem = answer?.ok ? null : await answer?.json().catch(() => ({ retryable: answer.status >= 500 }));
+        if (answer && (answer.ok || !problem.retryable)) {
+          attempt = 0;
+          this.outbox.shift();
+          this.#keep();
+          if (answer.ok) this.#tell("acknowledged", { breakId: first.breakId, count: first.outcomes.length });
+          else this.#tell("problem", { sentence: problem.detail ?? `The gateway answered with ${answer.status}.` });
+          continue;
+        }
+        if (isLast || !this.#abort) return;
+        const wait = Math.max(Number(answer?.headers.get("Retry-After") ?? 0) * 1_000, Math.random() * Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** attempt));
+        attempt += 1;
+        await this.#sleep(wait, this.#abort?.signal);
+      }
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  #post(path, body) {
+    return fetch(this.gateway + path, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store",
+    });
+  }
+}

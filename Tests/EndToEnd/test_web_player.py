@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The example page (Examples/web) in headless Chromium, and curl, against a real gateway: listeners without ZeroMQ.
+
+    scripts/end-to-end.sh WebPlayer
+"""
+import http.server, io, json, math, os, signal, subprocess, sys, threading, unittest, wave
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
+from chromium import Browser
+from harness import ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2, until
+
+OK = status_pb2.STATUS_CODE_OK
+PAGE = os.path.join(ROOT, "Examples/web")
+
+
+def tone(seconds):
+    """A sound of so many seconds as a WAV file."""
+    rate, file = 8_000, io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(rate)
+        sound.writeframes(b"".join(
+            int(3_000 * math.sin(2 * math.pi * 440 * place / rate)).to_bytes(2, "little", signed=True)
+            for place in range(int(rate * seconds))))
+    return file.getvalue()
+
+
+class Site(http.server.ThreadingHTTPServer):
+    """What a radio station's web server has: the page, and the sounds of the ads."""
+
+    def __init__(self):
+        site = self
+        self.sounds, self.lost = {}, set()
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def __init__(self, *arguments):
+                super().__init__(*arguments, directory=PAGE)
+
+            def do_GET(self):
+                sound = site.sounds.get(self.path)
+                if sound is None:
+                    return super().do_GET()
+                self.send_response(200)
+                self.send_header("Content-Type", "audio/wav")
+                self.send_header("Content-Length", str(len(sound)))
+                self.end_headers()
+                self.wfile.write(sound)
+                return None
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.origin = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def ad(self, name, seconds=1.0, **fields):
+        """An ad whose sound is here."""
+        self.sounds[f"/{name}.wav"] = tone(seconds)
+        return advertisement_pb2.Advertisement(
+            id=name, title=f"Ad {name}", duration_ms=int(seconds * 1_000),
+            media=[advertisement_pb2.MediaFile(url=f"{self.origin}/{name}.wav", type="audio/wav")], **fields)
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+
+class WebPlayer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+        cls.site = Site()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.site.close()
+
+    def setUp(self):
+        self.gateway = Gateway("--set", f"http.listenerOrigins={self.site.origin}")
+        self.addCleanup(self.gateway.close)
+        self.broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(self.broadcaster.close)
+
+    def listening(self):
+        """A page that listens."""
+        page = self.browser.page()
+        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
+        page.click("#toggle")
+        page.until("it listens", "window.listener && window.listener.state === 'listening'")
+        return page
+
+    def publish(self, name, ads, **fields):
+        """A break; without a start it is cued, so that no machine is too slow for it."""
+        reply = self.broadcaster.publish("s", name, ads, **fields)
+        self.assertEqual(reply.status, OK, reply.message)
+
+    def punch(self, name):
+        reply = self.broadcaster.ask(punch=broadcast_pb2.Punch(stream="s", break_id=name))
+        self.assertEqual(reply.status, OK, reply.message)
+
+    def publish_and_punch(self, page, name, ads, **fields):
+        """A break that the page has fetched before it starts."""
+        self.publish(name, ads, **fields)
+        page.until("it has the ads", f"window.listener.breaks.get('{name}')?.batch")
+        self.punch(name)
+
+    def until_recorded(self, page, lines):
+        page.until(f"{lines} outcomes are recorded",
+                   f"[...document.querySelectorAll('#log li')].filter((line) => /recorded/.test(line.textContent)).length >= {lines}"
+                   " && window.listener.unacknowledged === 0")
+
+    def counts(self, name, *ads):
+        kinds, report = ("delivered", "played", "ignored", "failed", "unknown"), self.gateway.report("s", name)
+        return [{kind: report[ad][kind] for kind in kinds if report[ad].get(kind)} for ad in ads]
+
+    def test_a_page_plays_a_break_and_the_books_balance(self):
+        page = self.listening()
+        ads = [self.site.ad("first"), self.site.ad("second")]
+        ads[0].banner.image_url = f"{self.site.origin}/banner.png"
+        ads[0].banner.alternative_text = "A tree in spring"
+        # What is shown is written down by the page itself: a busy machine may look too late.
+        page.evaluate("""window.seen = []; window.listener.addEventListener("progress", () => window.seen.push(
+            ["#break", "#number", "#countdown", "#banner-image"].map((each) => document.querySelector(each))
+            .map((each) => each.hidden ? null : each.alt || each.textContent.trim())))""")
+        self.publish_and_punch(page, "b", ads)
+        self.until_recorded(page, 2)
+        seen = page.evaluate("window.seen")
+        self.assertTrue(seen)
+        for shown, number, countdown, _ in seen:
+            self.assertIsNotNone(shown)
+            self.assertRegex(number, r"^Ad [12] of 2$")
+            self.assertRegex(countdown, r"^\d+ s$")
+        self.assertIn("A tree in spring", [each[3] for each in seen])
+        self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}] * 2)
+        page.until("nothing is shown any more", "document.querySelector('#break').hidden")
+        # The banner's picture is not there, and nothing else was complained about.
+        self.assertEqual([each for each in page.complaints if "banner.png" not in each], [])
+        page.click("#toggle")
+        page.until("it has left", "window.listener.state === 'stopped'")
+
+    def test_it_asks_in_its_slot_as_every_player_does(self):
+        page = self.listening()
+        found = page.evaluate("""import("./cuecast.js").then((module) => module.requestInstant(
+            { fromUs: 1790000000000000, byUs: 1790000008000000 }, "00112233445566778899aabbccddeeff", "noon-1"))""")
+        self.assertEqual(found, 1790000000610917)
+
+    def test_a_skipped_ad_and_one_whose_sound_is_lost(self):
+        page = self.listening()
+        ads = [self.site.ad("long", 60.0, skip_offset_ms=0), self.site.ad("lost"), self.site.ad("last")]
+        del self.site.sounds["/lost.wav"]
+        self.publish_and_punch(page, "b", ads)
+        page.until("it may be skipped", "document.querySelector('#skip').disabled === false && !document.querySelector('#break').hidden")
+        page.click("#skip")
+        self.until_recorded(page, 3)
+        self.assertEqual(self.counts("b", "long", "lost", "last"),
+                         [{"delivered": 1, "ignored": 1}, {"delivered": 1, "failed": 1}, {"delivered": 1, "played": 1}])
+
+    def test_it_goes_on_after_the_gateway_was_killed(self):
+        page = self.listening()
+        self.gateway.stop(signal.SIGKILL)
+        page.until("it has noticed", "window.listener.state !== 'listening'")
+        self.gateway.start()
+        page.until("it listens again", "window.listener.state === 'listening'")
+        session = page.evaluate("window.listener.session")
+        self.publish_and_punch(page, "b", [self.site.ad("first")])
+        self.until_recorded(page, 1)
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "played": 1}])
+        self.assertEqual(page.evaluate("window.listener.session"), session)
+
+    def test_what_a_gateway_never_heard_it_hears_later_and_counts_once(self):
+        page = self.listening()
+        self.publish_and_punch(page, "b", [self.site.ad("first", 60.0)])
+        page.until("it plays", "window.listener.current !== null && window.listener.media.currentTime > 0")
+        self.gateway.stop(signal.SIGKILL)
+        # Nobody waits a minute.
+        page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
+        page.until("it has ended", "window.listener.current === null && window.listener.unacknowledged === 1")
+        # The page is loaded anew: what was not acknowledged waits in its storage.
+        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
+        self.gateway.start()
+        page.click("#toggle")
+        page.until("it is recorded", "window.listener?.unacknowledged === 0")
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "played": 1}])
+
+    def test_a_cancelled_break_is_not_played(self):
+        page = self.listening()
+        self.publish("b", [self.site.ad("first")])
+        page.until("it has the ads", "window.listener.breaks.get('b')?.batch")
+        self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id="b")).status, OK)
+        self.until_recorded(page, 1)
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
+
+
+class Curl(unittest.TestCase):
+    """A listener of four commands, as docs/web-listeners.md has them."""
+
+    def test_it_hears_fetches_and_acknowledges(self):
+        gateway = Gateway()
+        self.addCleanup(gateway.close)
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        base, session = f"http://{gateway.addresses['http']}/v1/streams/s", "00112233445566778899aabbccddeeff"
+        hearing = subprocess.Popen(["curl", "-sN", f"{base}/listen?session={session}"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(hearing.wait)
+        self.addCleanup(hearing.stdout.close)
+        self.addCleanup(hearing.kill)
+
+        def event():
+            fields = {}
+            while line := hearing.stdout.readline().strip():
+                name, value = line.split(": ", 1)
+                fields[name] = value
+            return fields
+
+        def post(path, document):
+            done = subprocess.run(["curl", "-s", "-H", "Content-Type: application/json", "-d", json.dumps(document), base + path],
+                                  capture_output=True, text=True, check=True)
+            return json.loads(done.stdout)
+
+        joined = event()
+        self.assertEqual(joined["event"], "joined")
+        self.assertEqual(json.loads(joined["data"])["session"], session)
+        ad = advertisement_pb2.Advertisement(id="a", title="A", duration_ms=1_000, media=[
+            advertisement_pb2.MediaFile(url="https://cdn.example.com/a.mp3", type="audio/mpeg")])
+        self.assertEqual(broadcaster.publish("s", "b", [ad]).status, OK)
+        while (heard := event())["event"] != "notice":
+            pass
+        notice = json.loads(heard["data"])
+        self.assertEqual((notice["kind"], notice["breakId"], notice["position"]), ("available", "b", heard["id"]))
+        batch = post("/breaks/b/batch", {"session": session})
+        self.assertEqual([each["id"] for each in batch["advertisements"]], ["a"])
+        outcome = {"advertisementId": "a", "kind": "played", "occurredUs": batch["gatewayUs"]}
+        request = {"session": session, "delivery": batch["delivery"], "outcomes": [outcome]}
+        for _ in range(2):
+            self.assertEqual(post("/breaks/b/acknowledge", request)["recorded"], 1)
+        counts = gateway.report("s", "b")["a"]
+        self.assertEqual((counts["delivered"], counts["played"]), (1, 1))
+        self.assertIn("gatewayUs", post("/leave", {"session": session}))
+        while (heard := event())["event"] != "end":
+            pass
+        self.assertEqual(json.loads(heard["data"])["reason"], "left")
+
+
+if __name__ == "__main__":
+    unittest.main()
