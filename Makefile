@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
-	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-targets soak bench \
+	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
 with_flags := . scripts/lib.sh; choose_swift_flags;
@@ -107,6 +107,12 @@ schedules: ## runs 10,000 random schedules of a player against the gateway's dec
 fuzz: ## runs the property tests with new seeds for 10 minutes
 	@scripts/setup.sh
 	@scripts/fuzz.sh
+
+fuzz-http: build ## asks a gateway over HTTP what nobody thought of, by its own description: FUZZ_EXAMPLES of each operation, 300 unless told
+	@scripts/setup.sh
+	@$(with_flags) export CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast"; \
+	    export FUZZ_EXAMPLES="$${FUZZ_EXAMPLES:-300}" FUZZ_SEED="$${FUZZ_SEED:-$$RANDOM}"; \
+	    echo "FUZZ_SEED=$$FUZZ_SEED"; /usr/bin/python3 Tests/EndToEnd/test_http_api.py HTTPFuzz
 
 fuzz-targets: ## looks for bytes that break what reads strangers' bytes, with libFuzzer: FUZZ_SECONDS for each target, 60 unless told
 	@scripts/setup.sh build

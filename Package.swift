@@ -138,8 +138,9 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "TokenFormats", "Tokens", hummingbird, nioSSL,
-                lifecycle, logging,
+                "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles", "TokenFormats",
+                "Tokens",
+                hummingbird, nioSSL, lifecycle, logging,
             ]
         ),
         library(
@@ -272,7 +273,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "TLS", "ZeroMQ", "TestSupport",
+                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "Edge", "NetworkIO", "TLS", "ZeroMQ",
+                "TestSupport",
                 hashTrees, lifecycle, logging,
             ]
         ),

@@ -21,6 +21,8 @@ configuration.fetchPolicy = { _ in await !isPremium() }
 /// Stand for the app's own log-in.
 @Sendable func currentToken() async throws -> String { "token" }
 @Sendable func isPremium() async -> Bool { false }
+/// Stands for where the app keeps what a listener may ask about.
+func remember(_ sessionID: String) {}
 
 let client = try CuecastClient(configuration: configuration, transport: NIOListenerTransport())
 // snippet.outbox
@@ -37,4 +39,8 @@ for await event in events {
 for status in client.acknowledgements where status.state == .pending {
     print("is told at the next start:", status.breakID, status.adID)
 }
+// snippet.end
+
+// snippet.session
+if let sessionID = client.sessionID { remember(sessionID) }
 // snippet.end

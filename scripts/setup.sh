@@ -25,11 +25,14 @@ build_packages=(
 # (nothing of it is started), the protobuf compiler, and Debian's own Python with
 # the two libraries of the client without our libraries. Debian's because its python3-protobuf is of the same release as its protobuf-compiler, without any network or venv.
 # And the command of OpenSSL, which makes certificates and is a peer, and HAProxy and nginx, which stand before the gateway. And Prometheus, whose promtool tests the alerts, and PyYAML. And WebKit with a screen that is none, for the scripts that
-# measure web content.
+# measure web content. And Chromium with a typeface, for the pages that the gateway serves and the player on a page.
 test_packages=(
-    gir1.2-webkit2-4.1 haproxy libnginx-mod-stream nginx-light openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-yaml python3-zmq systemd
-    valgrind xvfb
+    chromium fonts-inter gir1.2-webkit2-4.1 haproxy libnginx-mod-stream nginx-light openssl prometheus protobuf-compiler python3 python3-gi python3-protobuf python3-venv python3-yaml python3-zmq
+    systemd valgrind xvfb
 )
+
+# Packages of PyPI with the program of each: what checks the description of the HTTP API, and asks by it what nobody thought of.
+test_tools=(openapi-spec-validator:openapi-spec-validator schemathesis:schemathesis)
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(
@@ -132,11 +135,15 @@ install_missing() {
 wanted=()
 wants_peers=""
 wants_deploy=""
+wants_test=""
 [ "$#" -gt 0 ] || set -- build test
 for group in "$@"; do
     case "$group" in
         build) wanted+=("${build_packages[@]}") ;;
-        test) wanted+=("${test_packages[@]}") ;;
+        test)
+            wanted+=("${test_packages[@]}")
+            wants_test=yes
+            ;;
         deploy)
             wanted+=("${deploy_packages[@]}")
             wants_deploy=yes
@@ -164,5 +171,6 @@ else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
 if [ -n "$wants_peers" ]; then install_tool "$nats_server" nats-server; fi
+if [ -n "$wants_test" ]; then for tool in "${test_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
 if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
 check_toolchain

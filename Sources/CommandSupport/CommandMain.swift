@@ -17,6 +17,7 @@ package enum CommandMain {
         name: String,
         variables: EnvironmentCheck
     ) async -> Never {
+        CrashOutput.withhold(ProcessInfo.processInfo.environment)
         CommandOutput.prepare()
         for warning in variables.warnings(for: ProcessInfo.processInfo.environment.keys) {
             CommandOutput.complain("warning: \(warning)", program: name)

@@ -23,6 +23,8 @@ public struct AcknowledgementStatus: Hashable, Sendable {
         case givenUp(reason: String)
     }
 
+    /// The id of the session in which the advertisement was handed out, as ``CuecastClient/sessionID`` said it then.
+    public let sessionID: String
     /// The stream that was heard.
     public let stream: LiveStream
     /// The break.
@@ -44,6 +46,7 @@ public struct AcknowledgementStatus: Hashable, Sendable {
 
     init(_ record: OutboxRecord, _ state: State, _ reason: GivenUpReason? = nil) {
         let outcome = record.outcome
+        self.sessionID = record.session.description
         self.stream = LiveStream(id: record.key.stream.description)
         self.breakID = record.key.id.description
         self.adID = outcome.advertisementID.description

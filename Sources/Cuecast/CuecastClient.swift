@@ -112,6 +112,18 @@ public final class CuecastClient: Sendable {
     /// The stream that is heard, or will be at the next ``start()``.
     public var stream: LiveStream { self.state.withLock { $0.stream } }
 
+    /// The session's id, 32 hexadecimal digits, by which the gateway's operator finds what is kept of this listener; `nil` before a
+    /// session has begun.
+    ///
+    /// It is random and says nothing of the device. Each ``start()`` and each ``change(to:)`` begins another session, unless the one
+    /// of an app that was ended in the middle goes on (``ListenerTimings/sessionResumeMax``); after ``stop()`` it is still that of the
+    /// last one. It is known when ``start()`` has returned, or, where a slow file is still read then, with
+    /// ``ListenerEvent/sessionBegan(resumed:)``. ``AcknowledgementStatus/sessionID`` says it of earlier ones.
+    ///
+    /// Show it to the listener or keep it where the listener may ask to be forgotten (`cuecast forget --session`), and nowhere else: on a stream that
+    /// asks for no token, whoever knows it can speak in the listener's name.
+    public var sessionID: String? { self.state.withLock { $0.engine }?.sessionID }
+
     /// Where the connection to the gateway stands.
     public var connectionState: ConnectionState {
         self.state.withLock { $0.engine }?.connectionState ?? .idle

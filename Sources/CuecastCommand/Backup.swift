@@ -119,7 +119,7 @@ enum BackupCommand {
         keysOf directory: String,
         with commands: ControlCommands
     ) {
-        commands.register("backup") { arguments, progress in
+        commands.register("backup", changes: true) { arguments, progress in
             guard let folder = arguments["to"]?.asText, folder.hasPrefix("/") else {
                 throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
             }

@@ -29,6 +29,7 @@ struct BreakPrinter {
         let holdUntil: String?
         let published: String
         let broadcaster: String?
+        let revision: UInt64?
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -46,6 +47,7 @@ struct BreakPrinter {
             self.holdUntil = status.holdUntil.map(BreakPrinter.text)
             self.published = BreakPrinter.text(status.published)
             self.broadcaster = status.broadcaster
+            self.revision = status.revision
         }
     }
 
@@ -59,6 +61,7 @@ struct BreakPrinter {
             facts.append("\(status.advertisementCount) ads")
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
+            if let revision = status.revision { facts.append("revision \(revision)") }
             if let broadcaster = status.broadcaster { facts.append("by \(broadcaster)") }
             CommandOutput.say(facts.joined(separator: ", "))
         }

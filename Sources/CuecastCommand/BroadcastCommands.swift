@@ -16,6 +16,14 @@ struct BreakName: ParsableArguments {
     var breakID: String
 }
 
+/// The revision that a break must have: `--expected-revision 3`.
+struct RevisionOption: ParsableArguments {
+    @Option(
+        help: "Change nothing unless the break has this revision ('cuecast breaks --format json'), or is so already."
+    )
+    var expectedRevision: UInt64?
+}
+
 /// An instant: `--in 10s`, `--at 2026-11-21T12:00:00Z`, or `--now`.
 struct MomentOptions: ParsableArguments {
     @Option(name: .customLong("in"), help: "Start this long after the gateway receives the request, for instance 10s.")
@@ -140,13 +148,19 @@ struct Punch: AsyncParsableCommand {
 
     @OptionGroup var name: BreakName
     @OptionGroup var start: MomentOptions
+    @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let moment = try self.start.moment()
-        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
-            try await client.punch(stream: name.stream, breakID: name.breakID, start: moment)
+        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+            try await client.punch(
+                stream: name.stream,
+                breakID: name.breakID,
+                start: moment,
+                expectedRevision: revision.expectedRevision
+            )
         }
         BreakPrinter(format: self.format).print(status)
     }
@@ -163,6 +177,7 @@ struct Update: AsyncParsableCommand {
     @OptionGroup var start: MomentOptions
     @Option(help: "The new duration, for instance 45s.") var duration: DurationArgument?
     @OptionGroup var ads: AdsOptions
+    @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions
 
@@ -175,8 +190,47 @@ struct Update: AsyncParsableCommand {
         guard change != BreakChange() else {
             throw ValidationError("Say what is to change: --in, --at, --now, --duration, --vast or --ads.")
         }
-        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
-            try await client.update(stream: name.stream, breakID: name.breakID, change)
+        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+            try await client.update(
+                stream: name.stream,
+                breakID: name.breakID,
+                change,
+                expectedRevision: revision.expectedRevision
+            )
+        }
+        BreakPrinter(format: self.format).print(status)
+    }
+}
+
+struct Postpone: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Move the start of a break that has not started to later.",
+        discussion: """
+            With --from it may be repeated: a break that was moved already stays where it is. Without it each call moves the
+            break once more.
+
+            Example: cuecast postpone --stream radio1 --break noon-1 --by 90s
+            """
+    )
+
+    @OptionGroup var name: BreakName
+    @Option(help: "By how much, for instance 90s.") var by: DurationArgument
+    @Option(help: "The start that it has now (RFC 3339); without it the gateway is asked for it.") var from:
+        TimeArgument?
+    @OptionGroup var revision: RevisionOption
+    @Option(help: "table or json.") var format: OutputFormat = .table
+    @OptionGroup var gateway: BroadcasterOptions
+
+    func run() async throws {
+        let (delay, start) = (self.by.duration, self.from?.date)
+        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+            try await client.postpone(
+                stream: name.stream,
+                breakID: name.breakID,
+                by: delay,
+                from: start,
+                expectedRevision: revision.expectedRevision
+            )
         }
         BreakPrinter(format: self.format).print(status)
     }
@@ -192,14 +246,21 @@ struct End: AsyncParsableCommand {
     @Option(help: "What becomes of the ad that plays: cut or finishAd. (default: as the break was published)")
     var endMode: EndModeArgument?
     @Option(help: "The time in the programme at which it ends (RFC 3339); without it now.") var at: TimeArgument?
+    @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
         let mode = self.endMode?.mode
         let date = self.at?.date
-        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
-            try await client.end(stream: name.stream, breakID: name.breakID, endMode: mode, at: date)
+        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+            try await client.end(
+                stream: name.stream,
+                breakID: name.breakID,
+                endMode: mode,
+                at: date,
+                expectedRevision: revision.expectedRevision
+            )
         }
         BreakPrinter(format: self.format).print(status)
     }
@@ -212,12 +273,17 @@ struct Cancel: AsyncParsableCommand {
     )
 
     @OptionGroup var name: BreakName
+    @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions
 
     func run() async throws {
-        let status = try await self.gateway.asBroadcaster { [name] (client) throws(BroadcastError) in
-            try await client.cancel(stream: name.stream, breakID: name.breakID)
+        let status = try await self.gateway.asBroadcaster { [name, revision] (client) throws(BroadcastError) in
+            try await client.cancel(
+                stream: name.stream,
+                breakID: name.breakID,
+                expectedRevision: revision.expectedRevision
+            )
         }
         BreakPrinter(format: self.format).print(status)
     }

@@ -26,8 +26,10 @@ struct Cuecast: AsyncParsableCommand {
             """,
         version: CuecastVersion.text,
         subcommands: [
-            Serve.self, Publish.self, Punch.self, Update.self, End.self, Cancel.self, Breaks.self, Listen.self,
-            Report.self, Health.self, Verify.self, Forget.self, Backup.self, Restore.self, ClockCommand.self,
+            Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
+            Listen.self,
+            Report.self, Audit.self, Health.self, Verify.self, Forget.self, Backup.self, Restore.self,
+            ClockCommand.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
             Capacity.self, Version.self,
         ]

@@ -40,7 +40,7 @@ final class DemoPlayer: Sendable {
                 group.cancelAll()
             }
             for await event in events {
-                self.printer.print(event)
+                self.printer.print(event, session: self.client.sessionID)
                 books.note(event)
                 switch event {
                 case .available:

@@ -107,7 +107,7 @@ enum ForgetCommand {
         _ configuration: GatewayConfiguration,
         of gateway: Gateway
     ) {
-        gateway.control.register(Self.name) { arguments, _ in
+        gateway.control.register(Self.name, changes: true) { arguments, _ in
             guard let session = (arguments["session"]?.asText).flatMap({ SessionID(digits: $0) }) else {
                 throw ControlError("forget needs a session of 32 hexadecimal digits", exitCode: 64)
             }

@@ -24,8 +24,13 @@ final class ListenPrinter: Sendable {
     }
 
     /// One event.
-    func print(_ event: ListenerEvent) {
-        guard let line = ListenLine(event) else { return }
+    ///
+    /// - Parameters:
+    ///   - event: what has happened.
+    ///   - session: the id of the session that has begun; programs get it with that event.
+    func print(_ event: ListenerEvent, session: String? = nil) {
+        guard var line = ListenLine(event) else { return }
+        if case .sessionBegan = event { line.session = session }
         if self.json {
             guard let text = try? CommandOutput.json(line) else { return }
             self.write(text)
@@ -84,6 +89,7 @@ private struct ListenLine: Encodable {
 
     let event: String
     let time: String
+    var session: String?
     var breakID: String?
     var state: String?
     var startsInSeconds: Double?
@@ -98,7 +104,7 @@ private struct ListenLine: Encodable {
     var text = ""
 
     private enum CodingKeys: String, CodingKey {
-        case event, time, state, startsInSeconds, ads, ad, outcome, reason, evidence, heardSeconds, count
+        case event, time, session, state, startsInSeconds, ads, ad, outcome, reason, evidence, heardSeconds, count
         case breakID = "break"
     }
 

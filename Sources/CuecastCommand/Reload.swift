@@ -36,7 +36,7 @@ struct Reload: ParsableCommand {
 
     /// Lets the command line ask a gateway for it.
     static func register(_ reloader: Reloader, with commands: ControlCommands) {
-        commands.register(Self.command) { _, _ in
+        commands.register(Self.command, changes: true) { _, _ in
             do {
                 let document = try await reloader.reload("control socket")
                 return [

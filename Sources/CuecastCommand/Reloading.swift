@@ -71,6 +71,17 @@ actor Reloader {
         return try await next.value
     }
 
+    /// Reads everything again because a signal says so; what went wrong is logged and an alarm.
+    func hangUp() async {
+        var refusal: Refusal?
+        do {
+            try await self.reload("SIGHUP")
+        } catch {
+            refusal = Refusal(.invalid, "\(error)")
+        }
+        self.gateway.audit.note("reload", by: "", from: RequestOrigin(.command, requestID: "SIGHUP"), refusal)
+    }
+
     private func readAgain(_ way: String) async throws -> ReloadDocument {
         // Told also where there is nothing to read: whoever asked for a reload waits for its end.
         self.manager.reloadBegan("reading the configuration again")
@@ -165,8 +176,7 @@ struct ReloadService: Service {
 
     func run() async throws {
         for await _ in self.hangups.cancelOnGracefulShutdown() {
-            // What went wrong is logged and an alarm; a hang-up ends nothing.
-            _ = try? await self.reloader.reload("SIGHUP")
+            await self.reloader.hangUp()
         }
     }
 }

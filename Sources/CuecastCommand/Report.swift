@@ -84,8 +84,7 @@ struct Report: AsyncParsableCommand {
         }
         let data = answer.body
         guard answer.status == 200 else {
-            struct Fault: Decodable { let sentence: String }
-            let sentence = (try? JSONDecoder().decode(Fault.self, from: data))?.sentence
+            let sentence = (try? JSONDecoder().decode(ProblemDocument.self, from: data))?.detail
             complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
             switch answer.status {
             case 400: throw CommandExit.badData

@@ -142,24 +142,14 @@ extension Serve {
         if let access = opened.httpAccess, let address = configuration.http,
             var http = GatewayHTTPConfiguration(address: address)
         {
-            http.bound(connectionsMax: gateway.httpConnectionsMax)
+            http.bound(connectionsMax: gateway.httpConnectionsMax, listenersMax: gateway.httpListenersMax)
             // Until the gateway has drained it says that it is not ready, and that it lives.
             services = gateway.services(
                 with: [
                     GatewayHTTPService(
                         configuration: http,
-                        ledger: ledger,
-                        log: log,
-                        metrics: gateway.metrics,
-                        missing: { gateway.readiness.missing.map(\.rawValue) },
-                        failure: { gateway.readiness.failure },
-                        alarms: { gateway.readiness.alarms },
-                        board: { gateway.board.board },
-                        now: { clock.now() },
-                        access: access,
+                        parts: Self.parts(opened, access: access, reloader: reloader, clock: clock, logger: logger),
                         identity: opened.httpIdentity,
-                        reload: { try await reloader.reload("HTTP") },
-                        logger: logger,
                         bound: { address in
                             Self.note(address, in: endpointFile, logger: logger)
                             await ready.print(http: address)
@@ -206,6 +196,41 @@ extension Serve {
         if let reason = log.failure { throw LogFailed(reason: "\(reason)") }
     }
 
+    /// What HTTP asks of the gateway.
+    private static func parts(
+        _ opened: Opened,
+        access: HTTPAccessHolder,
+        reloader: Reloader,
+        clock: SteeredClock,
+        logger: Logger
+    ) -> HTTPParts {
+        let gateway = opened.gateway
+        var parts = HTTPParts(
+            ledger: opened.stores.ledger,
+            log: opened.stores.log,
+            metrics: gateway.metrics,
+            missing: { gateway.readiness.missing.map(\.rawValue) },
+            board: { gateway.board.board },
+            now: { clock.now() },
+            access: access,
+            reload: { try await reloader.reload("HTTP") },
+            logger: logger
+        )
+        parts.failure = { gateway.readiness.failure }
+        parts.alarms = { gateway.readiness.alarms }
+        parts.audit = { try await gateway.audit.records($0) }
+        parts.note = { gateway.audit.note($0) }
+        parts.broadcast = { request, principal, origin in
+            await gateway.broadcast.ask(
+                request,
+                by: principal,
+                from: RequestOrigin(.http, address: origin.address, requestID: origin.requestID)
+            )
+        }
+        parts.listeners = gateway.listeners
+        return parts
+    }
+
     /// Lets commands on this machine find where HTTP is served; without that they must be told.
     private static func note(_ address: String, in file: HTTPEndpointFile, logger: Logger) {
         do throws(SecretFile.Fault) {
@@ -249,6 +274,7 @@ extension Serve {
             now: clock.now()
         )
         let (log, ledger) = (stores.log, stores.ledger)
+        let audit = SQLiteAudit.open(in: directory)
         if let reason = stores.newEpoch {
             logger.warning(
                 "the event log goes on in a new epoch: players get a snapshot, and no number is used again",
@@ -274,6 +300,7 @@ extension Serve {
                 forgotten: try ForgettingFiles(directory: configuration.dataDirectory).read(),
                 clock: clock,
                 state: GatewayStateFile(directory: configuration.dataDirectory),
+                audit: (audit.store, audit.fault),
                 manager: manager,
                 metrics: metrics,
                 logger: logger
@@ -288,6 +315,7 @@ extension Serve {
                 listenerTokens: tokens
             )
         } catch {
+            await audit.store?.close()
             // Closed in order, so that the next start does not take this one for a crash.
             await ledger.close()
             await log.close()

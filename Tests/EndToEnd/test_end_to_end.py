@@ -11,12 +11,15 @@ import json, os, random, re, signal, subprocess, sys, tempfile, threading, time,
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
                      listener_pb2, notice_pb2, status_pb2, until)
+from test_audit import Audit  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
 from test_clicks import Clicks  # noqa: F401 (its tests run with these)
 from test_clock import ClockSteps  # noqa: F401 (its tests run with these)
 from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with these)
 from test_curve import Curve  # noqa: F401 (its tests run with these)
+from test_fronts import Fronts  # noqa: F401 (its tests run with these)
 from test_forget import Forgetting  # noqa: F401 (its tests run with these)
+from test_http_api import HTTPChanges, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
 from test_https import EncryptedHTTP  # noqa: F401 (its tests run with these)
 from test_keys import Keys  # noqa: F401
 from test_machine import Addresses, Output, Reload, Silence  # noqa: F401 (their tests run with these)
@@ -30,6 +33,7 @@ from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)
 from test_tutorial import Tutorial  # noqa: F401 (its tests run with these)
 from test_secrets import Secrets  # noqa: F401 (its tests run with these)
+from test_web_player import Curl, WebPlayer  # noqa: F401 (their tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)
 import zmq
 
@@ -343,8 +347,8 @@ class CommandLine(unittest.TestCase):
         cls.gateway.close()
 
     def test_every_command_has_help_with_an_example(self):
-        for command in ["serve", "publish", "punch", "update", "end", "cancel", "breaks", "listen", "report",
-                        "health", "check-config", "version"]:
+        for command in ["serve", "publish", "punch", "update", "postpone", "end", "cancel", "breaks", "listen",
+                        "report", "audit", "health", "check-config", "version"]:
             self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
 
     def test_usage_errors_exit_with_64(self):

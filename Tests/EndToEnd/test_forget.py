@@ -120,6 +120,15 @@ class Forgetting(unittest.TestCase):
         again.session = listener.session
         self.assertEqual(again.ask(join=listener_pb2.Join(stream="s", push=True)).status, NOT_ALLOWED)
 
+    def test_a_player_of_the_client_library_says_what_to_forget(self):
+        player = self.gateway.listen("s", "--ignore", "--breaks", "2")
+        self.addCleanup(lambda: player.process.poll() is None and player.kill())
+        session = bytes.fromhex(player.wait_for("sessionBegan")["session"])
+        self.assertEqual(player.finish(), 0)
+        done = self.forget(session, "--json")
+        self.assertEqual((done["ledgerBreaks"], done["ledgerOutcomes"], done["files"]), (2, 4, []))
+        self.assertEqual(self.files_with(session), [])
+
     def test_without_a_gateway(self):
         (first, _), (second, _) = self.heard({"x": "played"}), self.heard({"y": "failed"})
         before = self.reports()

@@ -19,7 +19,9 @@ def program(name):
     return found
 
 
-class Balanced(unittest.TestCase):
+class Proxies(unittest.TestCase):
+    """Servers of Debian's before a gateway."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="cuecast-proxy.")
         self.addCleanup(folder.cleanup)
@@ -55,6 +57,17 @@ class Balanced(unittest.TestCase):
                 return probe.connect_ex((host, int(number))) == 0
         until(f"{command[0]} listens", listens)
 
+    def connect(self, address, trusted=None):
+        plain = socket.create_connection(("127.0.0.1", port(address)), timeout=PATIENCE)
+        self.addCleanup(plain.close)
+        if trusted is None:
+            return plain
+        connection = ssl.create_default_context(cadata=trusted).wrap_socket(plain, server_hostname="127.0.0.1")
+        self.addCleanup(connection.close)
+        return connection
+
+
+class Balanced(Proxies):
     def haproxy(self, gateway, bind, server, source=CLIENT):
         """An HAProxy before the gateway; gives its address. `bind` and `server` are more words of these lines."""
         address, path = self.held(), os.path.join(self.folder, "haproxy.cfg")
@@ -65,15 +78,6 @@ class Balanced(unittest.TestCase):
                        f"backend gateway\n server one 127.0.0.1:{port(gateway.addresses['requests'])} {server}\n")
         self.run_server(program("haproxy"), "-db", "-f", path, address=address)
         return address
-
-    def connect(self, address, trusted=None):
-        plain = socket.create_connection(("127.0.0.1", port(address)), timeout=PATIENCE)
-        self.addCleanup(plain.close)
-        if trusted is None:
-            return plain
-        connection = ssl.create_default_context(cadata=trusted).wrap_socket(plain, server_hostname="127.0.0.1")
-        self.addCleanup(connection.close)
-        return connection
 
     def served(self, gateway, address, break_id, trusted=None):
         """A listener that comes by this address has its break, from notice to batch."""

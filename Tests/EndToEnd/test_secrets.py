@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """One run with every secret that there is: none of them is in anything that the run leaves or says."""
-import base64, json, os, re, signal, socket, ssl, subprocess, tempfile, time, unittest, urllib.error, urllib.request
+import base64, contextlib, json, os, re, signal, socket, ssl, struct, subprocess, tempfile, time, unittest, unittest.mock, urllib.error, urllib.request
 
 import zmq
 import zmq.utils.z85
@@ -253,7 +253,11 @@ class Secrets(unittest.TestCase):
             for path, method in (("/v1/reports", "GET"), ("/v1/breaks?stream=open1", "GET"), ("/v1/reload", "POST"),
                                  ("/readyz", "GET"), ("/metrics", "GET")):
                 self.ask(path, token, method)
-        # Where it does not belong. (An address stands in messages for developers, so none has a token in it.)
+        # Where it does not belong: as a name in an address, as a value and as a parameter's name, and as an address.
+        for path in (f"/v1/reports/{made}/b1", f"/v1/reports?stream={made}", f"/v1/breaks?{made}=1&stream=open1&ticket={made}", f"/{made}",
+                     f"/v1/reload?{made}"):
+            for method in ("GET", "DELETE"):
+                self.ask(path, local, method)
         self.ask("/v1/reload", "x", "POST", made.encode(), Cookie="token=" + made)
         self.assertEqual(self.ask("/v1/reports", local), 200)
         self.command("report", code=0)
@@ -331,6 +335,73 @@ class Secrets(unittest.TestCase):
         load.terminate()
         self.said.append(load.communicate(timeout=PATIENCE)[0])
 
+    # MARK: Behind a balancer
+
+    #: A client of the documentation's network (RFC 5737) on its way to the gateway, as the header of a balancer says it.
+    CLIENT = socket.inet_aton("192.0.2.7") + socket.inet_aton("192.0.2.1") + struct.pack(">HH", 40_000, 7_400)
+
+    @staticmethod
+    def header(rest, family=0x11, command=0x21):
+        """A header of the PROXY protocol, version 2."""
+        return b"\r\n\r\n\0\r\nQUIT\n" + bytes((command, family)) + struct.pack(">H", len(rest)) + rest
+
+    def balanced(self, header):
+        """A connection that a balancer makes, and which speaks TLS behind the header."""
+        plain = socket.create_connection(("127.0.0.1", port(self.gateway.addresses["requests"])), timeout=PATIENCE)
+        self.addCleanup(plain.close)
+        plain.sendall(header)
+        connection = ssl.create_default_context(cadata=self.trusted).wrap_socket(plain, server_hostname="127.0.0.1")
+        self.addCleanup(connection.close)
+        return connection
+
+    def behind_a_balancer(self, token):
+        """A listener by a balancer, and headers that are wrong, each with a token wherever a text may be."""
+        field = lambda kind, value: bytes((kind,)) + struct.pack(">H", len(value)) + value
+        said = token.encode()
+        carries = b"".join(field(kind, said) for kind in (0x02, 0x05, 0xE0))
+        listener = joined(lambda: self.balanced(self.header(self.CLIENT + carries)), "open1")
+        reply = listener.ask(join=listener_pb2.Join(stream="paid1", token=token[:-3], push=True))
+        self.assertNotEqual(reply.status, OK, reply)
+        self.said.append(str(reply))
+        rest = self.CLIENT
+        for wrong in (b"PROXY TCP4 " + said + b" 192.0.2.1 40000 7400\r\n", said, self.header(rest + field(3, b"wrong") + field(2, said)),
+                      self.header(rest + bytes((2,)) + struct.pack(">H", 9_999) + said), self.header(said[:216].ljust(216), family=0x31),
+                      self.header(rest + field(2, said), command=0x2F), self.header(rest) + said):
+            with socket.create_connection(("127.0.0.1", port(self.gateway.addresses["requests"])), timeout=PATIENCE) as peer:
+                peer.sendall(wrong)
+                with contextlib.suppress(ConnectionError):
+                    peer.shutdown(socket.SHUT_WR)
+                    while peer.recv(4_096):
+                        pass
+
+    def test_a_balancer_and_a_crash_tell_no_secret(self):
+        self.make_secrets()
+        self.gateway = None
+        # What the runtime of Swift prints of a crash, where a toolchain is installed: by itself, and as it was asked for.
+        for settings, number in ((None, signal.SIGABRT), (None, signal.SIGSEGV), ("enable=yes,preset=full", signal.SIGSEGV)):
+            with unittest.mock.patch.dict(os.environ):
+                os.environ.pop("SWIFT_BACKTRACE", None)
+                if settings:
+                    os.environ["SWIFT_BACKTRACE"] = settings
+                if self.gateway:
+                    self.gateway.start()
+                else:
+                    self.start(f"listeners.tls.certificateFile={self.certificate.certificate}",
+                               f"listeners.tls.keyFile={self.certificate.key}", "listeners.proxyProtocol.trusted=127.0.0.1")
+            self.add_signing_keys()
+            self.search.add_token("the local token", read(self.data("http-token")).decode().strip())
+            token = token_by(self.listener_key, self.claims())
+            self.search.add_token("the token", token)
+            before = len(read(self.gateway.log))
+            self.behind_a_balancer(token)
+            self.gateway.stop(number)
+            self.assertEqual(self.gateway.process.returncode, -number)
+            printed = read(self.gateway.log)[before:]
+            self.assertIn(b"PROXY header", printed)
+            # Behind this word stand sixteen bytes of memory for each register.
+            self.assertNotIn(b"Registers:", printed, settings)
+        self.assertEqual(self.search.found(self.texts()), [])
+
     # MARK: What is searched
 
     def texts(self):
@@ -378,7 +449,8 @@ class Secrets(unittest.TestCase):
         # It was a run: what may be said was said.
         everything = b"".join(texts.values())
         for expected in (b"studio", b"by=local", b"cuecast_join_tokens_total", b"everything stays as it was", b"paid1",
-                         b"cuecast_broadcast_authentications_total"):
+                         b"cuecast_broadcast_authentications_total", b'path="/v1/reports/{stream}/{break}"', b"path=unknown",
+                         b"query=stream "):
             self.assertIn(expected, everything)
         self.assertEqual(self.search.found(texts), [])
 

@@ -351,7 +351,7 @@ class Messages(unittest.TestCase):
             self.assertEqual(json.loads(body)["requestId"], number)
             found = until("the line", lambda: [line for line in map(json.loads, gateway.said().splitlines())
                                                if line.get("requestId") == number])
-            self.assertEqual((found[0]["level"], found[0]["status"], found[0]["path"]), ("debug", "404", "/nowhere"))
+            self.assertEqual((found[0]["level"], found[0]["status"], found[0]["path"]), ("debug", "404", "unknown"))
 
     def test_the_journal_gets_priorities_and_everybody_else_the_time(self):
         messages = tempfile.TemporaryFile("a+")

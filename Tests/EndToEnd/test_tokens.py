@@ -59,7 +59,7 @@ class TokenGateway(Gateway):
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, json.load(error)["sentence"]
+                return error.code, json.load(error)["detail"]
 
     def file(self, name):
         return os.path.join(self.folder, "data", name)

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import attacks, doors, handshakes, hostile, tokens, verdicts, zmtp
+import attacks, doors, handshakes, hostile, measuring, tokens, verdicts, zmtp
 from swarm import Swarm
 from verdicts import Level, Observed
 
@@ -223,6 +223,10 @@ class VerdictTests(unittest.TestCase):
         self.assertEqual(failing(observed, short=True), [])
         del observed.attacked_p99["notice"]
         self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), ["p99"])
+
+    def test_descriptors_are_counted_without_listing_them(self):
+        with open(os.devnull), open(os.devnull):
+            self.assertEqual(measuring.descriptors(os.getpid()), len(os.listdir(f"/proc/{os.getpid()}/fd")) - 1)
 
     def test_the_usual_p99_is_the_median_of_the_quiet_runs(self):
         self.assertEqual(verdicts.usual([{"notice": 1}, {"notice": 9, "batch": 4}, {"notice": 2}]), {"notice": 2, "batch": 4})

@@ -82,8 +82,8 @@ enum ExchangeFaults {
 
     /// Whether a gateway answers in plain that it wants TLS.
     static func isCallForTLS(_ status: Int, _ body: [UInt8]) -> Bool {
-        struct Document: Decodable { let error: String }
+        struct Document: Decodable { let code: String }
         guard status == 400 else { return false }
-        return (try? JSONDecoder().decode(Document.self, from: Data(body)))?.error == "encrypted"
+        return (try? JSONDecoder().decode(Document.self, from: Data(body)))?.code == "ENCRYPTED"
     }
 }

@@ -118,8 +118,8 @@ final class ListenerEngine: Sendable {
 
     deinit {
         // Not stopped, only dropped: free what would go on without us. The file first: whoever sees that the connection is
-        // gone may use it again.
-        self.journal.close()
+        // gone may use it again. One that was stopped has let go of it, and by now it may be the next session's.
+        if !self.state.withLock({ $0.isJournalClosed }) { self.journal.close() }
         self.state.withLock { state in
             state.timer?.cancel()
             state.startTimer?.cancel()
@@ -340,6 +340,9 @@ final class ListenerEngine: Sendable {
             return GatewayClockReading(date: Date(time), errorMax: error, at: self.origin + now.sinceStart)
         }
     }
+
+    /// `nil` before the session has begun.
+    var sessionID: String? { self.state.withLock { $0.core?.session.description } }
 
     var isStopped: Bool { self.state.withLock { $0.isStopped } }
 

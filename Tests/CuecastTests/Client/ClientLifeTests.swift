@@ -91,8 +91,56 @@ struct ClientLifeTests {
         #expect(resumed == true)
         let sessions = Set(self.gateway.requests.map(\.session))
         #expect(sessions.count == 1)
+        #expect(next.sessionID == sessions.first)
         next.stop()
         await next.stopped()
+    }
+
+    @Test func `the app knows under which id the gateway has each of its sessions`() async throws {
+        let client = try self.makeStoringClient()
+        #expect(client.sessionID == nil)
+        let events = client.makeEvents()
+        try await client.start()
+        let first = try #require(client.sessionID)
+        #expect(first.wholeMatch(of: /[0-9a-f]{32}/) != nil)
+        #expect(Set(self.gateway.requests.map(\.session)) == [first])
+        try self.gateway.publish("b1", [spot("a", seconds: 3_000)], in: 0)
+        _ = await events.first(\.available)
+        client.advertisements.ignoreReceivedAdvertisements()
+        _ = await events.first(\.acknowledged)
+        // Another stream is another session; what was told with the one before keeps its name.
+        try await client.change(to: LiveStream(id: "radio2"))
+        let second = try #require(client.sessionID)
+        #expect(second != first)
+        #expect(self.gateway.requests.last { $0.kind == .join }?.session == second)
+        #expect(client.acknowledgements.map(\.sessionID) == [first])
+        client.stop()
+        await client.stopped()
+        #expect(client.sessionID == second)
+        try await client.start()
+        #expect(![nil, first, second].contains(client.sessionID))
+        client.stop()
+        await client.stopped()
+        // The file keeps it for the next run of the app, too.
+        let next = try self.makeStoringClient()
+        try await next.start()
+        #expect(next.acknowledgements.map(\.sessionID) == [first])
+        next.stop()
+        await next.stopped()
+    }
+
+    @Test func `after a change of the stream the file is still the client's`() async throws {
+        let client = try self.makeStoringClient()
+        try await client.start()
+        for number in 2...20 {
+            try await client.change(to: LiveStream(id: "radio\(number)"))
+            let other = try self.makeStoringClient()
+            await #expect(throws: CuecastError.storageInUse(path: self.folder.path("session"))) {
+                try await other.start()
+            }
+        }
+        client.stop()
+        await client.stopped()
     }
 
     @Test func `two clients with one file do not listen at the same time`() async throws {
