@@ -36,9 +36,8 @@ version_at_least() {
 
 # Sets `swift_flags`, the flags of every build and test run.
 # SwiftPM leaves the flag that makes warnings errors out for dependencies, so that theirs never fail a build.
-# The index is for editors alone; without it a build computes about a tenth less.
 choose_swift_flags() {
-    swift_flags=(--scratch-path "$scratch" --disable-index-store)
+    swift_flags=(--scratch-path "$scratch")
     local warnings="${CUECAST_WARNINGS:-}"
     if [ -z "$warnings" ]; then
         case "$(swift_version)" in
