@@ -116,11 +116,19 @@ package struct EdgeAnswer: Sendable {
     package let hasBegunSession: Bool
     /// What it changed about notices on its connection.
     package let push: PushChange?
+    /// Whether it was refused for its token, which cost more to find out than to send.
+    package let refusesToken: Bool
 
-    package init(reply: ReplyBytes?, hasBegunSession: Bool = false, push: PushChange? = nil) {
+    package init(
+        reply: ReplyBytes?,
+        hasBegunSession: Bool = false,
+        push: PushChange? = nil,
+        refusesToken: Bool = false
+    ) {
         self.reply = reply
         self.hasBegunSession = hasBegunSession
         self.push = push
+        self.refusesToken = refusesToken
     }
 }
 

@@ -90,7 +90,7 @@ extension EdgeLoop {
         self.throttled = []
         for peer in peers {
             guard let index = self.index(of: peer) else { continue }
-            if self.reachedRate(index) == nil {
+            if self.reachedRate(index) == nil, self.mayHaveTokenRefused(index) {
                 self.lift(.throttled, index)
             } else {
                 self.throttled.append(peer)
@@ -117,6 +117,16 @@ extension EdgeLoop {
             return .messagesPerAddressPerSecondMax
         }
         return self.shared.messages.hasOne(at: self.now) ? nil : .messagesPerSecondMax
+    }
+
+    private func mayHaveTokenRefused(_ index: Int) -> Bool {
+        self.slots[index].refusals.hasOne(of: self.connectionRefusals, at: self.now)
+    }
+
+    /// Takes note that a token was refused; after one too many the connection is read from later.
+    private func noteRefusedToken(_ index: Int) {
+        self.slots[index].refusals.takeOne(of: self.connectionRefusals, at: self.now)
+        if !self.mayHaveTokenRefused(index) { self.throttle(index, .refusedTokensPerConnectionPerSecondMax) }
     }
 
     private func throttle(_ index: Int, _ limit: LimitName) {
@@ -227,6 +237,11 @@ extension EdgeLoop {
             push: self.pushPlace(index)
         )
         if answer.hasBegunSession { self.noteSession(index) }
+        if answer.refusesToken {
+            self.noteRefusedToken(index)
+            // It is closed where the poller cannot be told.
+            guard self.index(of: peer) != nil else { return self.repliesGone.add() }
+        }
         if let reply = answer.reply {
             self.send(reply, index)
             if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
@@ -253,6 +268,7 @@ extension EdgeLoop {
         let answer = decide(self.mayBeginSession(index), self.pushPlace(index))
         guard let reply = answer.reply else { preconditionFailure("a late answer cannot come later still") }
         if answer.hasBegunSession { self.noteSession(index) }
+        if answer.refusesToken { self.noteRefusedToken(index) }
         self.answer(reply, to: peer)
         if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
     }

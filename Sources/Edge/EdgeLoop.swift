@@ -82,6 +82,8 @@ package final class EdgeLoop {
         /// The messages that it may send, and the sessions that it may begin.
         var messages = RateBucket()
         var sessions = RateBucket()
+        /// The tokens of its joins that may be refused.
+        var refusals = RateBucket()
         /// What all connections of its address have taken; `nil`: those are not limited.
         var shared: EdgeAddress?
         /// When it was accepted, or its handshake was done, in nanoseconds.
@@ -144,9 +146,10 @@ package final class EdgeLoop {
     var poller: Poller
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
-    /// The limits of messages and sessions of a connection.
+    /// The limits of messages, sessions and refused tokens of a connection.
     let connectionMessages: RateBucket.Limit
     let connectionSessions: RateBucket.Limit
+    let connectionRefusals: RateBucket.Limit
     /// Looked at once a minute: addresses that have gone.
     private var nextMinute: UInt64
     /// What all connections read into.
@@ -215,6 +218,7 @@ package final class EdgeLoop {
         settings.ringsBytesMax /= shared.inboxes.count
         self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
         self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
+        self.connectionRefusals = .rate(settings.refusedTokensPerConnectionPerSecondMax)
         self.nextMinute = self.now
         self.number = number
         self.shared = shared

@@ -24,6 +24,10 @@ package struct EdgeSettings: Hashable, Sendable {
     package var messagesPerAddressPerSecondMax = 50_000
     /// The most messages a second of all connections together; else as for one connection.
     package var messagesPerSecondMax = 1_000_000
+    /// The most tokens of one connection that are refused a second, on average, and twice as many at once; 0: no limit.
+    ///
+    /// Whoever has more of them refused is read from later: a token costs far more to check than to send.
+    package var refusedTokensPerConnectionPerSecondMax = 1
     /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
     package var sessionsPerConnectionMax = 100
     /// The most sessions that connections from one address may begin within the time of a lease; 0: no limit.

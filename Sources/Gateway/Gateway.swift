@@ -479,6 +479,7 @@ extension Gateway {
         settings.messagesPerConnectionPerSecondMax = configuration.messagesPerConnectionPerSecondMax
         settings.messagesPerAddressPerSecondMax = configuration.messagesPerAddressPerSecondMax
         settings.messagesPerSecondMax = configuration.messagesPerSecondMax
+        settings.refusedTokensPerConnectionPerSecondMax = configuration.refusedTokensPerConnectionPerSecondMax
         settings.sessionsPerConnectionMax = configuration.sessionsPerConnectionMax
         settings.sessionsPerAddressMax = configuration.sessionsPerAddressMax
         settings.bytesWaitingMax = configuration.listenerBytesWaitingMax

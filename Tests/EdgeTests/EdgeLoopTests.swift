@@ -111,6 +111,34 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
+    @Test(arguments: [5, 6, 7])
+    func `whoever has too many tokens refused is read from later, and loses nothing`(count: Int) async throws {
+        // Six at once, then it waits for the next one.
+        let stand = try LoopStand { $0.refusedTokensPerConnectionPerSecondMax = 3 }
+        let peer = try stand.peer(.dealer)
+        try peer.send((0..<count).flatMap { WirePeer.request("token \($0)") } + WirePeer.request("behind"))
+        for number in 0..<count { #expect(try peer.answer() == "token \(number)") }
+        #expect(try peer.answer() == "behind")
+        let hits = stand.metrics.value(.limitsHit, .limit(.refusedTokensPerConnectionPerSecondMax))
+        // A machine that stands still between two of them gives one back.
+        #expect(count > 5 ? hits <= 2 : hits == 0)
+        await stand.shared.stop()
+    }
+
+    @Test func `whoever has one token refused after another makes nobody else wait`() async throws {
+        let stand = try LoopStand { $0.refusedTokensPerConnectionPerSecondMax = 1 }
+        let peer = try stand.peer(.dealer)
+        try peer.send((0..<20).flatMap { WirePeer.request("token \($0)") })
+        for number in 0..<2 { #expect(try peer.answer() == "token \(number)") }
+        try await until {
+            stand.metrics.value(.limitsHit, .limit(.refusedTokensPerConnectionPerSecondMax)) > 0
+        }
+        let other = try stand.peer(.dealer)
+        #expect(try other.ask("other") == "other")
+        for number in 2..<5 { #expect(try peer.answer() == "token \(number)") }
+        await stand.shared.stop()
+    }
+
     @Test(arguments: [EdgeSettings.messagesPerTurnMax, EdgeSettings.messagesPerTurnMax + 1])
     func `a turn has as many messages as may be, and all of them are answered`(count: Int) async throws {
         let stand = try LoopStand()

@@ -83,6 +83,7 @@ final class LoopStand: Sendable {
                         proof: key.map { PushProof(key: KeyID(rawValue: $0), until: .latest) }
                     )
                 )
+            case "token": return EdgeAnswer(reply: ReplyBytes(head: request), refusesToken: true)
             case "leave": return EdgeAnswer(reply: ReplyBytes(head: Array("left".utf8)), push: .ends)
             case "place":
                 let text =

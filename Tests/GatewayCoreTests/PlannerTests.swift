@@ -334,7 +334,8 @@ struct BreakListTests {
                     end: Sample.at(50),
                     holdUntil: nil,
                     published: Sample.at(0),
-                    firstAdvertisementTitle: "Title 0"
+                    firstAdvertisementTitle: "Title 0",
+                    revision: 1
                 )
             ]
         )

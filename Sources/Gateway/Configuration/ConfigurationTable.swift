@@ -327,6 +327,12 @@ package enum ConfigurationTable {
             0...100_000_000
         ),
         number(
+            "listeners.refusedTokensPerConnectionPerSecondMax",
+            "the most tokens of one connection that are refused in a second; more are read later; 0: no limit",
+            \.refusedTokensPerConnectionPerSecondMax,
+            0...1_000_000
+        ),
+        number(
             "listeners.sessionsPerConnectionMax",
             "the most sessions that one connection may begin within the time of a lease; 0: no limit",
             \.sessionsPerConnectionMax,

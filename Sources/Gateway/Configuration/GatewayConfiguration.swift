@@ -80,6 +80,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var messagesPerAddressPerSecondMax = 50_000
     /// The same for all connections of listeners together.
     package var messagesPerSecondMax = 1_000_000
+    /// The most tokens of one listener's connection that are refused a second, twice as many at once; more are read later; 0: no limit.
+    package var refusedTokensPerConnectionPerSecondMax = 1
     /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
     package var sessionsPerConnectionMax = 100
     /// The same for all connections from one address, loopback not counted.

@@ -146,7 +146,8 @@ final class ListenerDesk: EdgeDelegate {
                 granted: .failure(refusal),
                 from: PeerFacts(transport: "zeromq", mayBeginSession: false, push: .impossible),
                 at: self.readClock().now
-            )
+            ),
+            refusesToken: true
         )
     }
 
@@ -159,6 +160,7 @@ final class ListenerDesk: EdgeDelegate {
     ) {
         self.checksWaiting.remove(peer.number)
         self.refresh()
+        let isRefused = if case .failure = result { true } else { false }
         loop.answer(peer) { mayBeginSession, push in
             let reply = self.handler.join(
                 request,
@@ -169,7 +171,8 @@ final class ListenerDesk: EdgeDelegate {
             return EdgeAnswer(
                 reply: reply,
                 hasBegunSession: self.handler.hasBegunSession,
-                push: self.handler.takePushChange()
+                push: self.handler.takePushChange(),
+                refusesToken: isRefused
             )
         }
     }

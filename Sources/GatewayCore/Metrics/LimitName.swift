@@ -43,6 +43,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case messagesPerSecondMax
     case messagesPerTurnMax
     case recordBytesMax
+    case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
