@@ -29,6 +29,7 @@ let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdHTTP2: Target.Dependency = .product(name: "HummingbirdHTTP2", package: "hummingbird")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let jwt: Target.Dependency = .product(name: "JWTKit", package: "jwt-kit")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -140,7 +141,7 @@ let package = Package(
             [
                 "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles", "TokenFormats",
                 "Tokens",
-                hummingbird, nioSSL, lifecycle, logging,
+                hummingbird, hummingbirdHTTP2, nioSSL, lifecycle, logging,
             ]
         ),
         library(

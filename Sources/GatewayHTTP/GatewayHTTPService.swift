@@ -11,7 +11,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only.
+/// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only, and there over HTTP/2, too.
 ///
 /// What changes something needs a token, from loopback too; what may be read without one, the configuration says.
 ///
@@ -138,7 +138,12 @@ package struct GatewayHTTPService: Service {
         let metrics = self.parts.metrics
         return HTTPServerBuilder { responder in
             EncryptedHTTPChannel(
-                inner: HTTP1Channel(responder: responder, configuration: http),
+                inner: NegotiatedHTTPChannel(
+                    responder: responder,
+                    configuration: configuration,
+                    http1: http,
+                    connections: connections
+                ),
                 identity: identity,
                 metrics: metrics
             )

@@ -133,6 +133,14 @@ final class GatewayRoutes: Sendable {
                 "The limit targetBytesMax is \(self.configuration.targetBytesMax) bytes."
             )
         }
+        // A head of HTTP/2 has come in full where its bytes fit, however many fields they are.
+        guard request.headers.count <= self.configuration.headerFieldsMax else {
+            throw Problem(
+                .reason(.tooLarge),
+                "The limit headerFieldsMax is \(self.configuration.headerFieldsMax) header fields.",
+                status: .requestHeaderFieldsTooLarge
+            )
+        }
         guard self.parts.access.access.hosts.contains(request.head.authority) else { throw self.refused(.host) }
         // The router would pass over empty parts: one thing has one path.
         let path = Self.path(of: request)

@@ -15,8 +15,6 @@ package struct HTTPIdentity: Sendable {
     private static let goodbyeMax = TimeAmount.milliseconds(100)
     /// Ephemeral keys and authenticated encryption only; what TLS 1.3 has is so anyway.
     private static let cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
-    /// What is spoken inside: where a client names what it speaks, it learns that it is this.
-    private static let applicationProtocols = ["http/1.1"]
 
     let context: NIOSSLContext
     /// Until when the certificate is valid, in seconds since 1970.
@@ -49,7 +47,7 @@ package struct HTTPIdentity: Sendable {
         )
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuites = Self.cipherSuites
-        configuration.applicationProtocols = Self.applicationProtocols
+        configuration.applicationProtocols = NegotiatedHTTPChannel.protocols
         configuration.shutdownTimeout = Self.goodbyeMax
         self.context = try NIOSSLContext(configuration: configuration)
         self.notAfter = contents.notAfter

@@ -146,7 +146,7 @@ class EncryptedHTTP(unittest.TestCase):
         self.assertEqual(gateway.metric('cuecast_alarm{alarm="reload"}'), 1)
         self.assertIn("http.tls.keyFile", self.command("reload", "--data-dir", gateway.folder + "/data", code=65))
         status, text = gateway.ask(old, "/v1/reload", "POST", gateway.token())
-        self.assertEqual((status, json.loads(text)["error"]), (422, "notReloaded"))
+        self.assertEqual((status, json.loads(text)["code"]), (422, "NOT_RELOADED"))
         self.assertEqual(shown(), first)
         # Its key, that others may read.
         shutil.copyfile(waiting, self.key)

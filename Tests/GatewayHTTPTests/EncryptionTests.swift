@@ -78,16 +78,22 @@ struct EncryptionTests {
         }
     }
 
-    @Test func `a client that names what it speaks learns that it is HTTP 1`() async throws {
+    @Test(arguments: [("http/1.1", "http/1.1", true), ("h2,http/1.1", "h2", false)])
+    func `a client that names what it speaks learns which of it is spoken`(
+        offers: String,
+        agreed: String,
+        isFirst: Bool
+    ) async throws {
         try await self.parts.serve { [self] peer in
-            let options = ["-ign_eof", "-alpn", "h2,http/1.1", "-CAfile", self.certificate.certificateFile]
+            let options = ["-ign_eof", "-alpn", offers, "-CAfile", self.certificate.certificateFile]
             let tunnel = try TLSTunnel(connectedTo: peer.address, options)
             let said = try await onThread { [connection = HTTPConnection(through: tunnel)] in
                 try connection.send(HTTPPeer.request("/healthz"))
                 return String(decoding: try connection.rest(), as: UTF8.self)
             }
-            #expect(said.contains("ALPN protocol: http/1.1"))
-            #expect(said.contains("HTTP/1.1 200 OK"))
+            #expect(said.contains("ALPN protocol: \(agreed)"))
+            // Who agreed on HTTP/2 and does not speak it is closed without an answer.
+            #expect(said.contains("HTTP/1.1 200 OK") == isFirst)
         }
     }
 
@@ -155,6 +161,20 @@ struct EncryptionTests {
             let answer12 = try await encrypted.exchange(Array("GET / HTTP/1.1\r\nHost:".utf8))
             #expect(answer12.isEmpty)
             try await self.until { parts.metrics.value(.connections, .http) == 0 }
+        }
+    }
+
+    @Test func `a connection of HTTP 2 that asks for nothing ends in time, whatever else its peer says`() async throws {
+        var parts = self.parts
+        parts.configuration.idleTimeout = .milliseconds(300)
+        try await parts.serve { [self, parts] peer in
+            let encrypted = self.trusting(self.certificate, peer, ["-alpn", "h2"])
+            // What a client says first, and settings that change nothing (RFC 9113 sections 3.4 and 6.5).
+            let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+            let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+            for opening in [[], preface, preface + settings] { _ = try await encrypted.exchange(opening) }
+            try await self.until { parts.metrics.value(.connections, .http) == 0 }
+            #expect(self.handshakes(.done) == 3)
         }
     }
 
