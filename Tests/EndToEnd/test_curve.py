@@ -235,7 +235,7 @@ class Curve(unittest.TestCase):
             file.write(self.studio.secret[:39])
         self.run_command(gateway, "breaks", "--key-file", halved, "--gateway-key-file", self.server.public_file, code=65)
         # A secret where a file belongs, and where a public key belongs.
-        self.run_command(gateway, "breaks", "--key-file", self.studio.secret, "--gateway-key-file", self.server.public_file, code=65)
+        self.run_command(gateway, "breaks", "--key-file=" + self.studio.secret, "--gateway-key-file", self.server.public_file, code=65)
         self.run_command(gateway, "breaks", "--key-file", self.studio.secret_file, "--gateway-key-file", self.server.secret_file,
                          code=69)
         for command in ("serve", "check-config"):

@@ -234,7 +234,7 @@ class Secrets(unittest.TestCase):
         self.command("breaks", keys=self.stranger, code=77)
         halved = self.write("halved.key", self.studio.secret[:39])
         self.command("breaks", "--key-file", halved, "--gateway-key-file", self.server.public_file, code=65)
-        self.command("breaks", "--key-file", self.studio.secret, "--gateway-key-file", self.server.public_file, code=65)
+        self.command("breaks", "--key-file=" + self.studio.secret, "--gateway-key-file", self.server.public_file, code=65)
         self.command("breaks", "--key-file", self.studio.secret_file, "--gateway-key-file", self.server.secret_file)
 
     def http(self):
