@@ -20,6 +20,7 @@ from test_curve import Curve  # noqa: F401 (its tests run with these)
 from test_fronts import Fronts  # noqa: F401 (its tests run with these)
 from test_forget import Forgetting  # noqa: F401 (its tests run with these)
 from test_http_api import HTTPChanges, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
+from test_http2 import HTTP2  # noqa: F401 (its tests run with these)
 from test_https import EncryptedHTTP  # noqa: F401 (its tests run with these)
 from test_keys import Keys  # noqa: F401
 from test_machine import Addresses, Output, Reload, Silence  # noqa: F401 (their tests run with these)
