@@ -200,7 +200,8 @@ class KubernetesTests(unittest.TestCase):
                                    "cuecast-operators": ["http"]})
 
     def test_probes_ask_paths_that_there_are(self):
-        paths = re.findall(r'^            "(/\w+)": ', (ROOT / "Sources/GatewayHTTP/GatewayRoutes.swift").read_text(), re.M)
+        operations = (ROOT / "Sources/GatewayHTTP/Operations/StatusOperations.swift").read_text()
+        paths = re.findall(r'^            "(/\w+)",$', operations, re.M)
         probes = {name: self.container[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
         for probe in probes.values():
             self.assertIn(probe["path"], paths)
