@@ -63,7 +63,7 @@ extension SeededGenerator {
         )
     }
 
-    mutating func revision() -> UInt64 { self.number(1...UInt64(Int64.max)) }
+    mutating func revision() -> UInt64 { self.number(1...ExpectedRevision.any - 1) }
 
     mutating func broadcastRequest() -> BroadcastRequest {
         let revision = self.maybe { $0.revision() }

@@ -47,6 +47,28 @@ struct RevisionWireTests {
         }
     }
 
+    @Test func `only what is published may be expected not to be there`() throws {
+        var generator = SeededGenerator(for: #function)
+        let absent = ProtoWriter { $0.varint(3, ExpectedRevision.absent) }.bytes
+        for _ in 0..<50 {
+            let request = generator.broadcastRequest()
+            var plain = request
+            plain.expectedRevision = nil
+            if case .postpone = plain.kind { continue }
+            let frame = plain.encoded() + absent
+            guard case .publish = request.kind else {
+                #expect(throws: WireError.self) { try BroadcastRequest(decoding: frame) }
+                continue
+            }
+            #expect(try BroadcastRequest(decoding: frame).expectedRevision == ExpectedRevision.absent)
+        }
+        let postpone = Self.postpone { $0.varint(3, 1) }
+        for revision in [ExpectedRevision.absent, ExpectedRevision.any] {
+            let expecting = ProtoWriter { $0.varint(3, revision) }.bytes
+            #expect(throws: WireError.self) { try BroadcastRequest(decoding: postpone + expecting) }
+        }
+    }
+
     /// A log of the version before had no condition to pass over: it refuses a record that has one.
     @Test func `an entry with a condition is of a kind that a version before does not know`() throws {
         var generator = SeededGenerator(for: #function)

@@ -87,6 +87,47 @@ struct RevisionTests {
         #expect(desk["b1"] == nil)
     }
 
+    @Test func `what must not be there yet is published once, also by the same request`() throws {
+        var desk = Desk()
+        let publish = BroadcastRequest.Kind.publish(Sample.publish())
+        #expect(desk.ask(publish, expecting: ExpectedRevision.absent, at: 0).word == "silently")
+        let again = desk.ask(publish, expecting: ExpectedRevision.absent, at: 1)
+        #expect(again.word == "REVISION_CONFLICT")
+        #expect(again.refusal?.sentence == "The break b1 has revision 1, and none is expected to be there.")
+        let other = BroadcastRequest.Kind.publish(Sample.publish(duration: .seconds(40)))
+        #expect(desk.ask(other, at: 1).word == "CONFLICT")
+        #expect(desk.ask(other, expecting: ExpectedRevision.absent, at: 1).word == "REVISION_CONFLICT")
+        #expect(desk.ask(publish, at: 1).word == "unchanged")
+        // Planned on the same board, by two gateways or in one group: the first in the log stands, also where both are the same.
+        var empty = Desk()
+        let planned = empty.planner.plan(
+            BroadcastRequest(id: 1, expectedRevision: ExpectedRevision.absent, kind: publish),
+            by: .anybody,
+            on: empty.board,
+            at: Sample.at(0),
+            listeners: 0
+        )
+        guard case .append(let entry) = planned else { return #expect(Bool(false), "\(planned)") }
+        #expect(empty.append([entry, entry]).map(\.word) == ["silently", "REVISION_CONFLICT"])
+    }
+
+    @Test func `what must be there may have any revision, and is not made`() {
+        var desk = Desk()
+        let publish = BroadcastRequest.Kind.publish(Sample.publish())
+        let refused = desk.ask(publish, expecting: ExpectedRevision.any, at: 0)
+        #expect(refused.word == "REVISION_CONFLICT")
+        #expect(refused.refusal?.sentence == "There is no break b1 of the stream radio1, and one is expected.")
+        #expect(desk.board.streamCount == 0)
+        _ = desk.ask(publish, at: 0)
+        #expect(desk.ask(publish, expecting: ExpectedRevision.any, at: 1).word == "unchanged")
+        for seconds in 31...33 {
+            let update = BroadcastRequest.Kind.update(.init(key: self.key, duration: .seconds(seconds)))
+            #expect(desk.ask(update, expecting: ExpectedRevision.any, at: 1).word == "silently")
+        }
+        #expect(desk.ask(.cancel(self.key), expecting: ExpectedRevision.any, at: 2).word == "silently")
+        #expect(desk.ask(.cancel(Sample.key("none")), expecting: ExpectedRevision.any, at: 2).word == "NOT_FOUND")
+    }
+
     @Test func `a stale view is said before what follows from it`() {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish()), at: 0)
@@ -183,6 +224,58 @@ struct PostponeTests {
         for now in [2.0, 20, 25, 50.9] { #expect(desk.ask(self.postpone(1, from: 20), at: now).word == "unchanged") }
         #expect(desk["b1"]?.record.start == Sample.at(21))
         #expect(desk.ask(self.postpone(1, from: 20), at: 51).word == "WRONG_STATE")
+    }
+
+    /// The gateway's clock has microseconds, and JavaScript's instants do not.
+    @Test(arguments: [-999, -456, -1, 0, 1, 544, 999])
+    func `a start that is known in milliseconds only is the start that it has`(microseconds: Int64) throws {
+        let now = Sample.at(0) + .microseconds(123_456)
+        let start = now + .seconds(20)
+        for expecting in [nil, 1] as [UInt64?] {
+            var desk = Desk()
+            #expect(desk.ask(.publish(Sample.publish()), at: now).word == "silently")
+            let said = start + .microseconds(microseconds)
+            let request = BroadcastRequest.Kind.postpone(.init(key: self.key, by: .seconds(5), from: said))
+            #expect(desk.ask(request, expecting: expecting, at: 1).word == "silently")
+            // By exactly as much as is asked, whatever is known of the start.
+            #expect(desk["b1"]?.record.start == start + .seconds(5))
+            for later in [2.0, 19] { #expect(desk.ask(request, expecting: expecting, at: later).word == "unchanged") }
+            #expect(desk["b1"]?.record.start == start + .seconds(5))
+            // The log has it exactly, so that whoever reads it comes to the same.
+            var read = Board(epoch: Sample.epoch)
+            for group in desk.log { _ = read.apply(group, offset: read.offset + 1) }
+            #expect(read == desk.board)
+            // An update to the start that it has changes nothing either.
+            let same = BroadcastRequest.Update(key: self.key, start: .at(said + .seconds(5)))
+            #expect(desk.ask(.update(same), at: 3).word == "unchanged")
+        }
+    }
+
+    @Test(arguments: [-1_000, 1_000])
+    func `a start that is a millisecond off is another one`(microseconds: Int64) {
+        var desk = Desk()
+        let now = Sample.at(0) + .microseconds(123_456)
+        _ = desk.ask(.publish(Sample.publish()), at: now)
+        let said = now + .seconds(20) + .microseconds(microseconds)
+        let request = BroadcastRequest.Postpone(key: self.key, by: .seconds(5), from: said)
+        #expect(desk.ask(.postpone(request), at: 1).word == "CONFLICT")
+    }
+
+    @Test(arguments: [-999, -1, 0, 1, 999])
+    func `a repeat of the smallest step moves nothing, however its start was rounded`(microseconds: Int64) {
+        for milliseconds in [1, 2] as [Int64] {
+            var desk = Desk()
+            let now = Sample.at(0) + .microseconds(123_456)
+            _ = desk.ask(.publish(Sample.publish()), at: now)
+            let start = now + .seconds(20)
+            let request = BroadcastRequest.Kind.postpone(
+                .init(key: self.key, by: .milliseconds(milliseconds), from: start + .microseconds(microseconds))
+            )
+            let isExact = milliseconds > 1 || microseconds == 0
+            #expect(desk.ask(request, at: 1).word == (isExact ? "silently" : "CONFLICT"))
+            #expect(desk.ask(request, at: 2).word == (isExact ? "unchanged" : "CONFLICT"))
+            #expect(desk["b1"]?.record.start == (isExact ? start + .milliseconds(milliseconds) : start))
+        }
     }
 
     @Test func `the rules for starts hold, but for the lead: later is never too soon`() {

@@ -81,6 +81,7 @@ struct BreakOperationsTests {
                     ("PUT", Self.path, Self.body), ("POST", Self.path + "/punch", ""),
                     ("POST", Self.path + "/update", #"{"duration":"45s"}"#), ("POST", Self.path + "/end", "{}"),
                     ("POST", Self.path + "/cancel", ""),
+                    ("POST", Self.path + "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#),
                 ] {
                     let answer = try await peer.ask(method, path, body: body, headers: headers)
                     #expect(answer.status == expected[status], "\(method) \(path)")
@@ -168,7 +169,7 @@ struct BreakOperationsTests {
         let (headers, reader) = (try await self.headers(), try await self.headers("read"))
         try await self.parts(.break(Self.info), asked)
             .serve { peer in
-                for name in ["punch", "update", "end", "cancel"] {
+                for name in ["punch", "update", "postpone", "end", "cancel"] {
                     let path = Self.path + "/" + name
                     #expect(try await peer.ask("POST", path, body: "{}", headers: [:]).status == 401)
                     #expect(try await peer.get(path).status == 405)
@@ -209,6 +210,102 @@ struct BreakOperationsTests {
         }
         #expect(metrics.value(.limitsHit, .limit(.httpBodyBytesMax)) == 1)
         #expect(asked.count == 2)
+    }
+
+    /// What is asked of one break, with the body that it needs.
+    private static let changes: [(method: String, name: String, body: String)] = [
+        ("PUT", "", Self.body), ("POST", "/punch", ""), ("POST", "/update", #"{"duration":"45s"}"#),
+        ("POST", "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#), ("POST", "/end", "{}"),
+        ("POST", "/cancel", ""),
+    ]
+
+    @Test func `each answer with a break tells its revision, and a request may expect one`() async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        var info = Self.info
+        info.revision = 7
+        try await self.parts(.break(info), asked)
+            .serve { peer in
+                for (method, name, body) in Self.changes {
+                    for (said, expected) in [
+                        ([:], nil), (["If-Match": "\"1\""], 1),
+                        (["If-Match": "\"9223372036854775806\""], UInt64(Int64.max) - 1),
+                        (["If-Match": "*"], ExpectedRevision.any),
+                    ] as [([String: String], UInt64?)] {
+                        let all = headers.merging(said) { $1 }
+                        let answer = try await peer.ask(method, Self.path + name, body: body, headers: all)
+                        #expect(answer.status == 200, "\(name) \(said): \(answer.body)")
+                        #expect(answer.headers["etag"] == "\"7\"")
+                        #expect(asked.last?.request.expectedRevision == expected, "\(name) \(said)")
+                    }
+                }
+                let all = headers.merging(["If-None-Match": "*"]) { $1 }
+                #expect(try await peer.ask("PUT", Self.path, body: Self.body, headers: all).status == 200)
+                #expect(asked.last?.request.expectedRevision == ExpectedRevision.absent)
+            }
+    }
+
+    @Test(arguments: [
+        ["If-Match": "1"], ["If-Match": "\"\""], ["If-Match": "\"0\""], ["If-Match": "\"01\""], ["If-Match": "\"-1\""],
+        ["If-Match": "W/\"1\""], ["If-Match": "\"1\", \"2\""], ["If-Match": "\"9223372036854775807\""],
+        ["If-Match": "\""],
+        ["If-Match": "\"18446744073709551616\""], ["If-Match": "\"1"], ["If-Match": "**"], ["If-Match": "\"+1\""],
+        ["If-None-Match": "\"1\""], ["If-Match": "\"1\"", "If-None-Match": "*"], ["If-None-Match": "*, *"],
+    ])
+    func `an expectation that is none is refused before anything is asked`(said: [String: String]) async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                for (method, name, body) in Self.changes {
+                    let all = headers.merging(said) { $1 }
+                    let answer = try await peer.ask(method, Self.path + name, body: body, headers: all)
+                    #expect(answer.status == 400, "\(name) \(said)")
+                    let problem: ProblemDocument = try answer.decoded()
+                    #expect(problem.detail.contains("If-"))
+                }
+                // What is to be changed is there.
+                let all = headers.merging(["If-None-Match": "*"]) { $1 }
+                #expect(try await peer.ask("POST", Self.path + "/cancel", body: "", headers: all).status == 400)
+            }
+        #expect(asked.count == 0)
+    }
+
+    @Test func `a break is postponed from the start that it has, or by its revision`() async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        let path = Self.path + "/postpone"
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                for (text, microseconds) in [
+                    ("2026-05-01T12:00:00Z", 0), ("2026-05-01T12:00:00.123Z", 123_000),
+                    ("2026-05-01T12:00:00.123456Z", 123_456),
+                ] as [(String, Int64)] {
+                    let body = #"{"by":"1m30s","from":"\#(text)"}"#
+                    #expect(try await peer.ask("POST", path, body: body, headers: headers).status == 200)
+                    guard case .postpone(let postpone)? = asked.last?.request.kind else { return #expect(Bool(false)) }
+                    #expect(postpone.key == Self.info.key && postpone.by == .seconds(90))
+                    // In whole milliseconds at least: what is finer, the planner finds.
+                    let from = try #require(postpone.from).microseconds - 1_777_636_800_000_000
+                    #expect(from / 1_000 == microseconds / 1_000, "\(text): \(from)")
+                }
+                let expecting = headers.merging(["If-Match": "\"3\""]) { $1 }
+                #expect(try await peer.ask("POST", path, body: #"{"by":30}"#, headers: expecting).status == 200)
+                guard case .postpone(let postpone)? = asked.last?.request.kind else { return #expect(Bool(false)) }
+                #expect(postpone.from == nil && asked.last?.request.expectedRevision == 3)
+                let count = asked.count
+                let any = headers.merging(["If-Match": "*"]) { $1 }
+                for (body, headers) in [
+                    (#"{"by":"30s"}"#, headers), (#"{"by":"30s"}"#, any),
+                    (#"{"from":"2026-05-01T12:00:00Z"}"#, headers),
+                    ("", headers), ("{}", expecting), (#"{"by":"-1s"}"#, expecting), (#"{"by":"soon"}"#, expecting),
+                    (#"{"by":"1s","from":"noon"}"#, headers), (#"{"by":"1s","form":"2026-05-01T12:00:00Z"}"#, headers),
+                ] {
+                    let answer = try await peer.ask("POST", path, body: body, headers: headers)
+                    #expect(answer.status == 400, "\(body)")
+                }
+                #expect(asked.count == count)
+            }
     }
 
     @Test func `one break is shown, or it is not there`() async throws {

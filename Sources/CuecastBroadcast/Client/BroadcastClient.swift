@@ -62,8 +62,8 @@ public final class BroadcastClient: Sendable {
     ///
     /// - Parameters:
     ///   - adBreak: the break.
-    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; nil: whatever
-    ///     it has.
+    ///   - expectedRevision: changes nothing unless the break has this ``BreakStatus/revision``, or is as asked for already; 0: unless it
+    ///     is not there yet; nil: whatever it has.
     /// - Returns: The break as it stands.
     /// - Throws: ``BroadcastError``, for instance ``BroadcastError/refused(_:)`` with
     ///   ``BroadcastRefusal/Status/conflict`` when the break exists with other content.

@@ -119,6 +119,25 @@ package enum BreakDocument {
         )
     }
 
+    /// A break that starts later.
+    ///
+    /// `from` is the start that it has now; a request that expects a revision needs none.
+    package static func postpone(
+        _ key: BreakKey,
+        _ document: [UInt8]
+    ) throws(AdsFileError) -> BroadcastRequest.Postpone {
+        let (fields, line) = try Self.fields(document, known: ["by", "from"])
+        let delay = try fields.required("by", try fields.duration("by"))
+        let from = try Self.instant(fields, "from")
+        return try Self.wire(line) { () throws(BroadcastError) in
+            BroadcastRequest.Postpone(
+                key: key,
+                by: try wireDuration(delay, field: "by"),
+                from: try from.map { (date) throws(BroadcastError) in try Timestamp(date, field: "from") }
+            )
+        }
+    }
+
     /// The members of a document; an empty one has none.
     private static func fields(
         _ document: [UInt8],
@@ -184,13 +203,13 @@ package enum BreakDocument {
         return isNow ? .now : nil
     }
 
-    /// The member `at`, as RFC 3339 writes an instant.
-    private static func instant(_ fields: JSONFields) throws(AdsFileError) -> Date? {
-        guard let text = try fields.text("at") else { return nil }
+    /// A member that is an instant as RFC 3339 writes it.
+    private static func instant(_ fields: JSONFields, _ name: String = "at") throws(AdsFileError) -> Date? {
+        guard let text = try fields.text(name) else { return nil }
         for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
             if let date = try? style.parse(text) { return date }
         }
-        throw fields.fault("at", "it must be an instant such as \"2026-11-21T12:00:00Z\"")
+        throw fields.fault(name, "it must be an instant such as \"2026-11-21T12:00:00Z\"")
     }
 
     private static func endMode(_ fields: JSONFields) throws(AdsFileError) -> AdBreak.EndMode? {

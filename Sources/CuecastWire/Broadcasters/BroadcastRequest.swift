@@ -142,7 +142,7 @@ package struct BroadcastRequest: Hashable, Sendable {
     package var id: UInt64
     /// Who asks; nothing looks at it yet, rights will.
     package var token: String
-    /// The revision that the break must have for anything to change, `nil` for any.
+    /// The revision that the break must have for anything to change, `nil` for any; or one of `ExpectedRevision`.
     ///
     /// A list has none.
     package var expectedRevision: UInt64?
@@ -174,8 +174,11 @@ extension BroadcastRequest {
         }
         self.id = wire.requestID
         self.token = wire.token
+        var isPublish = false
+        if case .publish = kind { isPublish = true }
         let revision =
-            wire.hasExpectedRevision ? try breakRevision(wire.expectedRevision, field: "expected_revision") : nil
+            wire.hasExpectedRevision
+            ? try breakRevision(wire.expectedRevision, field: "expected_revision", mayBeAbsent: isPublish) : nil
         self.expectedRevision = revision
         switch kind {
         case .publish(let request): self.kind = .publish(try Publish(wire: request))
@@ -185,7 +188,7 @@ extension BroadcastRequest {
         case .cancel(let request): self.kind = .cancel(try BreakKey(request.stream, request.breakID))
         case .postpone(let request):
             let postpone = try Postpone(wire: request)
-            guard postpone.from != nil || revision != nil else {
+            guard postpone.from != nil || revision.map({ $0 != ExpectedRevision.any }) ?? false else {
                 throw .invalid(
                     field: "from_us",
                     rule: "it is there, or expected_revision is, so that a repeat does no harm"
@@ -365,9 +368,24 @@ extension BroadcastRequest.Update {
     }
 }
 
-/// The revision of a break, where one is given.
-func breakRevision(_ revision: UInt64, field: String) throws(WireError) -> UInt64 {
-    guard (1...UInt64(Int64.max)).contains(revision) else {
+/// What a request may expect in the place of a revision.
+package enum ExpectedRevision {
+    /// The break is not there yet, not even as it is asked for; only of a request to publish.
+    package static let absent: UInt64 = 0
+    /// The break is there, whatever its revision.
+    package static let any = UInt64(Int64.max)
+}
+
+/// The revision of a break, where one is given, or what stands in its place.
+///
+/// - Parameters:
+///   - revision: as it is said.
+///   - field: where.
+///   - mayBeAbsent: whether the break may be expected not to be there.
+/// - Returns: the revision.
+/// - Throws: where it is none.
+func breakRevision(_ revision: UInt64, field: String, mayBeAbsent: Bool = false) throws(WireError) -> UInt64 {
+    guard (1...ExpectedRevision.any).contains(revision) || mayBeAbsent && revision == ExpectedRevision.absent else {
         throw .invalid(field: field, rule: "revisions are whole numbers from 1 on")
     }
     return revision

@@ -97,6 +97,8 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
   /// The revision (BreakInfo) that the break must have for the request to change anything; 1 and above. A request that finds
   /// everything as it asks for is answered as usual whatever the revision is, so that a repeat of one that was done is no conflict. A
   /// gateway of a version that does not know revisions (BreakInfo has none) does not look at this.
+  /// Two numbers say something else: 0, of a request to publish, that the break is not there yet, not even as it is asked for; and
+  /// 9223372036854775807 that it is there, whatever its revision.
   var expectedRevision: UInt64 {
     get {_expectedRevision ?? 0}
     set {_expectedRevision = newValue}

@@ -221,6 +221,7 @@ nonisolated struct Cuecast_V1_ExpectingEntry: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
+  /// As expected_revision of BroadcastRequest.
   var revision: UInt64 = 0
 
   var kind: Cuecast_V1_ExpectingEntry.OneOf_Kind? = nil

@@ -95,7 +95,7 @@ package struct BreakEntry: Hashable, Sendable {
     package var at: Timestamp
     /// Who asked; empty where broadcasters are not told apart.
     package var broadcaster: String
-    /// The revision that the break must have for anything to change, `nil` for any.
+    /// The revision that the break must have for anything to change, `nil` for any; or one of `ExpectedRevision`.
     ///
     /// Timers expect none.
     package var expectedRevision: UInt64?
@@ -176,7 +176,9 @@ extension BreakEntry {
         case .cancel(let entry): self.kind = .cancel(try BreakKey(entry.stream, entry.breakID))
         case .postpone(let entry): self.kind = .postpone(try Postpone(wire: entry))
         case .expecting(let entry):
-            self.expectedRevision = try breakRevision(entry.revision, field: "revision")
+            var isPublish = false
+            if case .publish = entry.kind { isPublish = true }
+            self.expectedRevision = try breakRevision(entry.revision, field: "revision", mayBeAbsent: isPublish)
             switch entry.kind {
             case .publish(let entry): self.kind = .publish(try Publish(wire: entry))
             case .punch(let entry): self.kind = try .init(wire: entry)

@@ -36,16 +36,17 @@ extension StreamBoard {
         let result = self.step(entry, number: number, epoch: epoch, isRetired: isRetired, room: room)
         guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
         switch result {
+        case .housekept: return result
         // It is so already: a repeat of what was done, which changed the revision itself.
-        case .unchanged, .housekept: return result
-        case .changed, .refused:
+        case .unchanged where expected != ExpectedRevision.absent: return result
+        case .unchanged, .changed, .refused:
             if let known = self.breaks[key.id] {
                 return known.revisionConflict(expected: expected).map { EntryResult.refused($0) } ?? result
             }
-            // What is not there cannot be changed, by whatever revision; but it must not be made.
-            guard case .changed = result else { return result }
-            let sentence =
-                "There is no break \(key.id) of the stream \(self.stream), and its revision \(expected) is expected."
+            // What is not there cannot be changed, by whatever revision; but it must not be made, unless that is expected.
+            guard case .changed = result, expected != ExpectedRevision.absent else { return result }
+            let what = expected == ExpectedRevision.any ? "one is expected" : "its revision \(expected) is expected"
+            let sentence = "There is no break \(key.id) of the stream \(self.stream), and \(what)."
             return .refused(Refusal(.revisionConflict, sentence))
         }
     }
@@ -367,10 +368,11 @@ extension Board {
 extension Break {
     /// Why a request must not change it: it is not as whoever asks believes; `nil`: it is.
     fileprivate func revisionConflict(expected: UInt64) -> Refusal? {
-        guard self.record.revision != expected else { return nil }
+        guard self.record.revision != expected, expected != ExpectedRevision.any else { return nil }
+        let what = expected == ExpectedRevision.absent ? "none is expected to be there" : "\(expected) is expected"
         return Refusal(
             .revisionConflict,
-            "The break \(self.key.id) has revision \(self.record.revision), and \(expected) is expected."
+            "The break \(self.key.id) has revision \(self.record.revision), and \(what)."
         )
     }
 }

@@ -138,7 +138,7 @@ package struct BroadcastPlanner: Sendable {
         listeners: Int
     ) throws(Refusal) -> BreakEntry.Update {
         guard let said = update.start else { return BreakEntry.Update(request: update) }
-        if case .at(let instant) = said, board[update.key]?.record.start == instant {
+        if case .at(let said) = said, let instant = board[update.key]?.record.start, instant.isSaid(by: said) {
             // It starts then already, whether that is over by now or not. Another gateway may have moved it meanwhile:
             // what follows from the start goes along.
             let announce = max(now, instant - self.policy.announceAhead)
@@ -167,7 +167,16 @@ package struct BroadcastPlanner: Sendable {
     ) throws(Refusal) -> BreakEntry.Postpone {
         let known = board[postpone.key]?.record.start
         // Where it has none the board says why it cannot be moved.
-        let from = postpone.from ?? known ?? now
+        var from = postpone.from ?? known ?? now
+        // Who asks may know instants in whole milliseconds only; from here on they are exact, so that the log decides exactly.
+        // By less it could not be told whether it has been moved already.
+        if let said = postpone.from, let known, postpone.by >= .milliseconds(2) {
+            if known.isSaid(by: said) {
+                from = known
+            } else if known.isSaid(by: said + postpone.by) {
+                from = known - postpone.by
+            }
+        }
         let start = from + postpone.by
         // A repeat is the same whatever the clock says by now. Nobody has less lead by a later start.
         if known == from, known != start { _ = try self.resolve(.at(start), at: now, leadTimeMin: .zero) }
@@ -252,6 +261,16 @@ package struct BroadcastPlanner: Sendable {
     private static let infoBytesMax = 768
     /// A page is at most so large, so that its reply is not too large for whoever reads it.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
+}
+
+extension Timestamp {
+    /// Whether it is the instant that somebody means who knows it in whole milliseconds, cut off or rounded.
+    ///
+    /// The gateway's clock is finer than what programs that ask can hold: the instants of JavaScript, for instance.
+    fileprivate func isSaid(by said: Timestamp) -> Bool {
+        let difference = self - said
+        return difference > .milliseconds(-1) && difference < .milliseconds(1)
+    }
 }
 
 extension BroadcastRequest.Kind {

@@ -97,6 +97,19 @@ enum BreakBodies {
         )
     )
 
+    static let postpone = NamedSchema(
+        "Postpone",
+        Schema.object(
+            [
+                "by": Self.duration("By how much; above zero."),
+                "from": Self.instant(
+                    "The start that it has now, in milliseconds or finer; not needed where If-Match names a revision."
+                ),
+            ],
+            optional: ["from"]
+        )
+    )
+
     private static var ads: JSONValue {
         Schema.array(of: Self.ad.reference, "What plays, first to last.")
             .adding(["minItems": 1, "maxItems": .integer(Int64(WireLimits.advertisementsPerBreakMax))])

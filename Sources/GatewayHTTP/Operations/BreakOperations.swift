@@ -52,13 +52,15 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
             guard let found = parts.board()[key] else {
                 throw Problem.notFound("There is no break \(key.id) of the stream \(key.stream).")
             }
-            return .json(BreakListDocument.Break(found.info(at: call.received)))
+            return .break(found.info(at: call.received))
         },
     ]
 }
 
 private func breakChanges(_ parts: HTTPParts) -> [Operation] {
-    let steering: [ProblemCode] = [.reason(.wrongState), .reason(.tooLate), .reason(.breakTooOld), .reason(.draining)]
+    let steering: [ProblemCode] = [
+        .reason(.wrongState), .reason(.tooLate), .reason(.breakTooOld), .reason(.draining), .reason(.revisionConflict),
+    ]
     let timing: [ProblemCode] = [
         .reason(.breakOverlap), .reason(.startInPast), .reason(.tooFarAhead), .reason(.leadTimeTooShort),
     ]
@@ -70,12 +72,12 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             tag: "Breaks",
             "Publish a break.",
             details: """
-                Publishing the same break again is harmless: it is the same break. One of `in`, `at`, `now`, `cued` and `preStream` says when \
+                Publishing the same break again is harmless: it is the same break; with `If-None-Match: *` it is refused. One of `in`, `at`, `now`, `cued` and `preStream` says when \
                 it starts; without any it starts when the gateway receives it. Without `duration` it lasts as long as its ads together. The \
                 ads come as JSON, or as a VAST document; then the rest stands in the query.
                 """,
             access: .publish,
-            parameters: [.streamInPath, .breakInPath] + OperationParameter.settingsBesideVAST,
+            parameters: [.streamInPath, .breakInPath, .ifMatch, .ifNoneMatch] + OperationParameter.settingsBesideVAST,
             body: OperationBody(
                 contents: [
                     OperationContent(BreakBodies.publish, example: BreakBodies.publishExample),
@@ -126,6 +128,30 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             try await parts.change(call) { () throws(AdsFileError) in .update(try BreakDocument.update(key, body)) }
         },
         .change(
+            "postpone",
+            id: "postponeBreak",
+            "Move the start of a break that has not started to later.",
+            details: """
+                It needs `from`, the start that the break has now, or `If-Match` with its revision: so a repeat never moves it twice. A break \
+                that starts at `from` + `by` already is as asked for.
+                """,
+            body: (BreakBodies.postpone, ["by": "90s", "from": "2026-05-01T12:00:00.000000Z"], isRequired: true),
+            refusals: steering + timing + [.reason(.conflict)]
+        ) { call, key, body in
+            let expected = try call.expectedRevision()
+            return try await parts.change(call) { () throws(AdsFileError) in
+                let postpone = try BreakDocument.postpone(key, body)
+                guard postpone.from != nil || expected.map({ $0 != ExpectedRevision.any }) ?? false else {
+                    throw AdsFileError(
+                        line: 1,
+                        field: "from",
+                        reason: "it is the start that the break has now, or If-Match names its revision: one is needed"
+                    )
+                }
+                return .postpone(postpone)
+            }
+        },
+        .change(
             "end",
             id: "endBreak",
             "End a break that plays: early, or because it has no duration.",
@@ -164,7 +190,7 @@ extension Operation {
             summary,
             details: details,
             access: .publish,
-            parameters: [.streamInPath, .breakInPath],
+            parameters: [.streamInPath, .breakInPath, .ifMatch],
             body: body.map {
                 OperationBody(
                     contents: [OperationContent($0.schema, example: $0.example)],
@@ -194,6 +220,7 @@ extension HTTPParts {
         _ kind: @escaping @Sendable () throws(AdsFileError) -> BroadcastRequest.Kind
     ) async throws -> HTTPAnswer {
         let principal = try call.broadcaster()
+        let expected = try call.expectedRevision()
         let asked: BroadcastRequest.Kind = try await call.onReaders {
             do throws(AdsFileError) {
                 return try kind()
@@ -201,10 +228,14 @@ extension HTTPParts {
                 throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
             }
         }
-        let request = BroadcastRequest(id: UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max), kind: asked)
+        let request = BroadcastRequest(
+            id: UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max),
+            expectedRevision: expected,
+            kind: asked
+        )
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID)
         switch await self.broadcast(request, principal, origin).body {
-        case .break(let info): return .json(BreakListDocument.Break(info))
+        case .break(let info): return .break(info)
         case .refused(let refusal): throw Problem(refusal)
         case .list: preconditionFailure("a change was answered with a list")
         }
@@ -227,7 +258,53 @@ extension HTTPParts {
     }
 }
 
+extension HTTPAnswer {
+    /// A break, with its revision as the tag that `If-Match` takes.
+    fileprivate static func `break`(_ info: BreakInfo) -> HTTPAnswer {
+        .json(BreakListDocument.Break(info), headers: [.eTag: "\"\(info.revision)\""])
+    }
+}
+
+extension OperationCall {
+    /// The revision that the break must have for anything to change, as the head says (RFC 9110 section 13.1); `nil`: any.
+    ///
+    /// What is said is only read here: the log decides whether it is so.
+    fileprivate func expectedRevision() throws(Problem) -> UInt64? {
+        let match = self.header(.ifMatch)
+        if let none = self.header(.ifNoneMatch) {
+            guard self.operation.method == .put else {
+                throw .badRequest("If-None-Match goes with PUT; here If-Match says which revision is expected.")
+            }
+            guard match == nil else { throw .badRequest("Give If-Match or If-None-Match, not both.") }
+            guard none == "*" else { throw .badRequest("If-None-Match must be *: the break is not there yet.") }
+            return ExpectedRevision.absent
+        }
+        guard let match else { return nil }
+        if match == "*" { return ExpectedRevision.any }
+        let digits = match.utf8.dropFirst().dropLast()
+        guard match.utf8.count >= 3, match.hasPrefix("\""), match.hasSuffix("\""), digits.first != UInt8(ascii: "0"),
+            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let revision = UInt64(match.dropFirst().dropLast()), revision < ExpectedRevision.any
+        else { throw .badRequest("If-Match must be one revision in quotes, as ETag tells it, or *.") }
+        return revision
+    }
+}
+
 extension OperationParameter {
+    fileprivate static let ifMatch = OperationParameter(
+        "If-Match",
+        in: .header,
+        "The revision that the break must have for anything to change, as `ETag` told it; `*`: it must be there.",
+        ["type": "string", "pattern": "^(\\*|\"[1-9][0-9]{0,17}\")$"],
+        example: "\"2\""
+    )
+    fileprivate static let ifNoneMatch = OperationParameter(
+        "If-None-Match",
+        in: .header,
+        "`*`: the break must not be there yet, not even the same; not together with `If-Match`.",
+        ["type": "string", "enum": ["*"]],
+        example: "*"
+    )
     fileprivate static let breaksAfter = OperationParameter(
         "after",
         in: .query,
@@ -251,6 +328,13 @@ extension OperationAnswer {
             description,
             OperationContent(BreakListDocument.Break.schema, example: BreakListDocument.Break.example)
         )
+        .with([
+            OperationHeader(
+                "ETag",
+                "The revision, in quotes: what If-Match takes. It goes on with each change, and not with time alone.",
+                ["type": "string", "pattern": "^\"[0-9]+\"$"]
+            )
+        ])
     }
 
     fileprivate static let breakList = OperationAnswer(

@@ -107,6 +107,15 @@ enum OpenAPIDocument {
             if !answer.contents.isEmpty {
                 described = described.adding(["content": Self.describe(answer.contents)])
             }
+            if !answer.headers.isEmpty {
+                let headers: [String: JSONValue] = Dictionary(
+                    answer.headers.map {
+                        ($0.name, ["description": .string($0.description), "schema": $0.schema])
+                    },
+                    uniquingKeysWith: { first, _ in first }
+                )
+                described = described.adding(["headers": .object(headers)])
+            }
             answers[answer.status.code] = described
         }
         // Problems, by status: several codes may share one.
@@ -176,8 +185,9 @@ extension ProblemDocument {
                 "code": Schema.oneOf(ProblemCode.all.map(\.name), "The word for programs."),
                 "retryable": Schema.flag("Whether the same request can succeed later, without being changed."),
                 "requestId": Schema.text("As the header X-Request-Id and the gateway's messages have it."),
+                "goOnFrom": Schema.text("With POSITION_GONE: what `from` takes instead."),
             ],
-            optional: ["requestId"],
+            optional: ["requestId", "goOnFrom"],
             "What every answer but a success says (RFC 9457)."
         )
     )

@@ -98,12 +98,27 @@ struct OperationBody: Sendable {
     let bytesMax: Int
 }
 
+/// What the head of an answer says besides.
+struct OperationHeader: Sendable {
+    let name: String
+    let description: String
+    let schema: JSONValue
+
+    init(_ name: String, _ description: String, _ schema: JSONValue) {
+        self.name = name
+        self.description = description
+        self.schema = schema
+    }
+}
+
 /// One of the answers of an operation.
 struct OperationAnswer: Sendable {
     let status: HTTPResponse.Status
     let description: String
     /// In each media type; none where there is no body.
     let contents: [OperationContent]
+    /// What its head says besides.
+    private(set) var headers: [OperationHeader] = []
 
     init(_ status: HTTPResponse.Status, _ description: String, _ contents: OperationContent...) {
         self.status = status
@@ -116,6 +131,13 @@ struct OperationAnswer: Sendable {
         self.status = .ok
         self.description = description
         self.contents = contents
+    }
+
+    /// The same answer, whose head says more.
+    func with(_ headers: [OperationHeader]) -> OperationAnswer {
+        var answer = self
+        answer.headers += headers
+        return answer
     }
 }
 
