@@ -47,7 +47,7 @@ struct Report: AsyncParsableCommand {
         let (data, document) = try await self.fetch()
         switch self.format {
         case .json: CommandOutput.write([UInt8](data))
-        case .csv: CommandOutput.say(Self.csv(document))
+        case .csv: CommandOutput.say(document.csvLines.joined(separator: "\n"))
         case .table: CommandOutput.say(Self.table(document))
         }
         if !document.balanced {
@@ -129,33 +129,6 @@ struct Report: AsyncParsableCommand {
         }
         if document.before != nil { text += "\nthere are older breaks: raise --limit" }
         return text
-    }
-
-    static func csv(_ document: ReportDocument) -> String {
-        var lines = [
-            "stream,break,advertisement,title,start,end,delivered,played,ignored,failed,unknown,inferred,repeats,"
-                + "contradictions,heard_ms,settled,clicked,complete"
-        ]
-        for each in document.breaks {
-            for advertisement in each.ads {
-                let counts = advertisement.counts
-                let cells =
-                    [each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? ""]
-                    + counts.columns
-                    + [counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds].map { "\($0)" }
-                    + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]
-                lines.append(cells.map(Self.quoted).joined(separator: ","))
-            }
-        }
-        return lines.joined(separator: "\n")
-    }
-
-    /// A cell as RFC 4180 section 2 writes it; a leading sign that spreadsheets take for a formula gets a quote before it.
-    static func quoted(_ cell: String) -> String {
-        var cell = cell
-        if let first = cell.first, "=+-@\t".contains(first), Double(cell) == nil { cell = "'" + cell }
-        guard cell.contains(where: { ",\"\n\r".contains($0) }) else { return cell }
-        return "\"" + cell.replacing("\"", with: "\"\"") + "\""
     }
 }
 

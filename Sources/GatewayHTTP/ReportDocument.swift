@@ -108,7 +108,8 @@ extension ReportDocument {
         for lane in Set(report.offsets.keys).union(heads.keys) {
             self.lanes[lane.description] = LaneProgress(offset: report.offsets[lane] ?? 0, head: heads[lane])
         }
-        self.before = report.more ? report.breaks.last?.summary.number.rawValue : nil
+        let last = report.lookedThrough ?? report.breaks.last?.summary.number
+        self.before = report.more ? last?.rawValue : nil
     }
 }
 

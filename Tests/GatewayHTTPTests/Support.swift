@@ -36,13 +36,9 @@ struct WrittenBooks: Ledger {
     func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
         await self.beforeReport()
         if let failure { throw failure }
-        let found = self.breaks.filter { each in
-            (query.stream == nil || each.summary.key.stream == query.stream)
-                && (query.breakID == nil || each.summary.key.id == query.breakID)
-                && query.before.map { each.summary.number < $0 } ?? true
-        }
+        let found = self.breaks.filter { query.takes($0.summary) }
         return Report(
-            breaks: Array(found.prefix(query.limit)),
+            breaks: found.prefix(query.limit).map { query.part(of: $0) },
             offsets: [.breaks: 3, .acknowledgements(0): 17],
             more: found.count > query.limit
         )
@@ -91,6 +87,8 @@ struct Parts: Sendable {
     }()
     var books = WrittenBooks()
     var heads: [Lane: UInt64] = [.breaks: 3, .acknowledgements(0): 20]
+    /// What is read where more than the heads is; `nil`: only they are.
+    var log: (any EventLog)?
     var metrics = MetricRegistry()
     var missing: [String] = []
     var failure: String?
@@ -116,7 +114,7 @@ struct Parts: Sendable {
         if access == nil { access = HTTPAccessHolder(try await TokenWorkshop().access(.all)) }
         var http = HTTPParts(
             ledger: self.books,
-            log: LogHeads(heads: self.heads),
+            log: self.log ?? LogHeads(heads: self.heads),
             metrics: self.metrics,
             missing: { parts.missing },
             board: { parts.board },

@@ -283,6 +283,62 @@ struct LedgerContractTests {
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a report of one ad or of a time has the same numbers as the whole, and no other breaks`(
+        _ kind: StoreKind
+    ) async throws {
+        try await self.withLedger(kind) { ledger in
+            var summaries: [BreakSummary] = []
+            for number in 1...40 as ClosedRange<UInt64> {
+                var summary = try Books.summary(number, advertisements: 1 + Int(number % 3))
+                // Some have no start.
+                summary.start = number.isMultiple(of: 5) ? nil : Books.start + .seconds(Int64(number))
+                summaries.append(summary)
+            }
+            try await ledger.record(summaries, through: 1)
+            let now = Books.start
+            let whole = try await ledger.report(ReportQuery(limit: 500, now: now)).breaks
+            let third = try #require(summaries.first { $0.advertisements.count == 3 }?.advertisements.last?.id)
+            let (from, to) = (Books.start + .seconds(7), Books.start + .seconds(31))
+            for (query, isWanted) in [
+                (
+                    ReportQuery(advertisement: third, now: now),
+                    { $0.summary.advertisements.contains { $0.id == third } }
+                ),
+                (ReportQuery(from: from, now: now), { $0.summary.start.map { $0 >= from } ?? false }),
+                (ReportQuery(to: to, now: now), { $0.summary.start.map { $0 < to } ?? false }),
+                (
+                    ReportQuery(advertisement: third, from: from, to: to, now: now),
+                    { each in
+                        each.summary.start.map { from <= $0 && $0 < to } ?? false
+                            && each.summary.advertisements.contains { $0.id == third }
+                    }
+                ),
+                (ReportQuery(advertisement: try AdvertisementID("none"), now: now), { _ in false }),
+            ] as [(ReportQuery, (Report.Break) -> Bool)] {
+                let wanted = whole.filter(isWanted)
+                    .map { each in
+                        var part = each
+                        if let ad = query.advertisement { part.advertisements.removeAll { $0.id != ad } }
+                        return part
+                    }
+                for limit in [1, 3, 500] {
+                    var query = query
+                    query.limit = limit
+                    var read: [Report.Break] = []
+                    while true {
+                        let report = try await ledger.report(query)
+                        #expect(report.breaks.count <= limit)
+                        read += report.breaks
+                        guard report.more else { break }
+                        query.before = try #require(report.lookedThrough ?? report.breaks.last?.summary.number)
+                    }
+                    #expect(read == wanted)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a break is settled ten minutes after its end`(_ kind: StoreKind) async throws {
         try await self.withLedger(kind) { ledger in
             let end = Books.start + .seconds(30)

@@ -7,10 +7,18 @@ package import CuecastWire
 package struct ReportQuery: Hashable, Sendable {
     /// The most breaks in one report.
     package static let breaksMax = 500
+    /// The most breaks that are looked at for one report, also where few of them are wanted.
+    package static let breaksLookedAtMax = 50_000
 
     /// `nil`: all streams.
     package var stream: StreamID?
     package var breakID: BreakID?
+    /// Only breaks with this ad, and of them only this ad.
+    package var advertisement: AdvertisementID?
+    /// Only breaks that start, or started, at this instant or later.
+    package var from: Timestamp?
+    /// Only breaks that start, or started, before this instant.
+    package var to: Timestamp?
     /// Only breaks with a lower number: where the page before ended.
     package var before: BreakNumber?
     /// At most `breaksMax`.
@@ -21,15 +29,42 @@ package struct ReportQuery: Hashable, Sendable {
     package init(
         stream: StreamID? = nil,
         breakID: BreakID? = nil,
+        advertisement: AdvertisementID? = nil,
+        from: Timestamp? = nil,
+        to: Timestamp? = nil,
         before: BreakNumber? = nil,
         limit: Int = 100,
         now: Timestamp
     ) {
         self.stream = stream
         self.breakID = breakID
+        self.advertisement = advertisement
+        self.from = from
+        self.to = to
         self.before = before
         self.limit = min(max(limit, 1), Self.breaksMax)
         self.now = now
+    }
+
+    /// Whether a break is asked for.
+    ///
+    /// A break without a start is in no time.
+    package func takes(_ summary: BreakSummary) -> Bool {
+        if let stream, stream != summary.key.stream { return false }
+        if let breakID, breakID != summary.key.id { return false }
+        if let before, summary.number >= before { return false }
+        if let advertisement, !summary.advertisements.contains(where: { $0.id == advertisement }) { return false }
+        guard self.from != nil || self.to != nil else { return true }
+        guard let start = summary.start else { return false }
+        return self.from.map { $0 <= start } ?? true && self.to.map { start < $0 } ?? true
+    }
+
+    /// What is asked for of a break: all of it, or one of its ads.
+    package func part(of each: Report.Break) -> Report.Break {
+        guard let advertisement else { return each }
+        var part = each
+        part.advertisements.removeAll { $0.id != advertisement }
+        return part
     }
 }
 
@@ -132,13 +167,22 @@ package struct Report: Hashable, Sendable {
     package var offsets: [Lane: UInt64]
     /// Whether breaks older than the last one here exist.
     package var more: Bool
+    /// The last break that was looked at, where it is not the last one here.
+    package var lookedThrough: BreakNumber?
     /// Records that were lost before they were counted, oldest first.
     package var gaps: [LedgerGap]
 
-    package init(breaks: [Break], offsets: [Lane: UInt64], more: Bool, gaps: [LedgerGap] = []) {
+    package init(
+        breaks: [Break],
+        offsets: [Lane: UInt64],
+        more: Bool,
+        lookedThrough: BreakNumber? = nil,
+        gaps: [LedgerGap] = []
+    ) {
         self.breaks = breaks
         self.offsets = offsets
         self.more = more
+        self.lookedThrough = lookedThrough
         self.gaps = gaps
     }
 

@@ -76,6 +76,19 @@ enum MediaType {
     static let events = "text/event-stream"
     static let vast = "application/xml"
 
+    /// Whether whoever asks would rather have one of two types (RFC 9110 section 12.5.1); what it does not name it does not prefer.
+    static func prefers(_ type: String, to other: String, in accept: String) -> Bool {
+        var weights: [String: Double] = [:]
+        for range in accept.split(separator: ",") {
+            let parameters = range.split(separator: ";").dropFirst()
+                .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+            let weight = parameters.first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+            weights[Self.essence(range)] = weight
+        }
+        guard let own = weights[type], own > 0 else { return false }
+        return own > weights[other] ?? 0 || weights[other] == nil
+    }
+
     /// Without parameters, in lower case.
     static func essence(_ type: some StringProtocol) -> String {
         (type.split(separator: ";", maxSplits: 1).first ?? "").trimmingCharacters(in: .whitespaces).lowercased()

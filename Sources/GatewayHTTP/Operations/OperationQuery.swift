@@ -46,6 +46,17 @@ struct OperationQuery: Sendable {
         return number
     }
 
+    /// An instant as RFC 3339 writes it.
+    func instant(_ name: String) throws(Problem) -> Timestamp? {
+        guard let text = self.values[name] else { return nil }
+        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
+            guard let date = try? style.parse(text) else { continue }
+            guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1e6).rounded()) else { break }
+            return Timestamp(microseconds: microseconds)
+        }
+        throw .badRequest("The parameter \(name) must be an instant such as 2026-05-01T12:00:00Z.")
+    }
+
     /// How much is asked for.
     ///
     /// - Parameters:

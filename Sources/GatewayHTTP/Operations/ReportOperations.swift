@@ -2,22 +2,59 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Foundation
 import GatewayCore
 import HTTPTypes
+import Hummingbird
 
 /// Who did what.
 func reportOperations(_ parts: HTTPParts) -> [Operation] {
-    [
+    let ofBreak: @Sendable (OperationCall) async throws -> HTTPAnswer = { call in
+        let key = try call.breakKey()
+        var query = ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: call.received)
+        try call.narrow(&query)
+        return try await call.onReaders { [query] in
+            let document = try await parts.report(query)
+            guard !document.breaks.isEmpty else {
+                let ad = query.advertisement.map { " with the ad \($0)" } ?? ""
+                throw Problem.notFound("The ledger has no break \(key.id) of the stream \(key.stream)\(ad).")
+            }
+            return try call.answer(document)
+        }
+    }
+    let ofBreakParameters: [OperationParameter] = [
+        .streamInPath, .breakInPath, .reportedAd, .reportedVariant, .reportFormat,
+    ]
+    return [
         Operation(
             .get,
             "/v1/reports",
             id: "listReports",
             tag: "Reports",
             "Tell who did what: what was delivered, and what became of it, by break and ad.",
+            details: """
+                Of a page with `from`, `to` or `ad` \(ReportQuery.breaksLookedAtMax) breaks are looked at: it may have fewer breaks than were \
+                asked for, or none, and `before` all the same. As CSV, the next page stands in the head: `Link`.
+                """,
             access: .read,
             parameters: [
                 OperationParameter("stream", in: .query, "Only this stream.", Schema.stream, example: "radio1"),
                 OperationParameter("break", in: .query, "Only breaks of this name.", Schema.breakID, example: "noon-1"),
+                .reportedAd, .reportedVariant,
+                OperationParameter(
+                    "from",
+                    in: .query,
+                    "Only breaks that start at this instant or later: totals have no time of their own.",
+                    Schema.instant(),
+                    example: "2026-05-01T00:00:00Z"
+                ),
+                OperationParameter(
+                    "to",
+                    in: .query,
+                    "Only breaks that start before this instant.",
+                    Schema.instant(),
+                    example: "2026-05-02T00:00:00Z"
+                ),
                 OperationParameter(
                     "before",
                     in: .query,
@@ -25,23 +62,25 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
                     Schema.count(),
                     example: 17
                 ),
-                .limit(max: ReportQuery.breaksMax),
+                .limit(max: ReportQuery.breaksMax), .reportFormat,
             ],
-            answers: [
-                OperationAnswer(
-                    "One page, the newest break first.",
-                    OperationContent(ReportDocument.schema, example: ReportDocument.example)
-                )
-            ]
+            answers: [.report("One page, the newest break first.")],
+            refusals: [.reason(.unsupported), .reason(.tooLarge)]
         ) { call in
-            let query = ReportQuery(
+            var query = ReportQuery(
                 stream: try call.query.stream(),
                 breakID: try call.query.breakID(),
+                from: try call.query.instant("from"),
+                to: try call.query.instant("to"),
                 before: try call.query.number("before").map { BreakNumber(rawValue: $0) },
                 limit: try call.query.limit(max: ReportQuery.breaksMax),
                 now: call.received
             )
-            return try await call.onReaders { .json(try await parts.report(query)) }
+            if let from = query.from, let to = query.to, to <= from {
+                throw Problem.badRequest("The parameter to must be an instant after from.")
+            }
+            try call.narrow(&query)
+            return try await call.onReaders { [query] in try call.answer(try await parts.report(query)) }
         },
         Operation(
             .get,
@@ -50,22 +89,128 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             tag: "Reports",
             "Tell who did what in one break.",
             access: .read,
-            parameters: [.streamInPath, .breakInPath],
-            answers: [
-                OperationAnswer("Its books.", OperationContent(ReportDocument.schema, example: ReportDocument.example))
-            ]
-        ) { call in
-            let key = try call.breakKey()
-            let query = ReportQuery(stream: key.stream, breakID: key.id, limit: 1, now: call.received)
-            return try await call.onReaders {
-                let document = try await parts.report(query)
-                guard !document.breaks.isEmpty else {
-                    throw Problem.notFound("The ledger has no break \(key.id) of the stream \(key.stream).")
-                }
-                return .json(document)
-            }
-        },
+            parameters: ofBreakParameters,
+            answers: [.report("Its books.")],
+            refusals: [.reason(.unsupported), .reason(.tooLarge)],
+            handle: ofBreak
+        ),
+        Operation(
+            .get,
+            "/v1/streams/{stream}/breaks/{break}/report",
+            id: "getReportOfBreak",
+            tag: "Reports",
+            "Tell who did what in one break, as `/v1/reports` does.",
+            details: "The ledger keeps a break's books for longer than the break is shown.",
+            access: .read,
+            parameters: ofBreakParameters,
+            answers: [.report("Its books.")],
+            refusals: [.reason(.unsupported), .reason(.tooLarge)],
+            handle: ofBreak
+        ),
     ]
+}
+
+extension OperationParameter {
+    fileprivate static let reportedAd = OperationParameter(
+        "ad",
+        in: .query,
+        "Only this ad: breaks that have it, and of them its counts.",
+        ["type": "string", "minLength": 1, "maxLength": .integer(Int64(WireLimits.advertisementIDBytesMax))],
+        example: "spring-sale-30"
+    )
+    fileprivate static let reportedVariant = OperationParameter(
+        "variant",
+        in: .query,
+        "Refused as UNSUPPORTED: the ledger has no totals by variant; each outcome of `/v1/outcomes` names its own.",
+        Schema.count(),
+        example: 0
+    )
+    fileprivate static let reportFormat = OperationParameter(
+        "format",
+        in: .query,
+        "As JSON or as CSV; absent: as `Accept` prefers.",
+        Schema.oneOf(["json", "csv"]),
+        example: "json"
+    )
+}
+
+extension OperationAnswer {
+    fileprivate static func report(_ description: String) -> OperationAnswer {
+        OperationAnswer(
+            description,
+            OperationContent(ReportDocument.schema, example: ReportDocument.example),
+            OperationContent(
+                MediaType.csv,
+                .inline(Schema.text("RFC 4180, a line for each ad of each break.")),
+                example: .string(
+                    ReportDocument.csvColumns.joined(separator: ",") + "\r\n"
+                        + "radio1,noon-1,spring-sale-30,Spring sale,2026-05-01T12:00:00.000000Z,2026-05-01T12:00:30.000000Z,"
+                        + "10,6,2,1,1,0,0,0,180000,true,1,true\r\n"
+                )
+            )
+        )
+        .with([
+            OperationHeader("Link", "The next page, with rel=\"next\"; absent on the last one.", ["type": "string"])
+        ])
+    }
+}
+
+extension OperationCall {
+    /// Takes over what a report may be asked to leave out, and refuses what the ledger cannot tell apart.
+    fileprivate func narrow(_ query: inout ReportQuery) throws(Problem) {
+        if self.query["variant"] != nil {
+            throw Problem(
+                .reason(.unsupported),
+                "The ledger has no totals by variant; each outcome of GET /v1/outcomes names its own."
+            )
+        }
+        guard let ad = self.query["ad"] else { return }
+        query.advertisement = try Problem.check { () throws(WireError) in try AdvertisementID(ad) }
+    }
+
+    /// A report as the request wants it.
+    fileprivate func answer(_ document: ReportDocument) throws(Problem) -> HTTPAnswer {
+        var headers: HTTPFields = [.vary: "Accept"]
+        if let before = document.before {
+            headers[.link] = "<\(self.target(with: "before", "\(before)"))>; rel=\"next\""
+        }
+        switch self.query["format"] {
+        case "json": return .json(document, headers: headers)
+        case "csv": break
+        case .some: throw .badRequest("The parameter format must be json or csv.")
+        case nil:
+            guard MediaType.prefers("text/csv", to: MediaType.json, in: self.header(.accept) ?? "") else {
+                return .json(document, headers: headers)
+            }
+        }
+        return HTTPAnswer(type: MediaType.csv, body: .bytes(Array(document.csv.utf8)), headers: headers)
+    }
+
+    /// What this asks for, with another value of one parameter.
+    private func target(with name: String, _ value: String) -> String {
+        let path = String((self.request.head.path ?? "/").prefix { $0 != "?" })
+        let values = self.query.values.merging([name: value]) { $1 }
+        let query = values.sorted { $0.key < $1.key }
+            .map { name, value in
+                name + "=" + (value.addingPercentEncoding(withAllowedCharacters: .queryValue) ?? value)
+            }
+        return path + "?" + query.joined(separator: "&")
+    }
+}
+
+extension CharacterSet {
+    /// What stands for itself in an address (RFC 3986 section 2.3).
+    fileprivate static let queryValue = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    )
+}
+
+extension HTTPField.Name {
+    /// Where else to look (RFC 8288).
+    fileprivate static let link: HTTPField.Name = {
+        guard let name = HTTPField.Name("Link") else { preconditionFailure("the name of a header is wrong") }
+        return name
+    }()
 }
 
 extension OperationParameter {

@@ -64,13 +64,9 @@ package final class InMemoryLedger: Ledger {
 
     package func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
         try self.open { state throws(LedgerError) in
-            let wanted = state.books.entries(at: query.now) { summary in
-                (query.stream == nil || query.stream == summary.key.stream)
-                    && (query.breakID == nil || query.breakID == summary.key.id)
-                    && query.before.map { summary.number < $0 } ?? true
-            }
+            let wanted = state.books.entries(at: query.now) { query.takes($0) }
             return Report(
-                breaks: Array(wanted.prefix(query.limit)),
+                breaks: wanted.prefix(query.limit).map { query.part(of: $0) },
                 offsets: state.applied,
                 more: wanted.count > query.limit
             )

@@ -24,21 +24,60 @@ enum LedgerReports {
             arguments.append(Int64(clamping: before.rawValue))
         }
         let limit = min(max(query.limit, 1), ReportQuery.breaksMax)
-        let rows = try Row.fetchAll(
+        let (wanted, wantedArguments) = Self.wanted(query)
+        let cursor = try Row.fetchCursor(
             database,
             sql: """
-                SELECT * FROM breaks WHERE \(conditions.joined(separator: " AND "))
-                ORDER BY break_number DESC LIMIT \(limit + 1)
+                SELECT *, \(wanted) AS wanted FROM breaks WHERE \(conditions.joined(separator: " AND "))
+                ORDER BY break_number DESC
                 """,
-            arguments: StatementArguments(arguments)
+            arguments: StatementArguments(wantedArguments + arguments)
         )
+        var rows: [Row] = []
+        var (looked, more) = (0, false)
+        var last: Int64?
+        while let row = try cursor.next() {
+            guard rows.count < limit, looked < ReportQuery.breaksLookedAtMax else {
+                more = true
+                break
+            }
+            looked += 1
+            last = row["break_number"]
+            let isWanted: Bool = row["wanted"]
+            if isWanted { rows.append(row.copy()) }
+        }
         let gaps = try LedgerSchema.gaps(database)
         return Report(
-            breaks: try rows.prefix(limit).map { try Self.entry($0, now: query.now, gaps, database) },
+            breaks: try rows.map { query.part(of: try Self.entry($0, now: query.now, gaps, database)) },
             offsets: try LedgerSchema.appliedOffsets(database),
-            more: rows.count > limit,
+            more: more,
+            lookedThrough: more ? last.map { BreakNumber(stored: $0) } : nil,
             gaps: gaps
         )
+    }
+
+    /// What is asked for of the breaks that are looked at, beside what an index finds: they are counted whether they are it or not.
+    private static func wanted(_ query: ReportQuery) -> (sql: String, arguments: [any DatabaseValueConvertible]) {
+        var conditions = ["1"]
+        var arguments: [any DatabaseValueConvertible] = []
+        if let from = query.from {
+            conditions.append("coalesce(start_us >= ?, 0)")
+            arguments.append(from.microseconds)
+        }
+        if let to = query.to {
+            conditions.append("coalesce(start_us < ?, 0)")
+            arguments.append(to.microseconds)
+        }
+        if let advertisement = query.advertisement {
+            conditions.append(
+                """
+                EXISTS (SELECT 1 FROM advertisements
+                    WHERE advertisements.break_number = breaks.break_number AND advertisements.id = ?)
+                """
+            )
+            arguments.append(advertisement.description)
+        }
+        return (conditions.joined(separator: " AND "), arguments)
     }
 
     private static func entry(

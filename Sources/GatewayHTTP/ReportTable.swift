@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// A report as a table of comma-separated values (RFC 4180): what `cuecast report --format csv` prints, and what HTTP answers.
+extension ReportDocument {
+    /// The names of the columns; a contract: more may come behind the last.
+    package static let csvColumns = [
+        "stream", "break", "advertisement", "title", "start", "end", "delivered", "played", "ignored", "failed",
+        "unknown",
+        "inferred", "repeats", "contradictions", "heard_ms", "settled", "clicked", "complete",
+    ]
+
+    /// The names, and a line for each ad of each break, without the ends of lines.
+    package var csvLines: [String] {
+        var lines = [Self.csvColumns.joined(separator: ",")]
+        for each in self.breaks {
+            for advertisement in each.ads {
+                let counts = advertisement.counts
+                let texts = [
+                    each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? "",
+                ]
+                // Numbers and words of our own need no quotes; what is missing from books that do not balance is negative.
+                let rest =
+                    [
+                        counts.delivered, counts.played, counts.ignored, counts.failed, counts.unknown,
+                        counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds,
+                    ]
+                    .map { "\($0)" }
+                    + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]
+                lines.append((texts.map(Self.csvCell) + rest).joined(separator: ","))
+            }
+        }
+        return lines
+    }
+
+    /// The whole table, as it goes over HTTP.
+    var csv: String { self.csvLines.map { $0 + "\r\n" }.joined() }
+
+    /// A text as RFC 4180 section 2 writes it; one that spreadsheets would take for a formula gets a quote before it.
+    package static func csvCell(_ text: String) -> String {
+        var cell = text
+        if let first = cell.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { cell = "'" + cell }
+        guard cell.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return cell }
+        return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+    }
+}
