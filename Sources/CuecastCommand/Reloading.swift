@@ -17,7 +17,8 @@ import UnixSignals
 /// whoever asks.
 actor Reloader {
     private let options: ServeConfiguration
-    private var running: GatewayConfiguration
+    /// What the gateway runs with.
+    nonisolated let holder: RunningConfigurationHolder
     private let gateway: Gateway
     private let httpAccess: HTTPAccessHolder?
     private let httpIdentity: HTTPIdentityHolder?
@@ -31,7 +32,7 @@ actor Reloader {
 
     init(
         options: ServeConfiguration,
-        running: GatewayConfiguration,
+        running: RunningConfiguration,
         gateway: Gateway,
         httpAccess: HTTPAccessHolder?,
         httpIdentity: HTTPIdentityHolder?,
@@ -43,7 +44,7 @@ actor Reloader {
         logger: Logger
     ) {
         self.options = options
-        self.running = running
+        self.holder = RunningConfigurationHolder(running)
         self.gateway = gateway
         self.httpAccess = httpAccess
         self.httpIdentity = httpIdentity
@@ -87,7 +88,8 @@ actor Reloader {
         self.manager.reloadBegan("reading the configuration again")
         defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
         do {
-            let change = ConfigurationChange(from: self.running, to: try await self.options.load())
+            let (running, read) = (self.holder.running, try await self.options.loadWithSources())
+            let change = ConfigurationChange(from: running.configuration, to: read.configuration)
             let broadcasters = try BroadcasterAccess.read(for: change.configuration)
             let keys = try SigningKeys.read(for: change.configuration)
             let identity = try ListenerEncryption.read(for: change.configuration)
@@ -98,9 +100,9 @@ actor Reloader {
             }
             let rules = try await ListenerTokenFiles.rules(for: change.configuration)
             // From here on nothing fails.
-            self.running = change.configuration
-            self.output.reload(self.running)
-            await self.gateway.reload(self.running, broadcasters, keys, identity)
+            self.holder.replace(by: running.changed(by: change, read.sources))
+            self.output.reload(change.configuration)
+            await self.gateway.reload(change.configuration, broadcasters, keys, identity)
             if let access { self.httpAccess?.reload(access) }
             if let httpIdentity { self.show(httpIdentity) }
             if let rules { self.listenerTokens?.reload(rules) }

@@ -59,10 +59,10 @@ struct Serve: AsyncParsableCommand {
         Self.keptHangups.withLock { $0 = hangups }
         let isForJournal = JournalStream.isStandardError(environment)
         let complain = { (sentence: String) in CommandOutput.complain(sentence, isForJournal: isForJournal) }
-        var configuration: GatewayConfiguration
+        var running: RunningConfiguration
         do {
-            configuration = try await self.options.load()
-            try await self.options.checkFiles(of: configuration)
+            running = try await self.options.loadWithSources()
+            try await self.options.checkFiles(of: running.configuration)
         } catch let faults as ConfigurationFaults {
             for fault in faults.faults { complain("the configuration is wrong: \(fault)") }
             manager.failed(
@@ -71,14 +71,14 @@ struct Serve: AsyncParsableCommand {
             )
             throw CommandExit.badData
         }
-        configuration.acceptsClock = self.acceptClock
-        let output = LogOutput(configuration, isForJournal: isForJournal) { CommandOutput.writeToError($0) }
+        running.configuration.acceptsClock = self.acceptClock
+        let output = LogOutput(running.configuration, isForJournal: isForJournal) { CommandOutput.writeToError($0) }
         LoggingSystem.bootstrap { label in GatewayLogHandler(label: label, output: output) }
         let logger = Logger(label: "cuecast")
         // A file that reaches a limit of the process is an error of the write, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
-            try await self.serve(configuration, hangups: hangups, output: output, manager: manager, logger: logger)
+            try await self.serve(running, hangups: hangups, output: output, manager: manager, logger: logger)
         } catch let failure as LogFailed {
             let sentence =
                 "the gateway ends because its event log failed: \(failure.reason). What was confirmed is in the file;"
@@ -100,12 +100,13 @@ struct Serve: AsyncParsableCommand {
 
 extension Serve {
     private func serve(
-        _ configuration: GatewayConfiguration,
+        _ running: RunningConfiguration,
         hangups: UnixSignalsSequence,
         output: LogOutput,
         manager: ServiceManager,
         logger: Logger
     ) async throws {
+        let configuration = running.configuration
         let clock = SteeredClock(settings: configuration.clock)
         let opened = try await manager.whileStarting(
             "starting: opening the event log and the ledger"
@@ -117,7 +118,7 @@ extension Serve {
         if let reason = stores.newEpoch { gateway.readiness.raise(.epoch, reason.sentence) }
         let reloader = Reloader(
             options: self.options,
-            running: configuration,
+            running: running,
             gateway: gateway,
             httpAccess: opened.httpAccess,
             httpIdentity: opened.httpIdentity,
@@ -228,6 +229,8 @@ extension Serve {
             )
         }
         parts.listeners = gateway.listeners
+        parts.configuration = { reloader.holder.running }
+        parts.limits = { gateway.limits(reloader.holder.running.configuration) }
         return parts
     }
 

@@ -59,7 +59,12 @@ struct ServeConfiguration: ParsableArguments {
     /// Reads all sources.
     ///
     /// - Throws: `ConfigurationFaults` with all that is wrong.
-    func load() async throws -> GatewayConfiguration {
+    func load() async throws -> GatewayConfiguration { try await self.loadWithSources().configuration }
+
+    /// The same, with where each value comes from.
+    ///
+    /// - Throws: `ConfigurationFaults` with all that is wrong.
+    func loadWithSources() async throws -> RunningConfiguration {
         var flags: [String: String] = [:]
         for pair in self.set {
             guard let equals = pair.firstIndex(of: "=") else {
@@ -76,7 +81,7 @@ struct ServeConfiguration: ParsableArguments {
             ("broadcast", self.broadcast), ("http", self.http),
         ]
         for (key, value) in named where value != nil { flags[key] = value }
-        return try await GatewayConfiguration.read(
+        return try await GatewayConfiguration.readWithSources(
             flags: flags,
             environment: ProcessInfo.processInfo.environment,
             file: self.config

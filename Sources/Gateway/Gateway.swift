@@ -37,6 +37,8 @@ package struct Gateway: Sendable {
     package let endpoints: Endpoints
     /// How many of the process's descriptors are kept for connections over HTTP.
     package let httpConnectionsMax: Int
+    /// The most connections of listeners and broadcasters together.
+    package let connectionsMax: Int
     /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
     package let httpListenersMax: Int
     package let readiness: ReadinessBoard
@@ -194,6 +196,7 @@ package struct Gateway: Sendable {
             readiness: readiness,
             logger: logger
         )
+        self.connectionsMax = limit.connectionsMax
         limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
         let backlog = ConnectionLimit.backlog(limit: descriptors)
         let peers = PeerLog(metrics: metrics, logger: logger)

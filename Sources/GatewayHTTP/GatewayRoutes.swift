@@ -30,13 +30,27 @@ final class GatewayRoutes: Sendable {
     init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, readers: WorkerThreads) {
         self.configuration = configuration
         self.parts = parts
-        self.table = OperationTable(parts)
+        let streams = HTTPStreams(configuration, metrics: parts.metrics)
+        let metrics = parts.metrics
+        self.table = OperationTable(parts) {
+            [
+                LimitState(.httpAnswerBytesMax, configuration.answerBytesMax, .bytes),
+                LimitState(.httpBodyBytesMax, configuration.bodyBytesMax, .bytes),
+                LimitState(
+                    .httpConnectionsMax,
+                    configuration.connectionsMax + configuration.listenersMax,
+                    use: metrics.value(.connections, .http)
+                ),
+                LimitState(.httpReadersWaitingMax, configuration.readersWaitingMax),
+                LimitState(.httpStreamsMax, configuration.streamsMax, use: streams.count(.operators)),
+            ]
+        }
         self.readers = readers
         self.gate = ReaderGate(
             readersMax: configuration.readersMax,
             readersWaitingMax: configuration.readersWaitingMax
         )
-        self.streams = HTTPStreams(configuration, metrics: parts.metrics)
+        self.streams = streams
         self.bodies = RequestBodies(bytesMax: configuration.bodyBytesMax, metrics: parts.metrics)
     }
 
@@ -314,6 +328,13 @@ final class GatewayRoutes: Sendable {
     /// Does what takes some work: on the readers' threads, when it is its turn.
     func onReaders<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await self.gate.pass { try await self.readers.run(body) }
+    }
+
+    /// The same for an answer that goes on, which has its turn already.
+    func onReadersForPiece<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await self.readers.run(body)
     }
 
     // MARK: Answers

@@ -20,6 +20,22 @@ extension GatewayConfiguration {
         environment: [String: String],
         file: String?
     ) async throws -> GatewayConfiguration {
+        try await self.readWithSources(flags: flags, environment: environment, file: file).configuration
+    }
+
+    /// The same, with where each value comes from.
+    ///
+    /// - Parameters:
+    ///   - flags: values by key, from the command line.
+    ///   - environment: the environment; only `CUECAST_` and a known key counts.
+    ///   - file: the path of a YAML or JSON file; `nil`: none.
+    /// - Returns: the configuration, checked.
+    /// - Throws: `ConfigurationFaults` with a sentence for each key that is wrong.
+    package static func readWithSources(
+        flags: [String: String],
+        environment: [String: String],
+        file: String?
+    ) async throws -> RunningConfiguration {
         var faults: [ConfigurationFault] = []
         var providers: [any ConfigProvider] = [
             InMemoryProvider(
@@ -49,10 +65,15 @@ extension GatewayConfiguration {
                 )
             )
         }
-        let reader = ConfigReader(providers: providers)
+        let order: [ConfigurationSource] = [.flag, .environment, .file]
+        let readers = Array(zip(order, providers.map { ConfigReader(providers: [$0]) }))
         var configuration = GatewayConfiguration()
+        var sources: [String: ConfigurationSource] = [:]
         for row in ConfigurationTable.rows {
-            guard let value = reader.string(forKey: ConfigKey(Self.components(of: row.key))) else { continue }
+            let key = ConfigKey(Self.components(of: row.key))
+            let said = readers.lazy.compactMap { source, reader in reader.string(forKey: key).map { (source, $0) } }
+            guard let (source, value) = said.first else { continue }
+            sources[row.key] = source
             if let reason = row.set(&configuration, value) {
                 faults.append(ConfigurationFault(key: row.key, reason: reason))
             }
@@ -66,7 +87,7 @@ extension GatewayConfiguration {
         }
         faults += configuration.remoteFaults.filter { !wrong.contains($0.key) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
-        return configuration
+        return RunningConfiguration(configuration, sources: sources)
     }
 
     private static func components(of key: String) -> [String] {

@@ -16,10 +16,19 @@ package enum ConfigurationTable {
     package struct Row: Sendable {
         package let key: String
         package let help: String
+        /// What its value is: `text`, `flag`, `duration`, or what a number counts.
+        package var unit = "text"
         /// Puts a value into a configuration, or says why not.
         let set: @Sendable (inout GatewayConfiguration, String) -> String?
         /// What a configuration has.
         let get: @Sendable (GatewayConfiguration) -> String
+
+        /// The same, whose value is of this unit.
+        fileprivate func counting(_ unit: String) -> Row {
+            var row = self
+            row.unit = unit
+            return row
+        }
 
         /// What a configuration has, as one would write it.
         package func text(of configuration: GatewayConfiguration) -> String { self.get(configuration) }
@@ -246,7 +255,8 @@ package enum ConfigurationTable {
                 return nil
             },
             get: { String(Int($0.breaks.batchRequestsPerSecond)) }
-        ),
+        )
+        .counting("1/s"),
         number(
             "clock.slewRate",
             "how fast the gateway's clock is moved towards the wall clock, in parts per million",
@@ -468,6 +478,16 @@ package enum ConfigurationTable {
         },
     ]
 
+    /// What values can be.
+    package static let units = ["text", "flag", "duration", "bytes", "1/s", "ppm", "count"]
+
+    /// What a number counts, by the name of its key.
+    private static func unit(ofNumber key: String) -> String {
+        if key.lowercased().contains("bytes") { return "bytes" }
+        if key.hasSuffix("PerSecondMax") { return "1/s" }
+        return key.hasSuffix("Rate") ? "ppm" : "count"
+    }
+
     /// Why a text cannot be the name of a file; `nil`: it can, or there is none.
     private static func reasonAgainstFile(_ name: String) -> String? {
         name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 }
@@ -521,6 +541,7 @@ package enum ConfigurationTable {
             },
             get: { String($0[keyPath: path]) }
         )
+        .counting("flag")
     }
 
     private static func duration(
@@ -542,6 +563,7 @@ package enum ConfigurationTable {
             },
             get: { $0[keyPath: path].asText }
         )
+        .counting("duration")
     }
 
     private static func number(
@@ -563,6 +585,7 @@ package enum ConfigurationTable {
             },
             get: { String($0[keyPath: path]) }
         )
+        .counting(Self.unit(ofNumber: key))
     }
 
     /// Why this is not an endpoint to bind to.

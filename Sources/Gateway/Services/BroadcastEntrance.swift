@@ -37,6 +37,9 @@ package final class BroadcastEntrance: Sendable {
         self.audit = audit
     }
 
+    /// How many requests are not answered yet.
+    package var waitingCount: Int { self.calls.openCount }
+
     /// Asks for something to be done to a break, or for a list.
     ///
     /// A caller that is cancelled waits no longer; what it asked for may be done all the same, because a request that the gateway

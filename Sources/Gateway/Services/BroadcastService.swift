@@ -20,7 +20,7 @@ actor BroadcastService: Service, BoardObserver {
     }
 
     /// The most events that wait; as many as groups can be in flight, many times over.
-    private static let eventsMax = 65_536
+    static let eventsMax = 65_536
     /// How often the log's own time goes on and the log is looked at.
     private static let housekeepingInterval: Duration = .seconds(1)
 

@@ -33,7 +33,7 @@ package struct BroadcastPrincipal: Hashable, Sendable {
     }
 
     /// What it is told about a stream that it has no right to: the same whether the stream or the break exists or not.
-    func refusal(for stream: StreamID) -> Refusal {
+    package func refusal(for stream: StreamID) -> Refusal {
         Refusal(.notAllowed, "The broadcaster \(self.name) has no right to the stream \(stream).")
     }
 }

@@ -110,7 +110,7 @@ extension ProblemCode {
         switch self {
         case .reason(let status): status
         case .unauthorized, .hostNotKnown, .originNotAllowed: .notAllowed
-        case .methodNotAllowed, .mediaTypeNotTaken, .notReloaded, .encrypted: .invalid
+        case .methodNotAllowed, .mediaTypeNotTaken, .notReloaded, .encrypted, .positionGone: .invalid
         case .targetTooLong: .tooLarge
         }
     }

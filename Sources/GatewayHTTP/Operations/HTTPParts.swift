@@ -52,6 +52,10 @@ package struct HTTPParts: Sendable {
     }
     /// Keeps what no other part of the gateway keeps: what is refused before its rules are asked, and reloads.
     package var note: @Sendable (AuditRecord) -> Void = { _ in }
+    /// What the gateway runs with at present.
+    package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
+    /// The limits that are in force, but for those of HTTP's server.
+    package var limits: @Sendable () -> [LimitState] = { [] }
     /// Where listeners' requests go; `nil`: nobody listens over HTTP.
     package var listeners: ListenerEntrance?
     /// For people.

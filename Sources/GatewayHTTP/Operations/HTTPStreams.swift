@@ -62,6 +62,9 @@ final class HTTPStreams: Sendable {
         return Slot(kind, of: self)
     }
 
+    /// How many there are of a kind.
+    func count(_ kind: StreamKind) -> Int { self.counts.withLock { $0[kind, default: 0] } }
+
     private func ended(_ kind: StreamKind) {
         self.counts.withLock { $0[kind, default: 0] -= 1 }
     }

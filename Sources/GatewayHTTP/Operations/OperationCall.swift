@@ -91,6 +91,16 @@ package struct OperationCall: Sendable {
         try await self.routes.onReaders(body)
     }
 
+    /// Does what takes some work for a piece of an answer that goes on: in turn with the others, and never turned away; how many such
+    /// answers there are is bounded.
+    ///
+    /// - Throws: what `body` throws.
+    func onReadersForPiece<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await self.routes.onReadersForPiece(body)
+    }
+
     /// Whether it says that a body comes.
     var hasBody: Bool {
         self.request.headers[.contentType] != nil || self.request.headers[.transferEncoding] != nil

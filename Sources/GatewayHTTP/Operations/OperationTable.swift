@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Gateway
 import HTTPTypes
 
 /// All operations of the API: the one source of routes and of `/openapi.json`.
 struct OperationTable: Sendable {
     let operations: [Operation]
 
-    /// - Parameter parts: what operations ask.
-    init(_ parts: HTTPParts) {
+    /// - Parameters:
+    ///   - parts: what operations ask.
+    ///   - limits: of HTTP's server.
+    init(_ parts: HTTPParts, limits: @escaping @Sendable () -> [LimitState]) {
         var operations = statusOperations(parts)
         operations += reportOperations(parts)
+        operations += outcomeOperations(parts)
         operations += breakOperations(parts)
         operations += auditOperations(parts)
+        operations += configurationOperations(parts, limits)
         operations += listenerOperations(parts)
         operations += descriptionOperations(of: operations)
         self.operations = operations

@@ -26,12 +26,14 @@ package enum ProblemCode: Hashable, Sendable {
     case notReloaded
     /// It was asked in plain, and speaks TLS.
     case encrypted
+    /// What follows a position is not kept any more.
+    case positionGone
 
     /// Every code, for tests and for `/openapi.json`.
     package static let all: [ProblemCode] =
         StatusCode.allCases.filter { $0 != .ok }.map(Self.reason) + [
             .unauthorized, .methodNotAllowed, .targetTooLong, .mediaTypeNotTaken, .hostNotKnown, .originNotAllowed,
-            .notReloaded, .encrypted,
+            .notReloaded, .encrypted, .positionGone,
         ]
 
     package var name: String {
@@ -45,6 +47,7 @@ package enum ProblemCode: Hashable, Sendable {
         case .originNotAllowed: "ORIGIN_NOT_ALLOWED"
         case .notReloaded: "NOT_RELOADED"
         case .encrypted: "ENCRYPTED"
+        case .positionGone: "POSITION_GONE"
         }
     }
 
@@ -60,6 +63,7 @@ package enum ProblemCode: Hashable, Sendable {
         case .originNotAllowed: .forbidden
         case .notReloaded: .unprocessableContent
         case .encrypted: .badRequest
+        case .positionGone: .gone
         }
     }
 
@@ -107,12 +111,15 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var retryable: Bool
     /// The id of the request, as the header `X-Request-Id` and the gateway's messages have it.
     package var requestId: String?
+    /// Where reading can go on, of a position that is gone.
+    package var goOnFrom: String?
 
     package init(
         _ code: ProblemCode,
         _ detail: String,
         status: HTTPResponse.Status? = nil,
-        requestId: String? = nil
+        requestId: String? = nil,
+        goOnFrom: String? = nil
     ) {
         let status = status ?? code.httpStatus
         self.type = "about:blank"
@@ -122,6 +129,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         self.code = code.name
         self.retryable = code.canRetry
         self.requestId = requestId
+        self.goOnFrom = goOnFrom
     }
 }
 
@@ -133,6 +141,8 @@ package struct Problem: Error {
     let sentence: String
     /// What the answer's head says besides.
     let headers: HTTPFields
+    /// Where reading can go on, of a position that is gone.
+    let goOnFrom: String?
     /// Whether the rules that hold for every entrance decided so: then it is in the audit.
     private(set) var isDecided = false
 
@@ -140,12 +150,14 @@ package struct Problem: Error {
         _ code: ProblemCode,
         _ sentence: String,
         status: HTTPResponse.Status? = nil,
-        _ headers: HTTPFields = [:]
+        _ headers: HTTPFields = [:],
+        goOnFrom: String? = nil
     ) {
         self.status = status ?? code.httpStatus
         self.code = code
         self.sentence = sentence
         self.headers = headers
+        self.goOnFrom = goOnFrom
     }
 
     /// A refusal by the rules that hold for every entrance.
@@ -173,6 +185,12 @@ package struct Problem: Error {
     }
 
     func document(requestID: String) -> ProblemDocument {
-        ProblemDocument(self.code, self.sentence, status: self.status, requestId: requestID)
+        ProblemDocument(
+            self.code,
+            self.sentence,
+            status: self.status,
+            requestId: requestID,
+            goOnFrom: self.goOnFrom
+        )
     }
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Synchronization
+
+/// Where a value of the configuration comes from.
+package enum ConfigurationSource: String, CaseIterable, Sendable {
+    case flag
+    case environment
+    case file
+    case `default`
+}
+
+/// What a gateway runs with at present, and where each value comes from.
+package struct RunningConfiguration: Hashable, Sendable {
+    package var configuration: GatewayConfiguration
+    /// By key; keys that are not here have their default.
+    package var sources: [String: ConfigurationSource]
+
+    package init(
+        _ configuration: GatewayConfiguration = GatewayConfiguration(),
+        sources: [String: ConfigurationSource] = [:]
+    ) {
+        self.configuration = configuration
+        self.sources = sources
+    }
+
+    /// What holds after the sources were read again: keys that need a restart stay with what they come from.
+    ///
+    /// - Parameters:
+    ///   - change: what becomes of the configuration.
+    ///   - read: where the values come from that were read.
+    /// - Returns: what the gateway runs with from now on.
+    package func changed(by change: ConfigurationChange, _ read: [String: ConfigurationSource]) -> RunningConfiguration
+    {
+        var next = RunningConfiguration(change.configuration, sources: read)
+        for key in change.waiting.map(\.key) { next.sources[key] = self.sources[key] }
+        return next
+    }
+}
+
+/// The configuration that holds at present.
+package final class RunningConfigurationHolder: Sendable {
+    private let state: Mutex<RunningConfiguration>
+
+    package init(_ configuration: RunningConfiguration) {
+        self.state = Mutex(configuration)
+    }
+
+    package var running: RunningConfiguration { self.state.withLock(\.self) }
+
+    /// Lets another one hold from now on.
+    package func replace(by configuration: RunningConfiguration) {
+        self.state.withLock { $0 = configuration }
+    }
+}
