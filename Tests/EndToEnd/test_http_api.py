@@ -10,6 +10,8 @@ TOOLS = os.path.join(ROOT, ".venv/bin")
 #: How many requests are thought of for each operation. `make fuzz-http` says more, and then each bound of each schema is tried too.
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
 SEED = os.environ.get("FUZZ_SEED", "20261123")
+#: What changes breaks; most of what fuzz_hooks.py leads to a break succeeds.
+CHANGES = ["publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak"]
 
 
 class API:
@@ -21,9 +23,11 @@ class API:
             self.token = file.read().strip()
         self.root = f"http://{gateway.addresses['http']}"
 
-    def ask(self, method, path, body=None, token=True):
-        """The status, and the document."""
-        headers = {"Authorization": f"Bearer {self.token}"} if token else {}
+    def ask(self, method, path, body=None, token=True, **said):
+        """The status, and the document; the head is kept. `If_Match="*"` says `If-Match: *`."""
+        headers = {name.replace("_", "-"): value for name, value in said.items()}
+        if token:
+            headers["Authorization"] = f"Bearer {self.token}"
         data = None
         if body is not None:
             data = json.dumps(body).encode()
@@ -31,9 +35,11 @@ class API:
         request = urllib.request.Request(self.root + path, data=data, method=method, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                self.headers = answer.headers
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
+                self.headers = error.headers
                 return error.code, json.load(error)
 
 
@@ -71,6 +77,95 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(gateway.stop(), 0)
         gateway.start()
         self.assertEqual(API(gateway).ask("GET", path)[1]["state"], "cancelled")
+
+    def test_of_two_who_saw_the_same_break_one_changes_it(self):
+        gateway, api = started(self)
+        path = "/v1/streams/radio1/breaks/noon-1"
+        body = {"in": "1h", "ads": [http_ad("a")]}
+        self.assertEqual(api.ask("PUT", path, body, If_Match="*")[1]["code"], "REVISION_CONFLICT")
+        self.assertEqual(api.ask("PUT", path, body, If_Match='"1"')[0], 412)
+        self.assertEqual(api.ask("GET", path)[0], 404)
+        self.assertEqual(api.ask("PUT", path, body, If_None_Match="*")[0], 200)
+        self.assertEqual(api.headers["ETag"], '"1"')
+        status, problem = api.ask("PUT", path, body, If_None_Match="*")
+        self.assertEqual((status, problem["code"], problem["retryable"]), (412, "REVISION_CONFLICT", False))
+        # The same break is the same, whatever is expected.
+        for expected in ({}, {"If_Match": "*"}, {"If_Match": '"1"'}, {"If_Match": '"7"'}):
+            self.assertEqual(api.ask("PUT", path, body, **expected)[0], 200)
+        start = api.ask("GET", path)[1]["start"]
+        # As JavaScript knows it: in milliseconds.
+        moved = {"by": "90s", "from": start[:-4] + "Z"}
+        for _ in range(3):
+            status, postponed = api.ask("POST", path + "/postpone", moved, If_Match='"1"')
+            self.assertEqual((status, postponed.get("revision")), (200, 2), postponed)
+            self.assertEqual(api.headers["ETag"], '"2"')
+        self.assertNotEqual(postponed["start"], start)
+        self.assertEqual(postponed["start"][-5:], start[-5:])
+        status, problem = api.ask("POST", path + "/update", {"duration": "45s"}, If_Match='"1"')
+        self.assertEqual((status, problem["code"]), (412, "REVISION_CONFLICT"))
+        self.assertIn("revision 2", problem["detail"])
+        self.assertEqual(api.ask("POST", path + "/update", {"duration": "45s"}, If_Match='"2"')[0], 200)
+        self.assertEqual(api.ask("POST", path + "/postpone", {"by": "1s"}, If_Match='"3"')[0], 200)
+        self.assertEqual(api.ask("POST", path + "/postpone", {"by": "1s"})[0], 400)
+        self.assertEqual(api.ask("POST", path + "/cancel", If_Match='"3"')[0], 412)
+        self.assertEqual(api.ask("POST", path + "/cancel", If_Match="*")[0], 200)
+        self.assertEqual(api.headers["ETag"], '"5"')
+        # The log says the same after a restart.
+        self.assertEqual(gateway.stop(), 0)
+        gateway.start()
+        self.assertEqual(API(gateway).ask("GET", path)[1]["revision"], 5)
+
+    def test_what_is_in_force_is_shown_also_after_a_reload(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "cuecast.yaml")
+
+            def write(text):
+                with open(file, "w", encoding="utf-8") as written:
+                    written.write(text)
+
+            write("listeners.max: 70\nbreaks.hold: 20m\nedge.threads: 1\n")
+            gateway = Gateway("--config", file)
+            self.addCleanup(gateway.close)
+            api = API(gateway)
+
+            def settings():
+                return {each["key"]: each for each in api.ask("GET", "/v1/configuration")[1]["settings"]}
+
+            def limits():
+                return {each["limit"]: each for each in api.ask("GET", "/v1/limits")[1]["limits"]}
+
+            before = settings()
+            self.assertEqual((before["listeners.max"]["value"], before["listeners.max"]["source"],
+                              before["listeners.max"]["default"], before["listeners.max"]["unit"]),
+                             ("70", "file", "100000", "count"))
+            self.assertEqual((before["breaks.hold"]["value"], before["breaks.hold"]["unit"]), ("20m", "duration"))
+            self.assertEqual(before["logLevel"]["source"], "flag")
+            self.assertEqual((before["keepTotalsFor"]["source"], before["keepTotalsFor"]["value"]),
+                             ("default", before["keepTotalsFor"]["default"]))
+            self.assertEqual(before["log.bytesMax"]["unit"], "bytes")
+            printed = gateway.run("check-config", "--config", file)
+            self.assertEqual({line.split(":")[0] for line in printed.splitlines() if not line.startswith("#")}, set(before))
+            # What may be reloaded is, the rest stays and keeps where it comes from.
+            write("listeners.max: 80\nedge.threads: 2\nlog.bytesMax: 1073741824\n")
+            self.assertEqual(api.ask("POST", "/v1/reload")[0], 200)
+            after = settings()
+            self.assertEqual((after["listeners.max"]["value"], after["listeners.max"]["source"]), ("80", "file"))
+            self.assertEqual((after["breaks.hold"]["value"], after["breaks.hold"]["source"]), ("30m", "default"))
+            self.assertEqual((after["edge.threads"]["value"], after["edge.threads"]["source"]), ("1", "file"))
+            self.assertEqual((after["log.bytesMax"]["value"], after["log.bytesMax"]["source"]),
+                             (before["log.bytesMax"]["value"], "default"))
+            found = limits()
+            self.assertEqual((found["listenersMax"]["max"], found["listenersMax"]["use"], found["listenersMax"]["key"]),
+                             (80, 0, "listeners.max"))
+            # Each that is counted, once.
+            with urllib.request.urlopen(api.root + "/metrics", timeout=PATIENCE) as answer:
+                counted = {line.split('"')[1] for line in answer.read().decode().splitlines()
+                           if line.startswith("cuecast_limits_hit_total{")}
+            self.assertEqual(set(found), counted)
+            self.assertEqual(len(found), len(api.ask("GET", "/v1/limits")[1]["limits"]))
+            self.assertEqual({each["key"] for each in found.values() if "key" in each} - set(after), set())
+            with open(os.path.join(gateway.folder, "data/http-token"), encoding="utf-8") as token:
+                self.assertNotIn(token.read().strip(), json.dumps(after))
 
     def test_the_same_request_gets_the_same_code_over_zeromq_and_over_http(self):
         gateway, api = started(self)
@@ -116,6 +211,13 @@ class HTTPChanges(unittest.TestCase):
             ("an update of nothing", ask(update=broadcast_pb2.Update(**key("update", "there"))), ("POST", "there/update", {})),
             ("an update that overlaps", ask(update=broadcast_pb2.Update(**key("update", "new"), start=start)),
              ("POST", "new/update", {"in": "1h"})),
+            ("a postponement of what is not there", ask(postpone=broadcast_pb2.Postpone(**key("postpone", "none"), by_ms=1, from_us=1)),
+             ("POST", "none/postpone", {"by": "1ms", "from": "1970-01-01T00:00:00.000001Z"})),
+            ("a postponement from another start",
+             ask(postpone=broadcast_pb2.Postpone(**key("postpone", "there"), by_ms=1, from_us=1)),
+             ("POST", "there/postpone", {"by": "1ms", "from": "1970-01-01T00:00:00.000001Z"})),
+            ("a postponement by nothing", ask(postpone=broadcast_pb2.Postpone(**key("postpone", "there"), from_us=1)),
+             ("POST", "there/postpone", {"by": 0, "from": "1970-01-01T00:00:00.000001Z"})),
             ("a cancel of what is not there", ask(cancel=broadcast_pb2.Cancel(**key("cancel", "none"))), ("POST", "none/cancel", None)),
             ("a cancel", ask(cancel=broadcast_pb2.Cancel(**key("cancel", "held"))), ("POST", "held/cancel", None)),
             ("a punch of what is cancelled", ask(punch=broadcast_pb2.Punch(**key("punch", "held"))), ("POST", "held/punch", {})),
@@ -161,6 +263,7 @@ class OpenAPI(unittest.TestCase):
 class HTTPFuzz(unittest.TestCase):
     def test_no_request_gets_what_the_description_does_not_say(self):
         gateway, api = started(self)
+        share = os.path.join(gateway.folder, "share")
         checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
@@ -171,10 +274,19 @@ class HTTPFuzz(unittest.TestCase):
                  "--exclude-operation-id", "reload",
                  # Its answer goes on until somebody ends it.
                  "--exclude-operation-id", "listen"],
-                capture_output=True, text=True, cwd=folder)
+                capture_output=True, text=True, cwd=folder,
+                env={**os.environ, "SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)),
+                     "FUZZ_ROOT": api.root, "FUZZ_AUTHORIZATION": f"Bearer {api.token}", "FUZZ_SEED": SEED, "FUZZ_SHARE": share})
         self.assertEqual(done.returncode, 0, done.stdout[-8_000:] + done.stderr[-2_000:])
+        with open(share, encoding="utf-8") as file:
+            shares = json.load(file)
         if EXAMPLES:
             print(done.stdout[-3_000:])
+            for operation, each in shares.items():
+                print(f"{operation}: {each['success']} of {each['all']} succeeded")
+        # Answers of success were looked at too, of each change of a break.
+        for operation in CHANGES:
+            self.assertGreater(shares[operation]["success"], 0, shares)
         # What nobody thought of has ended nothing.
         self.assertEqual(api.ask("GET", "/healthz")[0], 200)
         self.assertEqual(gateway.stop(), 0)

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayHTTP
+import GatewayTestKit
 import Synchronization
 import Testing
 import TokenFormats
@@ -164,7 +165,11 @@ struct AuthorizationTests {
             Path("/v1", [:]), Path("/openapi.json", [:]), Path("/healthz", [:]), Path("/readyz", [:]),
             Path("/metrics", [.health: .read]),
             Path("/v1/reports", reports), Path("/v1/reports/radio1/b1", reports, answer: 404),
-            Path("/v1/breaks", reports),
+            Path("/v1/breaks", reports), Path("/v1/streams/radio1/breaks", reports),
+            Path("/v1/streams/radio1/breaks/b1", reports, answer: 404),
+            Path("/v1/streams/radio1/breaks/b1/report", reports, answer: 404),
+            Path("/v1/outcomes", reports), Path("/v1/audit", reports), Path("/v1/configuration", reports),
+            Path("/v1/limits", reports),
             Path("/v1/reload", admin, method: "POST"),
         ]
     }()
@@ -174,6 +179,7 @@ struct AuthorizationTests {
         open: HTTPOpenReads
     ) async throws {
         var parts = Parts()
+        parts.log = InMemoryEventLog()
         parts.access = HTTPAccessHolder(try await self.workshop.access(open))
         let reloads = Counter()
         parts.reload = {
@@ -206,8 +212,93 @@ struct AuthorizationTests {
                     }
                 }
             }
-            #expect(cells == 567)
+            #expect(cells == 16 * 63)
             #expect(reloads.count.load(ordering: .relaxed) == changes)
+        }
+    }
+
+    private static let changes: [(method: String, name: String, body: String, missing: String)] = {
+        let publish =
+            #"{"in":"1h","ads":[{"id":"a","duration":"30s","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
+        return [
+            ("PUT", "", publish, ""), ("POST", "/punch", "{}", "NOT_FOUND"),
+            ("POST", "/update", #"{"duration":"45s"}"#, "NOT_FOUND"),
+            ("POST", "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#, "NOT_FOUND"),
+            ("POST", "/end", "{}", "NOT_FOUND"), ("POST", "/cancel", "", "NOT_FOUND"),
+        ]
+    }()
+
+    /// The rules that hold for every entrance decide here, as in a gateway; no break is there but what is published.
+    @Test
+    func `every change of a break is done for those with the stream, and refused to everybody else in the same words`()
+        async throws
+    {
+        var parts = Parts()
+        parts.access = HTTPAccessHolder(try await self.workshop.access(.health))
+        let decided = Counter()
+        parts.broadcast = { request, principal, _ in
+            decided.count.wrappingAdd(1, ordering: .relaxed)
+            let planner = BroadcastPlanner(policy: BreakPolicy())
+            let board = Board(epoch: 7)
+            switch planner.plan(request, by: principal, on: board, at: Parts.now, listeners: 0) {
+            case .answer(let body): return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, body: body)
+            case .append(let entry):
+                guard case .changed(let each, _) = board.trial(of: entry) else { preconditionFailure("it was planned") }
+                let body = BroadcastReply.Body.break(each.info(at: Parts.now))
+                return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, body: body)
+            }
+        }
+        let audit = try #require(parts.audit)
+        let callers = try await self.callers()
+        try await parts.serve { peer in
+            var (cells, asked, refused) = (0, 0, 0)
+            for stream in ["radio1", "radio2", "tv"] {
+                let scope = TokenScope.publish(try StreamID(stream))
+                for caller in callers {
+                    for change in Self.changes {
+                        var headers = caller.authorization.map { ["Authorization": $0] } ?? [:]
+                        headers["If-Match"] = change.name == "/end" ? "*" : nil
+                        let path = "/v1/streams/\(stream)/breaks/b1\(change.name)"
+                        let answer = try await peer.ask(change.method, path, body: change.body, headers: headers)
+                        let place = "\(caller.name): \(change.method) \(path)"
+                        cells += 1
+                        // A token that is none is refused before anybody looks at the stream.
+                        if let refusal = caller.refusal {
+                            refused += 1
+                            let problem: ProblemDocument = try answer.decoded()
+                            #expect(answer.status == 401 && problem.detail == refusal.sentence, "\(place)")
+                            #expect(problem.code == "UNAUTHORIZED", "\(place)")
+                            continue
+                        }
+                        asked += 1
+                        guard try caller.expected(scope) == nil else {
+                            let principal = BroadcastPrincipal(name: "studio", streams: [])
+                            let problem: ProblemDocument = try answer.decoded()
+                            #expect(answer.status == 403 && problem.code == "NOT_ALLOWED", "\(place)")
+                            let sentence = principal.refusal(for: try StreamID(stream)).sentence
+                            #expect(problem.detail == sentence, "\(place)")
+                            continue
+                        }
+                        guard !change.missing.isEmpty else {
+                            #expect(answer.status == 200 && answer.headers["etag"] == "\"1\"", "\(place)")
+                            continue
+                        }
+                        #expect(try answer.decoded(as: ProblemDocument.self).code == change.missing, "\(place)")
+                    }
+                }
+            }
+            #expect(cells == 3 * 63 * 6)
+            #expect(decided.count.load(ordering: .relaxed) == asked)
+            // What never came to the rules is in the audit all the same.
+            var lines: [NumberedAuditRecord] = []
+            repeat {
+                let page = try await audit.records(
+                    AuditQuery(before: lines.last?.number, limit: AuditLimits.auditPageMax)
+                )
+                lines += page
+                if page.isEmpty { break }
+            } while true
+            #expect(lines.count == refused)
         }
     }
 

@@ -134,6 +134,12 @@ extension Gateway {
             ),
             LimitState(.messagesPerTurnMax, EdgeSettings.messagesPerTurnMax),
             LimitState(
+                orNone: .refusedTokensPerConnectionPerSecondMax,
+                configuration.refusedTokensPerConnectionPerSecondMax,
+                .perSecond,
+                key: "listeners.refusedTokensPerConnectionPerSecondMax"
+            ),
+            LimitState(
                 orNone: .requestsPerSessionPerSecondMax,
                 configuration.requestsPerSessionPerSecondMax,
                 .perSecond,
