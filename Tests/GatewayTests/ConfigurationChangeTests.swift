@@ -21,6 +21,22 @@ struct ConfigurationChangeTests {
         #expect(change.applied == [] && change.waiting == [])
     }
 
+    @Test func `what stays until a restart keeps where it comes from`() {
+        let running = RunningConfiguration(sources: ["edge.threads": .file, "listeners.max": .file, "ioThreads": .flag])
+        let change = self.change {
+            $0.listenersMax = 7
+            $0.edgeThreads = 3
+            $0.logBytesMax = 1 << 30
+        }
+        #expect(Set(change.waiting.map(\.key)) == ["edge.threads", "log.bytesMax"])
+        let next = running.changed(
+            by: change,
+            ["listeners.max": .environment, "edge.threads": .environment, "log.bytesMax": .file]
+        )
+        #expect(next.configuration == change.configuration)
+        #expect(next.sources == ["edge.threads": .file, "listeners.max": .environment])
+    }
+
     @Test func `limits and the log's threshold are taken over`() {
         let change = self.change {
             $0.logLevel = "debug"

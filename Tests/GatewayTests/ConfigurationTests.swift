@@ -50,6 +50,30 @@ struct ConfigurationTests {
         #expect(try await self.read(environment: ["PATH": "/bin", "CUECAST_GATEWAY": "x"]) == GatewayConfiguration())
     }
 
+    @Test func `each value tells where it comes from, and each key what it counts`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "cuecast-\(UUID().uuidString).yaml")
+        try Data("listeners.max: 5\nbreaks.hold: 20m\nlogLevel: debug\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let running = try await GatewayConfiguration.readWithSources(
+            flags: ["listeners.max": "7"],
+            environment: ["CUECAST_LISTENERS_MAX": "6", "CUECAST_BREAKS_HOLD": "10m"],
+            file: file.path
+        )
+        #expect(running.sources == ["listeners.max": .flag, "breaks.hold": .environment, "logLevel": .file])
+        #expect(running.configuration.listenersMax == 7 && running.configuration.breaks.hold == .seconds(600))
+        #expect(running.configuration.logLevel == "debug")
+        let units = Dictionary(uniqueKeysWithValues: ConfigurationTable.rows.map { ($0.key, $0.unit) })
+        #expect(Set(units.values) == Set(ConfigurationTable.units))
+        for (key, unit) in [
+            ("log.bytesMax", "bytes"), ("listeners.bytesWaitingMax", "bytes"), ("breaks.hold", "duration"),
+            ("listeners.requestsPerSecondMax", "1/s"), ("breaks.batchRequestsPerSecond", "1/s"),
+            ("clock.slewRate", "ppm"),
+            ("listeners.max", "count"), ("ledger.paused", "flag"), ("logLevel", "text"),
+        ] {
+            #expect(units[key] == unit, "\(key)")
+        }
+    }
+
     @Test func `a file in YAML and the same in JSON are the same`() async throws {
         let yaml = """
             notices: tcp://127.0.0.1:9000
