@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import Foundation
+import TestSupport
+import Testing
+
+/// What is written as VAST, read again.
+@Suite(.suiteLimit)
+struct VASTWriterTests {
+    /// Texts that would break out of where they stand, if they were not escaped.
+    private static let hostile = [
+        "]]>", "<Ad/>", "&amp;", "&", "\"", "'", "<!--", "-->", "<?x?>", "</AdTitle></InLine></Ad></VAST>",
+        "\" onload=\"x",
+        "&#38;", "&lt;", "\u{FFFD}", "é", "日本", "🎧", "a\nb", "a\tb", "<![CDATA[", "[ERRORCODE]", "%", "\u{202E}",
+    ]
+
+    private static func text(_ random: inout SeededGenerator) -> String {
+        "T" + random.list(0...6) { $0.pick(Self.hostile) }.joined(separator: "x") + "T"
+    }
+
+    private static func url(_ random: inout SeededGenerator) -> String {
+        let rest = random.list(0...5) { $0.pick(Self.hostile) }.joined().filter { !$0.isWhitespace }
+        return "https://ads.example/\(random.number(0...99))?q=\(rest)&r=1"
+    }
+
+    private static func ad(_ number: Int, _ random: inout SeededGenerator) -> AdContent {
+        let files = random.list(1...4) { random -> AdMediaFile in
+            let type = random.pick(["audio/mpeg", "video/mp4", "application/x-mpegURL", "application/dash+xml"])
+            var file = AdMediaFile(
+                url: Self.url(&random),
+                type: type,
+                delivery: random.pick([.progressive, .streaming])
+            )
+            // What a document without one says is 0.
+            file.width = random.number(0...4_096)
+            file.height = random.number(0...4_096)
+            file.bitrate = random.maybe { $0.number(1...9_999) }
+            file.codec = random.maybe { $0.pick(["mp4a.40.2", "a\"b", "<x>"]) }
+            return file
+        }
+        var ad = AdContent(
+            id:
+                "\(number)-\(random.pick(Self.hostile.filter { !$0.contains(where: \.isNewline) && !$0.contains("\t") }))",
+            title: Self.text(&random),
+            durationMilliseconds: random.number(1...3_600_000),
+            mediaFiles: files,
+            kind: random.pick([.audio, .video, .hybrid])
+        )
+        ad.sequence = number
+        ad.documentID = ad.id
+        ad.adSystem = "Cuecast"
+        ad.adServingID = "serving-\(number)"
+        ad.description = random.maybe { Self.text(&$0) }
+        ad.advertiser = random.maybe { Self.text(&$0) }
+        ad.skipOffsetMilliseconds = random.maybe { $0.number(0...(ad.durationMilliseconds - 1)) }
+        ad.clickThrough = random.maybe { Self.url(&$0) }
+        ad.universalIDs =
+            random.maybe { _ in [AdContent.UniversalID(registry: "ad-id.org", value: "<CNPA0484000H>")] } ?? []
+        func trackers(_ event: String) -> [AdTracker] {
+            random.list(0...3) { AdTracker(event: event, url: Self.url(&$0)) }
+        }
+        ad.impressions = trackers("impression")
+        ad.clickTracking = trackers("clickTracking")
+        ad.customClicks = trackers("customClick")
+        ad.errorURLs = trackers("error").map(\.url)
+        ad.trackingEvents = ["start", "complete", "skip", "some\"<event>"].flatMap { trackers($0) }
+        for var tracker in trackers("progress") {
+            tracker.offsetMilliseconds = random.number(0...359_999_999)
+            ad.trackingEvents.append(tracker)
+        }
+        if random.bool() {
+            let image = AdStaticFile(url: Self.url(&random), type: random.pick(["", "image/png"]))
+            var companion = AdCompanion(
+                width: random.number(0...999),
+                height: random.number(0...999),
+                staticFiles: [image]
+            )
+            companion.altText = random.maybe { Self.text(&$0) }
+            companion.clickThrough = random.maybe { Self.url(&$0) }
+            companion.clickTracking = trackers("clickTracking")
+            companion.trackingEvents = trackers("creativeView")
+            ad.companions = [companion]
+        }
+        return ad
+    }
+
+    @Test func `what is written is read as the same, whatever stands in it`() async throws {
+        var random = SeededGenerator(for: "written documents")
+        for _ in 0..<300 {
+            await Task.yield()
+            var number = 0
+            let ads = random.list(1...5) { random -> AdContent in
+                number += 1
+                return Self.ad(number, &random)
+            }
+            let document = VAST.document(ads)
+            let comment: Comment = "CUECAST_SEED=\(SeededGenerator.seed) \(String(decoding: document, as: UTF8.self))"
+            var batch = try VAST.read(document)
+            #expect(batch.formatVersion == "4.2", comment)
+            #expect(batch.skipped.isEmpty, comment)
+            for index in batch.ads.indices {
+                #expect(batch.ads[index].leftOut.isEmpty, comment)
+                // A writer that has no name for a click has an empty one.
+                for companion in batch.ads[index].companions.indices {
+                    for tracker in batch.ads[index].companions[companion].clickTracking.indices {
+                        #expect(batch.ads[index].companions[companion].clickTracking[tracker].id == nil, comment)
+                    }
+                }
+            }
+            batch.ads = batch.ads.map { ad in
+                var ad = ad
+                ad.leftOut = []
+                return ad
+            }
+            #expect(batch.ads == ads, comment)
+        }
+    }
+
+    @Test func `no ads are a document without any`() throws {
+        let document = VAST.document([])
+        #expect(
+            String(decoding: document, as: UTF8.self)
+                == "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<VAST xmlns=\"http://www.iab.com/VAST\" version=\"4.2\"/>\n"
+        )
+        #expect(throws: AdFormatError.noAds(errorURLs: [])) { try VAST.read(document) }
+    }
+
+    @Test func `what XML has no way to write is replaced, and what readers would change is not`() throws {
+        var ad = AdContent(
+            id: "a",
+            title: "a\u{0}b\u{FFFE}c\u{FFFF}d\u{1B}e\rf",
+            durationMilliseconds: 1,
+            mediaFiles: [AdMediaFile(url: "https://cdn.example/a.mp3", type: "audio/\tx\ny")]
+        )
+        ad.impressions = []
+        let read = try #require(try VAST.read(VAST.document([ad])).ads.first)
+        #expect(read.title == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\u{FFFD}e\rf")
+        #expect(read.mediaFiles.first?.type == "audio/\tx\ny")
+        #expect(read.impressions.isEmpty, "a placeholder is no address")
+        #expect(read.universalIDs.isEmpty)
+    }
+
+    @Test func `elements stand in the order of the schema`() throws {
+        var random = SeededGenerator(for: "the order")
+        var ad = Self.ad(1, &random)
+        ad.description = "d"
+        ad.advertiser = "a"
+        ad.errorURLs = ["https://a.example/e"]
+        ad.impressions = [AdTracker(event: "impression", url: "https://a.example/i")]
+        ad.trackingEvents = [AdTracker(event: "start", url: "https://a.example/s")]
+        ad.clickTracking = [AdTracker(event: "clickTracking", url: "https://a.example/c")]
+        ad.customClicks = [AdTracker(event: "customClick", url: "https://a.example/cc")]
+        ad.clickThrough = "https://a.example/t"
+        var companion = AdCompanion(staticFiles: [AdStaticFile(url: "https://a.example/p.png", type: "image/png")])
+        companion.altText = "t"
+        companion.clickThrough = "https://a.example/ct"
+        companion.clickTracking = [AdTracker(event: "clickTracking", url: "https://a.example/cct")]
+        companion.trackingEvents = [AdTracker(event: "creativeView", url: "https://a.example/v")]
+        ad.companions = [companion]
+        let text = String(decoding: VAST.document([ad]), as: UTF8.self)
+        for order in [
+            [
+                "<AdSystem>", "<Error>", "<Impression>", "<AdServingId>", "<AdTitle>", "<Advertiser>", "<Creatives>",
+                "<Description>",
+            ],
+            ["<TrackingEvents>", "<Duration>", "<MediaFiles>", "<VideoClicks>"],
+            ["<ClickTracking>", "<CustomClick>", "<ClickThrough>"],
+            [
+                "<StaticResource ", "<AltText>", "<CompanionClickThrough>", "<CompanionClickTracking ",
+                "<Tracking event=\"creativeView\">",
+            ],
+        ] {
+            let places = try order.map { try #require(text.range(of: $0), "\($0)").lowerBound }
+            #expect(places == places.sorted(), "\(order)")
+        }
+    }
+}
