@@ -139,8 +139,8 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles", "TokenFormats",
-                "Tokens",
+                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
+                "TokenFormats", "Tokens",
                 hummingbird, hummingbirdHTTP2, nioSSL, lifecycle, logging,
             ]
         ),
@@ -267,8 +267,9 @@ let package = Package(
         tests(
             "GatewayHTTPTests",
             [
-                "GatewayHTTP", "GatewayCore", "GatewayTestKit", "CuecastWire", "SecretFiles", "SQLiteStore",
-                "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
+                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayHTTP", "GatewayCore", "GatewayTestKit",
+                "CuecastWire",
+                "SecretFiles", "SQLiteStore", "TestSupport", "TokenFormats", "Tokens", lifecycle, logging,
             ]
         ),
         tests(

@@ -396,6 +396,7 @@ package struct Gateway: Sendable {
             listenerService.mailboxes,
             edge: edge,
             hub: hub,
+            keys: keyHolder,
             metrics: metrics,
             now: { clock.now() }
         )

@@ -82,7 +82,7 @@ package struct GatewayHTTPService: Service {
 
     private func serve(on loops: any EventLoopGroup, readers: WorkerThreads) async throws {
         let configuration = self.configuration
-        let routes = GatewayRoutes(configuration, self.parts, readers: readers)
+        let routes = GatewayRoutes(configuration, self.parts, isEncrypted: self.identity != nil, readers: readers)
         let (bound, scheme) = (self.bound, self.identity == nil ? "" : "https://")
         var serverLogger = self.parts.logger
         // Its lines for developers show all that a service is made of.

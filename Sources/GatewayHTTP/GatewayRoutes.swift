@@ -16,6 +16,8 @@ import TokenFormats
 /// What holds for every request stands here, once: its id, its host and origin, who asks, and how long and how much it may be.
 final class GatewayRoutes: Sendable {
     let bodies: RequestBodies
+    /// Whether what is asked here comes by TLS.
+    let isEncrypted: Bool
     private let configuration: GatewayHTTPConfiguration
     private let parts: HTTPParts
     private let table: OperationTable
@@ -26,8 +28,10 @@ final class GatewayRoutes: Sendable {
     /// - Parameters:
     ///   - configuration: the bounds.
     ///   - parts: what operations ask.
+    ///   - isEncrypted: whether TLS is spoken.
     ///   - readers: where reports and lists are made.
-    init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, readers: WorkerThreads) {
+    init(_ configuration: GatewayHTTPConfiguration, _ parts: HTTPParts, isEncrypted: Bool, readers: WorkerThreads) {
+        self.isEncrypted = isEncrypted
         self.configuration = configuration
         self.parts = parts
         let streams = HTTPStreams(configuration, metrics: parts.metrics)
@@ -43,6 +47,7 @@ final class GatewayRoutes: Sendable {
                 ),
                 LimitState(.httpReadersWaitingMax, configuration.readersWaitingMax),
                 LimitState(.httpStreamsMax, configuration.streamsMax, use: streams.count(.operators)),
+                LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
             ]
         }
         self.readers = readers
@@ -219,7 +224,11 @@ final class GatewayRoutes: Sendable {
         by principal: HTTPPrincipal?
     ) async throws -> Response {
         let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let query = try OperationQuery(target.count == 2 ? target[1] : "", allowed: operation.queryNames)
+        let query = try OperationQuery(
+            target.count == 2 ? target[1] : "",
+            allowed: operation.queryNames,
+            takesOthers: operation.takesOtherParameters
+        )
         let call = try OperationCall(
             operation,
             request,
@@ -345,11 +354,8 @@ final class GatewayRoutes: Sendable {
         _ context: OperationContext,
         slot: HTTPStreams.Slot?
     ) -> Response {
-        var headers: HTTPFields = [
-            .contentType: answer.type,
-            .cacheControl: "no-store",
-            .xContentTypeOptions: "nosniff",
-        ]
+        var headers: HTTPFields = [.cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
+        if !answer.type.isEmpty { headers[.contentType] = answer.type }
         if answer.status == .serviceUnavailable { headers[.retryAfter] = "1" }
         // What an operation says of its own stands.
         for field in answer.headers { headers[field.name] = nil }

@@ -84,6 +84,16 @@ class Fronts(Proxies):
         self.assertIsNone(headers["Content-Encoding"])
         self.assertIn(self.ask(address, "/v1/reports", token=self.token, Host="elsewhere.example")[0], (403, 404, 421))
         self.assertEqual(self.ask(address, "/v1/reload", "POST", token=self.token)[0], 200)
+        # Tracking URLs lead to where the gateway was asked: through the front.
+        connection = self.connection(address)
+        connection.request("PUT", "/v1/streams/s/breaks/b", headers={
+            "Authorization": "Bearer " + self.token, "Content-Type": "application/json"}, body=json.dumps({"duration": "50m", "ads": [
+                {"id": "a", "duration": "50m", "media": [{"url": "https://cdn.example.com/a.mp3"}]}]}))
+        self.assertEqual(connection.getresponse().status, 200)
+        assets = json.loads(self.ask(address, "/v1/streams/s/asset-list?_HLS_primary_id=one")[2])["ASSETS"]
+        url = assets[0]["X-AD-CREATIVE-SIGNALING"]["payload"][0]["tracking"][0]["urls"][0]
+        self.assertTrue(url.startswith(f"https://{address}/v1/streams/s/breaks/b/track/"), url)
+        self.assertEqual(self.ask(address, url.removeprefix(f"https://{address}"))[0], 204)
         # HTTP/2 to those who speak it, and TLS to all.
         context = ssl.create_default_context(cadata=self.read(self.certificate.certificate))
         context.set_alpn_protocols(["h2", "http/1.1"])

@@ -94,6 +94,8 @@ struct Parts: Sendable {
     var failure: String?
     var alarms: [RaisedAlarm] = []
     var board = Board(epoch: 7)
+    /// The board of a gateway that runs; `nil`: the one above.
+    var runningBoard: (@Sendable () -> Board)?
     /// Where listeners' requests go; `nil`: nobody listens.
     var listeners: ListenerEntrance?
     /// Who may ask for what; unless a test says otherwise, everybody may read.
@@ -117,7 +119,7 @@ struct Parts: Sendable {
             log: self.log ?? LogHeads(heads: self.heads),
             metrics: self.metrics,
             missing: { parts.missing },
-            board: { parts.board },
+            board: { parts.runningBoard?() ?? parts.board },
             now: { Self.now },
             access: try #require(access),
             reload: self.reload,

@@ -245,6 +245,7 @@ struct ListenerEntranceTests {
             [mailbox],
             edge: stand.edge,
             hub: stand.hub,
+            keys: KeyHolder(.fixed),
             limits: limits,
             metrics: metrics,
             now: { stand.clock.now() }
@@ -277,6 +278,7 @@ struct ListenerEntranceTests {
             [mailbox],
             edge: stand.edge,
             hub: stand.hub,
+            keys: KeyHolder(.fixed),
             limits: limits,
             metrics: metrics,
             now: { stand.clock.now() }

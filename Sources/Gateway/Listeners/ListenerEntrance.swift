@@ -3,7 +3,7 @@
 
 package import CuecastWire
 import Edge
-import GatewayCore
+package import GatewayCore
 package import NetworkIO
 import Synchronization
 
@@ -43,6 +43,7 @@ package final class ListenerEntrance: Sendable {
     private let edge: EdgeShared
     private let hub: NoticeHub
     private let limits: Limits
+    private let keyHolder: KeyHolder
     private let metrics: MetricRegistry
     private let now: @Sendable () -> Timestamp
     private let waiting = Mutex(Waiting())
@@ -51,6 +52,7 @@ package final class ListenerEntrance: Sendable {
     ///   - mailboxes: of the desks.
     ///   - edge: counts what addresses take.
     ///   - hub: has the notices.
+    ///   - keys: what signs and checks.
     ///   - limits: how many may wait.
     ///   - metrics: counts limits.
     ///   - now: the gateway's clock.
@@ -58,6 +60,7 @@ package final class ListenerEntrance: Sendable {
         _ mailboxes: [ListenerMailbox],
         edge: EdgeShared,
         hub: NoticeHub,
+        keys: KeyHolder,
         limits: Limits = Limits(),
         metrics: MetricRegistry,
         now: @escaping @Sendable () -> Timestamp
@@ -65,6 +68,7 @@ package final class ListenerEntrance: Sendable {
         self.mailboxes = mailboxes
         self.edge = edge
         self.hub = hub
+        self.keyHolder = keys
         self.limits = limits
         self.metrics = metrics
         self.now = now
@@ -134,6 +138,53 @@ package final class ListenerEntrance: Sendable {
         return Hearing(joined: joined, gatewayTime: reply.gatewayTime, reader: reader)
     }
 
+    /// Joins a stream whose notices nobody waits for: a player that comes for the ads of a break, and goes.
+    ///
+    /// A stream that asks for a token is joined as by those who hear it.
+    ///
+    /// - Parameters:
+    ///   - join: what is asked.
+    ///   - session: who asks.
+    ///   - address: where it comes from.
+    /// - Returns: the answer.
+    /// - Throws: why it may not.
+    package func join(
+        _ join: ListenerRequest.Join,
+        of session: SessionID,
+        from address: PeerAddress
+    ) async throws(Refusal) -> ListenerReply.Joined {
+        var join = join
+        join.push = true
+        let reply = await self.ask(.join(join), of: session, ticket: [], from: address, push: .free).reply
+        guard case .joined(let joined) = reply.body else {
+            guard case .refused(let refusal) = reply.body else { throw .logUnavailable }
+            throw refusal
+        }
+        return joined
+    }
+
+    /// Counts a request of which no desk decides, by the limits that an address has for all of them.
+    ///
+    /// - Parameter address: where it comes from.
+    /// - Throws: the limit that stands against it.
+    package func admit(from address: PeerAddress) throws(Refusal) {
+        guard let guest = self.edge.enter(from: address) else {
+            self.metrics.count(.limitsHit, .limit(.connectionsPerAddressMax))
+            throw .tooManyConnections
+        }
+        defer { self.edge.leave(guest) }
+        if let limit = self.edge.takeMessage(of: guest) {
+            self.metrics.count(.limitsHit, .limit(limit))
+            throw .tooManyMessages(limit)
+        }
+    }
+
+    /// What signs and checks now.
+    package var keys: MessageKeys { self.keyHolder.keys }
+
+    /// The gateway's clock.
+    package var gatewayTime: Timestamp { self.now() }
+
     /// A reader goes; called once for each that `listen` gave.
     package func close(_ reader: NoticeReader) { self.hub.end(reader, .gone) }
 
@@ -163,7 +214,7 @@ package final class ListenerEntrance: Sendable {
         defer { self.edge.leave(guest) }
         if let limit = self.edge.takeMessage(of: guest) {
             self.metrics.count(.limitsHit, .limit(limit))
-            return refused(Refusal(.rateLimited, "The limit \(limit.rawValue) is passed.", retryAfter: .seconds(1)))
+            return refused(.tooManyMessages(limit))
         }
         let request = ListenerRequest(id: id, session: session, ticket: ticket, kind: kind).encoded()
         guard request.count <= WireLimits.requestFrameBytesMax else {
@@ -217,6 +268,11 @@ extension Refusal {
         "This address has as many connections as it may (listeners.connectionsPerAddressMax).",
         retryAfter: .seconds(10)
     )
+
+    /// An address, or all of them, have sent more than they may.
+    static func tooManyMessages(_ limit: LimitName) -> Refusal {
+        Refusal(.rateLimited, "The limit \(limit.rawValue) is passed.", retryAfter: .seconds(1))
+    }
 
     /// More requests wait for their answers than may.
     static func tooManyWaiting(_ limit: LimitName) -> Refusal {

@@ -117,6 +117,26 @@ package struct StreamBoard: Hashable, Sendable {
         return found.suffix(most)
     }
 
+    /// The announced breaks with a start that are not over at an instant, the first to end first: the one that runs, and those behind it.
+    ///
+    /// What waits to be punched and what is pre-stream is for those who ask for it by name.
+    ///
+    /// - Parameters:
+    ///   - instant: where a listener is.
+    ///   - most: so many at most.
+    /// - Returns: the breaks.
+    package func playable(after instant: Timestamp, most: Int) -> [Break] {
+        var found: [Break] = []
+        let first = BreakInstant(at: instant + .microseconds(1), number: BreakNumber(rawValue: 0))
+        self.current.scan(from: first) { _, each in
+            if each.start != nil, each.isAnnounced, let each = self.breaks[each.id], !each.preStream {
+                found.append(each)
+            }
+            return found.count < most
+        }
+        return found
+    }
+
     /// How many breaks are not over.
     func openBreakCount(at now: Timestamp) -> Int {
         // What waits for a timer's record is not over, however late that record is.

@@ -12,6 +12,9 @@ package struct MessageKeys: Sendable {
     private enum Purpose: String {
         case delivery = "cuecast delivery 1"
         case ticket = "cuecast ticket 1"
+        case tracking = "cuecast tracking 1"
+        case session = "cuecast session 1"
+        case serving = "cuecast serving 1"
     }
 
     /// Why something that was signed is not taken.
@@ -28,12 +31,18 @@ package struct MessageKeys: Sendable {
         let isRevoked: Bool
         let delivery: HMAC<SHA256>
         let ticket: HMAC<SHA256>
+        let tracking: HMAC<SHA256>
+        let session: HMAC<SHA256>
+        let serving: HMAC<SHA256>
 
         init(_ key: SigningKey) {
             self.id = key.id
             self.isRevoked = key.state == .revoked
             self.delivery = Self.authenticator(of: key, for: .delivery)
             self.ticket = Self.authenticator(of: key, for: .ticket)
+            self.tracking = Self.authenticator(of: key, for: .tracking)
+            self.session = Self.authenticator(of: key, for: .session)
+            self.serving = Self.authenticator(of: key, for: .serving)
         }
 
         private static func authenticator(of key: SigningKey, for purpose: Purpose) -> HMAC<SHA256> {
@@ -104,6 +113,55 @@ package struct MessageKeys: Sendable {
     /// - Returns: what is wrong with it.
     package func fault(ofTicket bytes: ArraySlice<UInt8>, _ signature: Signature) -> Fault? {
         self.fault(of: signature) { Self.code(of: bytes, $0.ticket) }
+    }
+
+    // MARK: - Players that only call URLs
+
+    /// What a tracking URL holds, signed by the key of its delivery.
+    ///
+    /// - Parameters:
+    ///   - kind: what it tells.
+    ///   - ordinal: of which advertisement.
+    ///   - delivery: that these keys signed.
+    /// - Returns: `nil` where nothing is taken that the key of the delivery signs.
+    package func tracking(_ kind: TrackingKind, ordinal: Int, of delivery: DeliveryToken) -> TrackingToken? {
+        guard let key = delivery.signature?.key, let ordinal = UInt8(exactly: ordinal),
+            let entry = self.entries.first(where: { $0.id == key && !$0.isRevoked })
+        else { return nil }
+        return TrackingToken(kind, ordinal: ordinal, of: delivery) { Self.code(of: $0[...], entry.tracking) }
+    }
+
+    /// Why what a tracking URL holds is not of a gateway with these keys; `nil`: it is, and so is its delivery.
+    package func fault(of tracking: TrackingToken) -> Fault? {
+        let bytes = tracking.codedBytes
+        return self.fault(of: tracking.signature) { Self.code(of: bytes[...], $0.tracking) }
+    }
+
+    /// The session of a player that only has a name for its playback: the same for the same stream and name, and nobody without the keys can
+    /// work it out.
+    ///
+    /// With another key that signs it is another session.
+    package func session(of name: String, on stream: StreamID) -> SessionID {
+        // No stream's id has a zero.
+        let bytes = Array(stream.description.utf8) + [0] + Array(name.utf8)
+        let code = Self.code(of: bytes[...], self.entries[0].session)
+        return SessionID(high: code.high, low: code.low)
+    }
+
+    /// A name for one serving of an advertisement, of which nothing can be told: as a UUID is written.
+    ///
+    /// It is the same whenever the same session gets the same advertisement of the same break, while the same key signs.
+    package func servingID(of delivery: DeliveryToken, ordinal: Int) -> String {
+        var bytes: [UInt8] = []
+        for number in [
+            delivery.session.high, delivery.session.low, delivery.breakNumber.rawValue, UInt64(clamping: ordinal),
+        ] {
+            bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) }
+        }
+        let code = Self.code(of: bytes[...], self.entries[0].serving)
+        var text = SessionID(high: code.high, low: code.low).description
+        for place in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: place)) }
+        return text
     }
 
     /// Whether anything that a key signed is taken.

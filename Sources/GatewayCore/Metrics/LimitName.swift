@@ -54,4 +54,5 @@ package enum LimitName: String, CaseIterable, Sendable {
     case streamsMax
     case subscriptionsPerConnectionMax
     case tokenChecksWaitingMax
+    case trackingsRememberedMax
 }

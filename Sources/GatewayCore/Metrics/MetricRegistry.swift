@@ -22,6 +22,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case acknowledgedOutcomes = "cuecast_acknowledged_outcomes_total"
     case repeatedOutcomes = "cuecast_repeated_outcomes_total"
     case unsignedDeliveries = "cuecast_unsigned_deliveries_total"
+    case trackings = "cuecast_trackings_total"
+    case trackingsRefused = "cuecast_trackings_refused_total"
     case acknowledgementGroups = "cuecast_acknowledgement_groups_total"
     case countedOutcomes = "cuecast_counted_outcomes_total"
     case noticesSent = "cuecast_notices_sent_total"
@@ -120,6 +122,9 @@ package enum Metric: String, CaseIterable, Sendable {
         case .acknowledgedOutcomes: "Outcomes confirmed as durable (repeats included)."
         case .repeatedOutcomes: "Outcomes that memory knew: confirmed without being logged again."
         case .unsignedDeliveries: "Deliveries taken that are not signed, because gateways before did not sign."
+        case .trackings:
+            "Tracking URLs of the gateway that were called, by what they tell; the same one again is not counted."
+        case .trackingsRefused: "Calls of tracking URLs that no gateway made, or not for this, by what is wrong."
         case .acknowledgementGroups: "Groups of acknowledgements and deliveries appended to the event log."
         case .countedOutcomes: "Outcomes that the ledger counted as the first of their session, by kind."
         case .noticesSent: "Notices published (head notices and ticks not counted)."
@@ -186,12 +191,12 @@ package enum Metric: String, CaseIterable, Sendable {
     /// The name of its label; `nil`: it has none.
     package var label: String? {
         switch self {
-        case .listenerRequests, .broadcastRequests, .logLinesSuppressed: "kind"
+        case .listenerRequests, .broadcastRequests, .logLinesSuppressed, .trackings: "kind"
         case .refusals: "status"
         case .joins, .breakEntries, .auditRecords, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
             .ledgerCopies, .encryptionHandshakes, .httpHandshakes, .proxyHeaders:
             "result"
-        case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded: "reason"
+        case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded, .trackingsRefused: "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded, .certificateExpiry: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
@@ -225,6 +230,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
         case .auditRecords: [.kept, .lost]
         case .joins: [.current, .recovered, .snapshot, .ahead]
+        case .trackings: TrackingKind.allCases.map(\.metricLabel)
+        case .trackingsRefused: [.malformed, .unknownKey, .revokedKey, .forged, .otherBreak]
         case .countedOutcomes: [.played, .ignored, .failed]
         case .repliesDropped: [.peerGone, .peerSlow]
         case .framesRefused: [.noEnvelope, .tooManyFrames, .notSubscription, .unknownTopic, .protectedTopic]
@@ -358,10 +365,17 @@ package struct MetricLabel: Hashable, Sendable {
     package static let played = MetricLabel(text: "played")
     package static let ignored = MetricLabel(text: "ignored")
 
+    package static let forged = MetricLabel(text: "forged")
+    package static let otherBreak = MetricLabel(text: "other_break")
+
     package static func status(_ status: StatusCode) -> MetricLabel { MetricLabel(text: status.name) }
     package static func lane(_ lane: Lane) -> MetricLabel { MetricLabel(text: lane.description) }
     package static func alarm(_ alarm: Alarm) -> MetricLabel { MetricLabel(text: alarm.rawValue) }
     package static func limit(_ name: LimitName) -> MetricLabel { MetricLabel(text: name.rawValue) }
+}
+
+extension TrackingKind {
+    package var metricLabel: MetricLabel { MetricLabel(text: self.event) }
 }
 
 /// Counts what happens.

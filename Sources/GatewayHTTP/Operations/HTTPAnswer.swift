@@ -18,7 +18,7 @@ package struct HTTPAnswer: Sendable {
     }
 
     var status: HTTPResponse.Status
-    /// The media type.
+    /// The media type; empty: there is no body.
     var type: String
     var body: Body
     /// What the head says besides.
@@ -30,6 +30,9 @@ package struct HTTPAnswer: Sendable {
         self.body = body
         self.headers = headers
     }
+
+    /// There is nothing to say.
+    static let nothing = HTTPAnswer(.noContent, type: "", body: .bytes([]))
 
     static func text(_ text: String, type: String) -> HTTPAnswer {
         HTTPAnswer(type: type, body: .bytes(Array(text.utf8)))

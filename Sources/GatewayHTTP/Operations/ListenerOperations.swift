@@ -235,7 +235,7 @@ enum ListenerLimits {
 }
 
 /// The reason codes of listeners' requests.
-private enum ListenerCodes {
+enum ListenerCodes {
     static let all: [ProblemCode] = [.invalid, .notAllowed, .rateLimited, .limitReached, .draining, .unavailable]
         .map(ProblemCode.reason)
     static let joins: [ProblemCode] = all + [.reason(.tooLarge)]
@@ -249,19 +249,20 @@ private enum ListenerCodes {
 
 extension OperationCall {
     /// Where it comes from, as far as limits go.
-    fileprivate var address: PeerAddress {
+    var address: PeerAddress {
         self.remoteAddress?.ipAddress.flatMap { IPAddress($0) }.map { PeerAddress($0) } ?? PeerAddress()
     }
 
     /// The token of a listener; empty: none.
-    fileprivate var bearerToken: String {
+    var bearerToken: String {
         let parts =
             self.request.headers[.authorization]?
             .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true) ?? []
         return parts.count == 2 && parts[0].lowercased() == "bearer" ? String(parts[1]) : ""
     }
 
-    fileprivate func delay() throws(Problem) -> ListenerDelay {
+    /// How far behind live it is; what the operation does not take is 0.
+    func delay() throws(Problem) -> ListenerDelay {
         var numbers: [UInt32] = []
         for name in ["delayMs", "delayMaxMs"] {
             let number = try self.query.number(name) ?? 0
@@ -315,7 +316,7 @@ extension ListenerDelay {
 
 extension Problem {
     /// An answer of another kind than the request asks for: no handler gives one.
-    fileprivate static let unexpected = Problem(.reason(.unavailable), "The gateway has no answer at present.")
+    static let unexpected = Problem(.reason(.unavailable), "The gateway has no answer at present.")
 }
 
 extension DecodingError {
@@ -385,7 +386,7 @@ private enum Example {
 }
 
 extension Schema {
-    fileprivate static let session: JSONValue = [
+    static let session: JSONValue = [
         "type": "string", "pattern": "^[0-9a-fA-F]{32}$",
         "description": "A listener of one stream: 16 random bytes in hexadecimal.",
     ]

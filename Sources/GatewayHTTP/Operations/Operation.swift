@@ -165,6 +165,8 @@ struct Operation: Sendable {
     let details: String
     let access: OperationAccess
     let parameters: [OperationParameter]
+    /// Whether its query may have other parameters too, which are passed over: players add what they like to an address that they are given.
+    let takesOtherParameters: Bool
     let body: OperationBody?
     let answers: [OperationAnswer]
     /// The reason codes with which it is refused, beside those that every operation has.
@@ -180,6 +182,7 @@ struct Operation: Sendable {
         details: String = "",
         access: OperationAccess,
         parameters: [OperationParameter] = [],
+        takesOtherParameters: Bool = false,
         body: OperationBody? = nil,
         answers: [OperationAnswer],
         refusals: [ProblemCode] = [],
@@ -193,6 +196,7 @@ struct Operation: Sendable {
         self.details = details
         self.access = access
         self.parameters = parameters
+        self.takesOtherParameters = takesOtherParameters
         self.body = body
         self.answers = answers
         self.refusals = refusals

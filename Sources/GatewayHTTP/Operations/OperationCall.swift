@@ -61,6 +61,9 @@ package struct OperationCall: Sendable {
     /// The address of the peer; `nil`: it is gone.
     var remoteAddress: SocketAddress? { self.channel.remoteAddress }
 
+    /// Whether it came by TLS.
+    var isEncrypted: Bool { self.routes.isEncrypted }
+
     /// The stream in the path.
     func stream() throws(Problem) -> StreamID {
         try Problem.check { () throws(WireError) in try StreamID(self.path["stream"] ?? "") }

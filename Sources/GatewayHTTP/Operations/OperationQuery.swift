@@ -8,12 +8,19 @@ import Foundation
 struct OperationQuery: Sendable {
     private(set) var values: [String: String] = [:]
 
+    /// Reads a query.
+    ///
+    /// - Parameters:
+    ///   - text: what stands behind the question mark.
+    ///   - allowed: the names that are known.
+    ///   - takesOthers: whether parameters of other names are passed over.
     /// - Throws: a problem with the first parameter that is not as it must be.
-    init(_ text: some StringProtocol, allowed: Set<String>) throws(Problem) {
+    init(_ text: some StringProtocol, allowed: Set<String>, takesOthers: Bool = false) throws(Problem) {
         for part in text.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(pair[0])
             guard allowed.contains(name) else {
+                if takesOthers { continue }
                 let known =
                     allowed.isEmpty ? "this path has none" : "known are \(allowed.sorted().joined(separator: ", "))"
                 throw .badRequest("There is no such parameter: \(known).")

@@ -19,6 +19,7 @@ struct OperationTable: Sendable {
         operations += auditOperations(parts)
         operations += configurationOperations(parts, limits)
         operations += listenerOperations(parts)
+        operations += playerOperations(parts)
         operations += descriptionOperations(of: operations)
         self.operations = operations
     }

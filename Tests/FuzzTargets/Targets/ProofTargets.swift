@@ -7,7 +7,7 @@ import TestSupport
 
 /// What an input is: its first byte says it.
 private enum Proof: UInt8, CaseIterable {
-    case ticket, delivery, keys
+    case ticket, delivery, keys, tracking
 
     static func of(_ input: [UInt8]) -> Proof {
         Proof(rawValue: (input.first ?? 0) % UInt8(Self.allCases.count)) ?? .ticket
@@ -18,6 +18,7 @@ private enum Proof: UInt8, CaseIterable {
         case .ticket: MessageKeys.fixed.ticket(Self.ticket(&generator)) ?? []
         case .delivery: generator.delivery().bytes
         case .keys: Array(MessageKeys.fixed.ring.text.utf8)
+        case .tracking: Self.tracking(&generator)
         }
     }
 
@@ -37,12 +38,41 @@ private enum Proof: UInt8, CaseIterable {
         )
     }
 
+    private static func tracking(_ generator: inout SeededGenerator) -> [UInt8] {
+        let delivery = MessageKeys.fixed.delivery(
+            to: generator.session(),
+            of: BreakNumber(rawValue: generator.number(0...UInt64.max)),
+            first: generator.number(0...63),
+            at: generator.timestamp()
+        )
+        let token = MessageKeys.fixed.tracking(
+            generator.pick(TrackingKind.allCases),
+            ordinal: generator.number(0...63),
+            of: delivery
+        )
+        return token?.bytes ?? []
+    }
+
     func check(_ bytes: [UInt8]) throws(Broken) {
         switch self {
         case .ticket: try Self.checkTicket(bytes)
         case .delivery: try Self.checkDelivery(bytes)
         case .keys: try Self.checkKeys(bytes)
+        case .tracking: try Self.checkTracking(bytes)
         }
+    }
+
+    /// What a tracking URL holds has one encoding and one code, and so has the delivery in it.
+    private static func checkTracking(_ bytes: [UInt8]) throws(Broken) {
+        guard let read = TrackingToken(bytes: bytes) else { return }
+        try insist(read.bytes == bytes, "\(read) has two encodings")
+        guard MessageKeys.fixed.fault(of: read) == nil else { return }
+        try insist(
+            MessageKeys.fixed.fault(of: read.delivery) == nil,
+            "\(read) is taken with a delivery that nobody made"
+        )
+        let again = MessageKeys.fixed.tracking(read.kind, ordinal: Int(read.ordinal), of: read.delivery)
+        try insist(again == read, "\(read) is taken with another code than its own")
     }
 
     /// What is decided in place and what is read whole are the same ticket, which has one encoding, and one code.
@@ -96,7 +126,7 @@ private enum Proof: UInt8, CaseIterable {
 }
 
 extension FuzzTarget {
-    /// Tickets and deliveries, which strangers send, and files of keys.
+    /// Tickets, deliveries and what tracking URLs hold, which strangers send, and files of keys.
     static let proofs = FuzzTarget(
         name: "proofs",
         sample: { generator in

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import CuecastWire
+import GatewayCore
+
+/// The ads of a break as a player gets them, with the URLs by which it tells what became of them.
+struct PlayerBreak: Sendable {
+    let key: BreakKey
+    /// Those before the first that can still be played, where the player is.
+    let over: [AdvertisementContent]
+    /// Those that were handed out.
+    let advertisements: [AdvertisementContent]
+    let delivery: DeliveryToken
+    /// What signed the delivery.
+    let keys: MessageKeys
+    /// Where the gateway is asked: `https://HOST:PORT`.
+    let gateway: String
+
+    /// The ordinal of an advertisement that was handed out.
+    func ordinal(_ index: Int) -> Int { self.over.count + index }
+
+    /// What to call when something happens to an advertisement.
+    ///
+    /// - Parameters:
+    ///   - kind: what happens.
+    ///   - index: among those that were handed out.
+    /// - Returns: the URL.
+    /// - Throws: where the key that signed the delivery is gone.
+    func trackingURL(_ kind: TrackingKind, _ index: Int) throws(Problem) -> String {
+        guard let token = self.keys.tracking(kind, ordinal: self.ordinal(index), of: self.delivery) else {
+            throw .unexpected
+        }
+        let text = TrackingText(token).text
+        let url = "\(self.gateway)/v1/streams/\(self.key.stream)/breaks/\(self.key.id)/track/\(text)"
+        // Players put the number in its place (VAST 4.3 section 2.3.6.2).
+        return kind == .error ? url + "?code=[ERRORCODE]" : url
+    }
+}
+
+/// A list of the assets of an HLS interstitial (RFC 8216bis appendix D.2, `X-ASSET-LIST`), with creative signaling (SVTA 2053-2) for what
+/// is to be called.
+struct AssetListDocument: Encodable, Hashable, Sendable {
+    struct Asset: Encodable, Hashable, Sendable {
+        var uri: String
+        var duration: Double
+        var signaling: Signaling?
+
+        private enum CodingKeys: String, CodingKey {
+            case uri = "URI"
+            case duration = "DURATION"
+            case signaling = "X-AD-CREATIVE-SIGNALING"
+        }
+    }
+
+    struct Signaling: Encodable, Hashable, Sendable {
+        var version = 2
+        var type = "slot"
+        var payload: [Slot]
+    }
+
+    struct Slot: Encodable, Hashable, Sendable {
+        var type = "linear"
+        var start = 0
+        var duration: Double
+        var identifiers: [Identifier]
+        var skipOffset: Double?
+        var clickThrough: String?
+        var tracking: [Tracking]
+    }
+
+    struct Identifier: Encodable, Hashable, Sendable {
+        var scheme = "urn:cuecast:advertisement"
+        var value: String
+    }
+
+    struct Tracking: Encodable, Hashable, Sendable {
+        var type: String
+        var offset: Double?
+        var urls: [String]
+    }
+
+    var assets: [Asset]
+
+    private enum CodingKeys: String, CodingKey {
+        case assets = "ASSETS"
+    }
+}
+
+extension AssetListDocument {
+    /// - Parameters:
+    ///   - served: the ads; `nil`: none.
+    ///   - withThoseBefore: whether what is over at the player's place has its place in the list, so that the list begins where the break does.
+    /// - Throws: where no URL can be signed.
+    init(_ served: PlayerBreak?, withThoseBefore: Bool) throws(Problem) {
+        self.assets = []
+        guard let served else { return }
+        if withThoseBefore {
+            for advertisement in served.over { self.assets.append(Asset(advertisement)) }
+        }
+        for (index, advertisement) in served.advertisements.enumerated() {
+            var asset = Asset(advertisement)
+            var tracking: [Tracking] = []
+            for kind in TrackingKind.allCases {
+                tracking.append(Tracking(type: kind.event, urls: [try served.trackingURL(kind, index)]))
+            }
+            asset.signaling = Signaling(payload: [Slot(advertisement, tracking)])
+            self.assets.append(asset)
+        }
+    }
+}
+
+extension AssetListDocument.Asset {
+    /// What an HLS player plays: the first media that is HLS, else the first that is no DASH, else the first.
+    fileprivate init(_ advertisement: AdvertisementContent) {
+        let media = advertisement.media
+        let file = media.first(where: \.isHLS) ?? media.first { !$0.isDASH } ?? media.first
+        self.uri = file?.url ?? ""
+        self.duration = advertisement.duration.seconds
+    }
+}
+
+extension AssetListDocument.Slot {
+    /// Its own trackers stand behind the gateway's, each event once.
+    fileprivate init(_ advertisement: AdvertisementContent, _ own: [AssetListDocument.Tracking]) {
+        var tracking = own
+        for tracker in advertisement.trackers where !tracker.isOfBanner {
+            let offset = tracker.offset?.seconds
+            if let place = tracking.firstIndex(where: { $0.type == tracker.event && $0.offset == offset }) {
+                tracking[place].urls.append(tracker.url)
+            } else {
+                tracking.append(AssetListDocument.Tracking(type: tracker.event, offset: offset, urls: [tracker.url]))
+            }
+        }
+        self.duration = advertisement.duration.seconds
+        self.identifiers = [AssetListDocument.Identifier(value: advertisement.id.description)]
+        self.skipOffset = advertisement.skipOffset?.seconds
+        self.clickThrough = advertisement.clickThroughURL.isEmpty ? nil : advertisement.clickThroughURL
+        self.tracking = tracking
+    }
+}
+
+extension AdvertisementContent.MediaFile {
+    private func isOf(type: String, suffix: String) -> Bool {
+        let path = self.url.prefix { $0 != "?" && $0 != "#" }.lowercased()
+        return self.type.lowercased().contains(type) || self.type.isEmpty && path.hasSuffix(suffix)
+    }
+
+    fileprivate var isHLS: Bool { self.isOf(type: "mpegurl", suffix: ".m3u8") }
+    fileprivate var isDASH: Bool { self.isOf(type: "dash+xml", suffix: ".mpd") }
+}
+
+extension AdvertisementContent.Tracker {
+    /// What has its place beside the banner.
+    fileprivate var isOfBanner: Bool { [AdTracker.bannerView, AdTracker.bannerClick].contains(self.event) }
+}
+
+extension Duration {
+    /// In seconds, as exact as the wire has it.
+    fileprivate var seconds: Double { Double(self.inMilliseconds) / 1_000 }
+}
+
+// MARK: - VAST
+
+extension PlayerBreak {
+    /// A VAST document without an ad.
+    static let noVAST = VAST.document([])
+
+    /// The ads as a VAST document: a pod in their order.
+    ///
+    /// - Throws: where no URL can be signed.
+    func vast() throws(Problem) -> [UInt8] {
+        var ads: [AdContent] = []
+        for (index, advertisement) in self.advertisements.enumerated() {
+            var ad = AdContent(advertisement)
+            ad.sequence = index + 1
+            ad.adSystem = "Cuecast"
+            ad.adServingID = self.keys.servingID(of: self.delivery, ordinal: self.ordinal(index))
+            var events: [AdTracker] = []
+            for kind in TrackingKind.allCases {
+                let url = try self.trackingURL(kind, index)
+                let tracker = AdTracker(event: kind.event, url: url)
+                switch kind {
+                case .impression: ad.impressions.insert(tracker, at: 0)
+                case .error: ad.errorURLs.insert(url, at: 0)
+                case .click: ad.clickTracking.insert(tracker, at: 0)
+                case .start, .firstQuartile, .midpoint, .thirdQuartile, .complete, .skip, .mute, .unmute, .pause,
+                    .resume:
+                    events.append(tracker)
+                }
+            }
+            ad.trackingEvents = events + ad.trackingEvents
+            ads.append(ad)
+        }
+        return VAST.document(ads)
+    }
+}
+
+extension AdContent {
+    /// What a broadcaster published, as a document has it.
+    init(_ content: AdvertisementContent) {
+        func some(_ text: String) -> String? { text.isEmpty ? nil : text }
+        func some(_ number: UInt32) -> Int? { number == 0 ? nil : Int(number) }
+        let isAudio = content.media.allSatisfy { $0.type.lowercased().hasPrefix("audio/") }
+        self.init(
+            id: content.id.description,
+            title: content.title,
+            durationMilliseconds: Int(content.duration.inMilliseconds),
+            mediaFiles: content.media.map { file in
+                var media = AdMediaFile(
+                    url: file.url,
+                    type: file.type,
+                    delivery: file.streaming ? .streaming : .progressive
+                )
+                media.bitrate = some(file.bitrateKilobitsPerSecond)
+                media.width = some(file.width)
+                media.height = some(file.height)
+                media.codec = some(file.codec)
+                return media
+            },
+            kind: isAudio ? .audio : .video
+        )
+        self.description = some(content.text)
+        self.advertiser = some(content.advertiser)
+        self.skipOffsetMilliseconds = content.skipOffset.map { Int($0.inMilliseconds) }
+        self.clickThrough = some(content.clickThroughURL)
+        if let banner = content.banner {
+            let image = AdStaticFile(url: banner.imageURL, type: banner.type)
+            var companion = AdCompanion(width: some(banner.width), height: some(banner.height), staticFiles: [image])
+            companion.altText = some(banner.alternativeText)
+            companion.clickThrough = some(banner.targetURL)
+            self.companions = [companion]
+        }
+        for tracker in content.trackers { self.add(tracker) }
+    }
+
+    private mutating func add(_ tracker: AdvertisementContent.Tracker) {
+        var added = AdTracker(event: tracker.event, url: tracker.url)
+        switch tracker.event {
+        case AdTracker.impression: self.impressions.append(added)
+        case AdTracker.clickTracking: self.clickTracking.append(added)
+        case AdTracker.customClick: self.customClicks.append(added)
+        case AdTracker.error: self.errorURLs.append(tracker.url)
+        case AdTracker.bannerView:
+            added.event = "creativeView"
+            // Without a banner nobody sees or clicks it.
+            if !self.companions.isEmpty { self.companions[0].trackingEvents.append(added) }
+        case AdTracker.bannerClick:
+            if !self.companions.isEmpty { self.companions[0].clickTracking.append(added) }
+        default:
+            added.offsetMilliseconds = tracker.offset.map { Int($0.inMilliseconds) }
+            self.trackingEvents.append(added)
+        }
+    }
+}
