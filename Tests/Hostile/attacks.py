@@ -4,7 +4,7 @@
 
 An attack does its amount, or as much as its seconds allow, and says what it did. The same seed gives the same bytes.
 """
-import collections, itertools, json, math, os, random, select, signal, socket, ssl, struct, subprocess, sys, time, urllib.request
+import base64, collections, itertools, json, math, os, random, select, signal, socket, ssl, struct, subprocess, sys, time, urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -758,6 +758,115 @@ class HTTPIdle(Attack):
             self.address("http"), b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"), 200)
 
 
+class HTTPListening(Attack):
+    """Asks for a stream's notices over HTTP."""
+
+    def listen(self, stream, **options):
+        return self.swarm.connect(
+            self.address("http"), b"GET /v1/streams/%s/listen?session=%s HTTP/1.1\r\nHost: gateway\r\n\r\n"
+            % (stream.encode(), self.session().hex().encode()), **options)
+
+
+class HTTPListenersNeverRead(HTTPListening):
+    name, entrance = "http-listeners-never-read", "HTTP"
+    does = "1,000 connections that ask for the events of the listeners' stream and never read one; new ones take the place of those that are closed."
+    full, short = 1_000, 200
+
+    def run(self):
+        self.keep_open(self.amount, lambda number: self.listen(self.context["streams"][0], reading=False, receive_bytes=2_304), 500)
+
+
+class HTTPListenerJoins(HTTPListening):
+    name, entrance = "http-listener-joins", "HTTP"
+    does = "5,000 connections from one address that ask for the events of the listeners' stream, each as another session; new ones take the place of those that are closed."
+    full, short = 5_000, 400
+
+    def run(self):
+        self.keep_open(self.amount, lambda number: self.listen(self.context["streams"][0]), 1_000)
+
+
+class HTTPBatchFlood(Attack):
+    name, entrance = "http-batch-flood", "HTTP"
+    does = ("200,000 requests over HTTP for batches of the listeners' stream, asset lists and VAST, each of another session, on 64 connections, "
+            "as fast as they are taken; half never read the answers.")
+    full, short = 200_000, 2_000
+
+    def run(self):
+        left, stream = self.amount, self.context["streams"][0]
+
+        def refill(peer):
+            nonlocal left
+            if left <= 0:
+                return None
+            left -= 1
+            self.facts["requests"] += 1
+            session, kind = self.session().hex(), left % 3
+            if kind:
+                document = ("asset-list", "vast")[kind - 1]
+                return f"GET /v1/streams/{stream}/{document}?session={session} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode()
+            body = json.dumps({"session": session})
+            return (f"POST /v1/streams/{stream}/breaks/b-1/batch HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+        self.keep_open(64, lambda number: self.swarm.connect(
+            self.address("http"), refill(None) or b"", refill=refill, reading=number % 2 == 0,
+            receive_bytes=None if number % 2 == 0 else 2_304), 200)
+
+
+class ForgedTrackings(ForgedDeliveries):
+    name, entrance = "forged-trackings", "HTTP"
+    does = ("20,000 calls of tracking URLs that no gateway made: random, cut, longer, with one bit changed, with another ad or event, and a true one "
+            "under another break and another stream.")
+    full, short = 20_000, 1_000
+    seconds = 20
+
+    def run(self):
+        self.publish(self.stream, "b-1", pre_stream=True, hold_ms=600_000)
+        self.publish(self.stream, "b-2", pre_stream=True, hold_ms=600_000)
+        base = f"http://{self.address('http')}/v1/streams/{self.stream}"
+        with urllib.request.urlopen(f"{base}/asset-list?break=b-1&session={self.session().hex()}",
+                                    timeout=self.context["patience"]) as answer:
+            events = json.load(answer)["ASSETS"][0]["X-AD-CREATIVE-SIGNALING"]["payload"][0]["tracking"]
+        complete = next(each["urls"][0] for each in events if each["type"] == "complete").rsplit("/", 1)[1]
+        made, left = base64.urlsafe_b64decode(complete + "="), self.amount
+
+        def forged():
+            choose = self.random
+            stream, break_id, kind, token = self.stream, "b-1", choose.randrange(7), bytearray(made)
+            if kind == 0:
+                token = choose.randbytes(len(made))
+            elif kind == 1:
+                token = token[:choose.randrange(len(made))]
+            elif kind == 2:
+                token += choose.randbytes(choose.randrange(1, 40))
+            elif kind == 3:
+                token[choose.randrange(len(made))] ^= 1 << choose.randrange(8)
+            elif kind == 4:
+                # Another event, or another ad.
+                token[choose.choice((1, 2))] ^= choose.choice((1, 2, 3))
+            elif kind == 5:
+                break_id = choose.choice(("b-2", "b-3"))
+            else:
+                stream = self.context["streams"][0]
+            text = base64.urlsafe_b64encode(bytes(token)).rstrip(b"=").decode() or "-"
+            return f"GET /v1/streams/{stream}/breaks/{break_id}/track/{text} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode()
+
+        def refill(peer):
+            nonlocal left
+            if left <= 0:
+                return None
+            left -= 1
+            self.facts["requests"] += 1
+            return forged()
+
+        for _ in range(16):
+            self.swarm.connect(self.address("http"), forged(), refill=refill)
+        while self.goes_on() and left > 0 and self.swarm.peers:
+            self.swarm.turn()
+        self.facts["counted"] = self.counted(self.stream)
+        self.hold()
+
+
 class Descriptors(Attack):
     name, entrance = "descriptors", "notices, requests, HTTP"
     does = "3,000 connections, each with its handshake done, to a gateway that may have 1,024 open files; new ones for those that are closed."
@@ -1310,7 +1419,8 @@ class HalfHeaders(Attack):
 
 ATTACKS = [Nothing, Garbage, HalfOpen, EndlessMultipart, InventedStreams, SubscriptionToggles, ManyTopics, WrongShapes,
            MutatedRequests, NeverRead, SlowReaders, PushedSlowReaders, ForgedDeliveries, AcknowledgementFlood, JoinsOneConnection,
-           JoinsOneAddress, PushedJoins, PushedToggles, HTTPSlowLoris, HTTPIdle, Descriptors, ClaimedIdentity, Churn, PingFlood,
+           JoinsOneAddress, PushedJoins, PushedToggles, HTTPSlowLoris, HTTPIdle, HTTPListenersNeverRead, HTTPListenerJoins, HTTPBatchFlood,
+           ForgedTrackings, Descriptors, ClaimedIdentity, Churn, PingFlood,
            LargeUnfinished, HalfTLS, WrongRecords, KeyChanges, ForgedTokens, WrongSignatures, ForgedTickets, ForgedHeaders,
            HalfHeaders]
 
