@@ -787,12 +787,14 @@ class HTTPListenerJoins(HTTPListening):
 
 class HTTPBatchFlood(Attack):
     name, entrance = "http-batch-flood", "HTTP"
-    does = ("200,000 requests over HTTP for batches of the listeners' stream, asset lists and VAST, each of another session, on 64 connections, "
+    does = ("200,000 requests over HTTP for batches, asset lists and VAST of a break of its own, each of another session, on 64 connections, "
             "as fast as they are taken; half never read the answers.")
     full, short = 200_000, 2_000
 
     def run(self):
-        left, stream = self.amount, self.context["streams"][0]
+        # Of the listeners' stream each would rightly be counted with them.
+        left, stream = self.amount, self.stream
+        self.publish(stream, "b-1", pre_stream=True, hold_ms=600_000)
 
         def refill(peer):
             nonlocal left
@@ -803,7 +805,7 @@ class HTTPBatchFlood(Attack):
             session, kind = self.session().hex(), left % 3
             if kind:
                 document = ("asset-list", "vast")[kind - 1]
-                return f"GET /v1/streams/{stream}/{document}?session={session} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode()
+                return f"GET /v1/streams/{stream}/{document}?break=b-1&session={session} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode()
             body = json.dumps({"session": session})
             return (f"POST /v1/streams/{stream}/breaks/b-1/batch HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
                     f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
