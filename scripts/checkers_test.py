@@ -119,12 +119,17 @@ class SourcesTests(CheckerTest):
         self.assertEqual(self.offences(HEADER, "Benchmarks/baselines/a.c"), [])
         self.assertEqual(self.offences("#!/bin/sh\n" + HEADER.replace("//", "#"), "scripts/run"), [])
         self.assertEqual(self.offences("// swift-tools-version: 6.3\n" + HEADER, "Examples/A/Package.swift"), [])
+        self.assertEqual(self.offences(HEADER, "Examples/web/a.js"), [])
+        lines = [line.removeprefix("// ") for line in HEADER.splitlines()]
+        self.assertEqual(self.offences("".join(f"/* {line} */\n" for line in lines), "Examples/web/a.css"), [])
+        self.assertEqual(self.offences("<!doctype html>\n" + "".join(f"<!-- {line} -->\n" for line in lines), "Examples/web/a.html"), [])
 
     def test_a_missing_or_altered_header_is_refused(self):
         for text in ("", "import A\n", "\n" + HEADER, HEADER.replace("2026", "2025"), HEADER.splitlines()[0]):
             self.assertEqual(len(self.offences(text)), 1, text)
         self.assertEqual(len(self.offences("#!/bin/sh\n", "scripts/run")), 2)
         self.assertEqual(len(self.offences("#include <a.h>\n", "Benchmarks/baselines/a.h")), 3)
+        self.assertEqual(len(self.offences(HEADER, "Examples/web/a.html")), 4)
 
     def test_generated_and_built_files_are_left_alone(self):
         self.write("Sources/Gateway/Kept.swift", HEADER)
