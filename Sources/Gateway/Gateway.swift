@@ -58,6 +58,10 @@ package struct Gateway: Sendable {
     package let keys: KeyHolder
     /// Where listeners' requests come in that no connection of the edge carries.
     package let listeners: ListenerEntrance
+    /// The streams with what is known of them now, for those who look at many.
+    package let overview: StreamOverview
+    /// What happens to breaks, for those who watch.
+    package let breakChanges: BreakChanges
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     private let listenerIdentity: DoorIdentity?
     private let listenerService: ListenerService
@@ -324,6 +328,7 @@ package struct Gateway: Sendable {
             logger: logger
         )
         let ledgerFeed = LedgerFeed(board)
+        let breakChanges = BreakChanges(board, live: live, clock: clock)
         let ledgerService = LedgerService(
             log: log,
             ledger: ledger,
@@ -338,7 +343,7 @@ package struct Gateway: Sendable {
             log: log,
             holder: holder,
             changes: changes,
-            observers: [requestService, ledgerFeed],
+            observers: [requestService, ledgerFeed, breakChanges],
             sinks: [edge, hub],
             metrics: metrics,
             logger: logger
@@ -400,6 +405,8 @@ package struct Gateway: Sendable {
             metrics: metrics,
             now: { clock.now() }
         )
+        self.overview = StreamOverview(holder, live)
+        self.breakChanges = breakChanges
         self.keys = keyHolder
         self.broadcasterKeys = access?.keys
     }

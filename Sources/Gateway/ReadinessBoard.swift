@@ -81,6 +81,11 @@ package final class ReadinessBoard: Sendable {
         self.state.withLock { state in Part.allCases.filter { !state.ready.contains($0) } }
     }
 
+    /// Whether requests were taken once and are taken no more: the gateway is about to stop.
+    package var isDraining: Bool {
+        self.state.withLock { $0.begun.contains(.sockets) && !$0.ready.contains(.sockets) }
+    }
+
     /// Something failed that only a new start mends: the process ends as soon as it has answered what it can.
     ///
     /// - Parameter sentence: for people: what failed.

@@ -10,6 +10,8 @@ final class LiveListeners: Sendable {
     private struct State {
         var counts: [StreamID: Int] = [:]
         var total = 0
+        /// How often a stream won its first listener or lost its last.
+        var version: UInt64 = 0
     }
 
     private let state: Mutex<State> = Mutex(State())
@@ -24,6 +26,14 @@ final class LiveListeners: Sendable {
 
     /// The streams that have listeners, with their numbers.
     var counts: [StreamID: Int] { self.state.withLock(\.counts) }
+
+    /// How often a stream won its first listener or lost its last: while that stays, the same streams have listeners.
+    var version: UInt64 { self.state.withLock(\.version) }
+
+    /// The streams that have listeners, and as of which version that is so.
+    var streams: (ids: [StreamID], version: UInt64) {
+        self.state.withLock { (Array($0.counts.keys), $0.version) }
+    }
 
     /// How many listen in all.
     var total: Int { self.state.withLock(\.total) }
@@ -48,8 +58,10 @@ final class LiveListeners: Sendable {
         self.state.withLock { state in
             state.total -= reserved
             for (stream, change) in changes {
-                let count = (state.counts[stream] ?? 0) + change
+                let before = state.counts[stream] ?? 0
+                let count = before + change
                 state.counts[stream] = count == 0 ? nil : count
+                if (before == 0) != (count == 0) { state.version += 1 }
                 state.total += change
             }
             self.metrics.set(.listeners, to: state.total)

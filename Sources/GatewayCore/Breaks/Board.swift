@@ -66,6 +66,8 @@ package struct Board: Sendable {
     private var streamBytes = 0
     /// The streams in the order of their ids; follows from `streams`.
     private var order = SortedTree<StreamID, Present>()
+    /// How often a stream came or went; follows from nothing that is compared.
+    package private(set) var streamSetVersion: UInt64 = 0
     /// When something about a break is to be let go of by the log's own time; follows from `streams`.
     private var due = SortedTree<BreakInstant, BreakKey>()
     /// What changed since somebody took note; says nothing about the streams, so that equal boards are equal without it.
@@ -127,7 +129,10 @@ package struct Board: Sendable {
         let before = self.streams.updateValue(stream, forKey: stream.stream)
         self.streamBytes += stream.bytes - (before?.bytes ?? 0)
         self.breakCount += stream.breakCount - (before?.breakCount ?? 0)
-        if before == nil { self.order.updateValue(Present(), forKey: stream.stream) }
+        if before == nil {
+            self.order.updateValue(Present(), forKey: stream.stream)
+            self.streamSetVersion += 1
+        }
         if stream.waiting.isEmpty != (before?.waiting.isEmpty ?? true) {
             if stream.waiting.isEmpty {
                 self.waiting.remove(stream.stream)
@@ -140,6 +145,7 @@ package struct Board: Sendable {
     private mutating func drop(_ stream: StreamBoard) {
         self.streams.removeValue(forKey: stream.stream)
         self.order.removeValue(forKey: stream.stream)
+        self.streamSetVersion += 1
         self.waiting.remove(stream.stream)
         self.streamBytes -= stream.bytes
         self.breakCount -= stream.breakCount
@@ -183,6 +189,9 @@ package struct Board: Sendable {
 
     /// The streams in the order of their ids.
     package var sortedStreams: [StreamBoard] { self.order.elements.compactMap { self.streams[$0.key] } }
+
+    /// The ids of the streams in their order.
+    package var sortedStreamIDs: [StreamID] { self.order.elements.map { $0.key } }
 
     package subscript(key: BreakKey) -> Break? { self.streams[key.stream]?.breaks[key.id] }
 

@@ -137,6 +137,58 @@ package struct StreamBoard: Hashable, Sendable {
         return found
     }
 
+    /// The break that runs, and the one that comes next: the nearest with a start, or else the one that has been cued for longest.
+    ///
+    /// Pre-stream breaks have no place in the programme, and are neither.
+    package func present(at now: Timestamp) -> (running: Break?, next: Break?) {
+        var (running, next): (BreakID?, BreakID?) = (nil, nil)
+        let first = BreakInstant(at: now + .microseconds(1), number: BreakNumber(rawValue: 0))
+        self.current.scan(from: first) { _, each in
+            guard let start = each.start else { return true }
+            if start <= now, each.isAnnounced {
+                running = each.id
+                return true
+            }
+            next = each.id
+            // The intervals follow each other: none behind this one begins earlier.
+            return false
+        }
+        let cued = self.waiting.lazy.compactMap { self.breaks[$0] }.filter(\.waitsForPunch)
+            .min { $0.number < $1.number }
+        return (running.flatMap { self.breaks[$0] }, next.flatMap { self.breaks[$0] } ?? cued)
+    }
+
+    /// The break that was over last; `nil`: none is.
+    package func latest(at now: Timestamp) -> Break? {
+        var latest: Break?
+        self.settled.scanBackwards { key, id in
+            guard key.at <= now, let each = self.breaks[id], each.isOver(at: now) else { return true }
+            latest = each
+            return false
+        }
+        return latest
+    }
+
+    /// The break that somebody who looks at the stream wants to see: the one that runs, the next where listeners know of it, else the
+    /// one that was over last, else the next.
+    package func focus(at now: Timestamp) -> Break? {
+        let (running, next) = self.present(at: now)
+        if let running { return running }
+        if let next, next.announced != nil { return next }
+        return self.latest(at: now) ?? next
+    }
+
+    /// The breaks that are not over, in the order in which they were published.
+    package func open(at now: Timestamp) -> [Break] {
+        var open = self.waiting.compactMap { self.breaks[$0] }
+        self.current.scanBackwards { key, each in
+            guard key.at > now else { return false }
+            if let each = self.breaks[each.id], each.timer == nil { open.append(each) }
+            return true
+        }
+        return open.filter { !$0.isOver(at: now) }.sorted { $0.number < $1.number }
+    }
+
     /// How many breaks are not over.
     func openBreakCount(at now: Timestamp) -> Int {
         // What waits for a timer's record is not over, however late that record is.

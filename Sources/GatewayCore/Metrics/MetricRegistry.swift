@@ -225,7 +225,7 @@ package enum Metric: String, CaseIterable, Sendable {
             [
                 .granted, .noToken, .malformed, .unknownKey, .revokedKey, .wrongAlgorithm, .wrongSignature,
                 .wrongIssuer,
-                .wrongAudience, .expired, .notYetValid, .scope, .host, .origin,
+                .wrongAudience, .expired, .notYetValid, .scope, .host, .origin, .ticket,
             ]
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
         case .auditRecords: [.kept, .lost]
@@ -315,6 +315,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let scope = MetricLabel(text: "scope")
     package static let host = MetricLabel(text: "host")
     package static let origin = MetricLabel(text: "origin")
+    package static let ticket = MetricLabel(text: "ticket")
     package static let expiredKey = MetricLabel(text: "expired_key")
     package static let mechanism = MetricLabel(text: "mechanism")
     package static let authentication = MetricLabel(text: "authentication")
@@ -444,6 +445,13 @@ package final class MetricRegistry: Sendable {
         histogram.cells[bucket].value.wrappingAdd(1, ordering: .relaxed)
         histogram.cells[Self.bucketBounds.count + 1].value
             .wrappingAdd(Int(clamping: duration.inMicroseconds), ordering: .relaxed)
+    }
+
+    /// How often each bucket of a histogram was observed, in the order of `bucketBounds`, and what is above all of them; empty for
+    /// other metrics.
+    package func buckets(of metric: Metric) -> [Int] {
+        guard let histogram = self.histograms[metric] else { return [] }
+        return histogram.cells.dropLast().map { $0.value.load(ordering: .relaxed) }
     }
 
     /// The place of a counter or gauge; the same one at every call.
