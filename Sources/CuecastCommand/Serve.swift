@@ -231,6 +231,10 @@ extension Serve {
         parts.listeners = gateway.listeners
         parts.configuration = { reloader.holder.running }
         parts.limits = { gateway.limits(reloader.holder.running.configuration) }
+        parts.overview = gateway.overview
+        parts.breakChanges = gateway.breakChanges
+        parts.draining = { gateway.readiness.isDraining }
+        parts.version = CuecastVersion.text
         return parts
     }
 

@@ -67,6 +67,8 @@ struct BreakListQuery: Hashable, Sendable {
     var stream: StreamID?
     var after: Mark?
     var limit = 100
+    /// Whether only breaks of `stream` are asked for that are not over.
+    var isOpen = false
 }
 
 extension BreakListDocument {
@@ -77,7 +79,7 @@ extension BreakListDocument {
         var after: String?
         var breaks: [Break] = []
         let mark = query.after.map { BreakMark(stream: $0.stream, number: $0.number) }
-        board.scan(of: query.stream, after: mark) { each in
+        func add(_ each: GatewayCore.Break) -> Bool {
             guard breaks.count < query.limit else {
                 after = last?.text
                 return false
@@ -85,6 +87,14 @@ extension BreakListDocument {
             breaks.append(Break(each.info(at: now)))
             last = BreakListQuery.Mark(stream: each.key.stream, number: each.number)
             return true
+        }
+        if query.isOpen, let stream = query.stream {
+            let open = mark.map { $0.stream <= stream } ?? true ? board.stream(stream)?.open(at: now) ?? [] : []
+            for each in open where mark.map({ $0.stream < stream || $0.number < each.number }) ?? true {
+                guard add(each) else { break }
+            }
+        } else {
+            board.scan(of: query.stream, after: mark, add)
         }
         self.breaks = breaks
         self.after = after

@@ -32,8 +32,14 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
 
     /// The most bytes of requests' bodies that are being read, all together.
     package var bodyBytesMax = 32 * 1_048_576
-    /// The most answers that go on, such as events: few enough that most connections are left.
+    /// The most answers that go on, such as outcomes: few enough that most connections are left.
     package var streamsMax = 64
+    /// The most who watch events.
+    package var eventReadersMax = 32
+    /// How often it is looked whether viewers have to be told of a break.
+    package var eventInterval: Duration = .milliseconds(100)
+    /// How often viewers are told how the gateway is, and counts.
+    package var eventPeriod: Duration = .seconds(1)
 
     /// The most listeners that hear notices; their connections come beside `connectionsMax`.
     package var listenersMax = 0
@@ -50,6 +56,7 @@ package struct GatewayHTTPConfiguration: Hashable, Sendable {
         self.connectionsMax = min(self.connectionsMax, connectionsMax)
         self.readersWaitingMax = min(self.readersWaitingMax, self.connectionsMax / 4)
         self.streamsMax = min(self.streamsMax, self.connectionsMax / 4)
+        self.eventReadersMax = min(self.eventReadersMax, self.connectionsMax / 8)
     }
 
     /// Reads `HOST:PORT` or `[IPv6]:PORT`; `nil` for anything else.

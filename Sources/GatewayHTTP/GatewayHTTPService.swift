@@ -46,6 +46,10 @@ package struct GatewayHTTPService: Service {
         )
         self.configuration = configuration
         self.configuration.streamsMax = min(configuration.streamsMax, max(1, configuration.connectionsMax / 4))
+        self.configuration.eventReadersMax = min(
+            configuration.eventReadersMax,
+            max(1, configuration.connectionsMax / 8)
+        )
         self.parts = parts
         self.identity = identity
         self.bound = bound
@@ -109,7 +113,11 @@ package struct GatewayHTTPService: Service {
             logger: serverLogger
         )
         do {
-            try await application.run()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { if let events = routes.events { await events.run() } }
+                defer { tasks.cancelAll() }
+                try await application.run()
+            }
         } catch let error as IOError {
             throw GatewayHTTPError(error, address: configuration.address)
         } catch let error as SocketAddressError {

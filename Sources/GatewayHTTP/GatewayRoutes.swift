@@ -18,6 +18,8 @@ final class GatewayRoutes: Sendable {
     let bodies: RequestBodies
     /// Whether what is asked here comes by TLS.
     let isEncrypted: Bool
+    /// Makes the events that viewers read; `nil`: nothing tells what happens.
+    let events: EventFeed?
     private let configuration: GatewayHTTPConfiguration
     private let parts: HTTPParts
     private let table: OperationTable
@@ -36,7 +38,7 @@ final class GatewayRoutes: Sendable {
         self.parts = parts
         let streams = HTTPStreams(configuration, metrics: parts.metrics)
         let metrics = parts.metrics
-        self.table = OperationTable(parts) {
+        let limits: @Sendable () -> [LimitState] = {
             [
                 LimitState(.httpAnswerBytesMax, configuration.answerBytesMax, .bytes),
                 LimitState(.httpBodyBytesMax, configuration.bodyBytesMax, .bytes),
@@ -45,11 +47,18 @@ final class GatewayRoutes: Sendable {
                     configuration.connectionsMax + configuration.listenersMax,
                     use: metrics.value(.connections, .http)
                 ),
+                LimitState(.httpEventReadersMax, configuration.eventReadersMax, use: streams.count(.viewers)),
+                LimitState(.httpEventTicketsMax, EventTickets.ticketsMax),
                 LimitState(.httpReadersWaitingMax, configuration.readersWaitingMax),
                 LimitState(.httpStreamsMax, configuration.streamsMax, use: streams.count(.operators)),
                 LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
             ]
         }
+        var settings = EventFeed.Settings()
+        settings.interval = configuration.eventInterval
+        settings.period = configuration.eventPeriod
+        self.events = EventFeed(parts, settings: settings) { parts.limits() + limits() }
+        self.table = OperationTable(parts, events: self.events, limits: limits)
         self.readers = readers
         self.gate = ReaderGate(
             readersMax: configuration.readersMax,
@@ -291,7 +300,7 @@ final class GatewayRoutes: Sendable {
         do {
             guard authorization != nil else { throw HTTPRefusal.noToken }
             let principal = try await self.onReaders { try access.authorize(authorization, scope, at: now) }
-            self.parts.metrics.count(.httpAuthorizations, .granted)
+            self.granted()
             return principal
         } catch let refusal as HTTPRefusal {
             throw self.refused(refusal)
@@ -329,7 +338,17 @@ final class GatewayRoutes: Sendable {
         return Response(status: .noContent, headers: ListenerOrigins.preflight(methods))
     }
 
-    private func refused(_ refusal: HTTPRefusal) -> Problem {
+    /// Lets in who may read.
+    func requireRead(_ request: Request) async throws {
+        guard self.parts.access.access.openReads != .all else { return }
+        _ = try await self.authorize(request, .read)
+    }
+
+    /// Counts that somebody was let in.
+    func granted() { self.parts.metrics.count(.httpAuthorizations, .granted) }
+
+    /// Counts that somebody was not let in.
+    func refused(_ refusal: HTTPRefusal) -> Problem {
         self.parts.metrics.count(.httpAuthorizations, refusal.label)
         return refusal.problem
     }

@@ -81,6 +81,8 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
     case host
     /// A page of another origin asks.
     case origin
+    /// The ticket is used, over, or was never given.
+    case ticket
 
     /// For the metric.
     package var label: MetricLabel {
@@ -90,6 +92,7 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
         case .scope: .scope
         case .host: .host
         case .origin: .origin
+        case .ticket: .ticket
         }
     }
 
@@ -101,6 +104,7 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
         case .scope(let scope): "The token does not grant \(scope.word)."
         case .host: "The gateway is not known by this host name; the key http.hosts lists names."
         case .origin: "Pages of other origins may not ask."
+        case .ticket: "The ticket is not taken: it was used, is over, or was never given; ask for another one."
         }
     }
 
@@ -124,6 +128,7 @@ package enum HTTPRefusal: Error, Hashable, Sendable {
             )
         case .host: Problem(.hostNotKnown, self.sentence)
         case .origin: Problem(.originNotAllowed, self.sentence)
+        case .ticket: Problem(.unauthorized, self.sentence, [.wwwAuthenticate: #"Bearer realm="cuecast""#])
         }
     }
 }

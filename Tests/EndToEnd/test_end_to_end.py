@@ -19,7 +19,7 @@ from test_clock_spread import ClockSpread  # noqa: F401 (its tests run with thes
 from test_curve import Curve  # noqa: F401 (its tests run with these)
 from test_fronts import Fronts  # noqa: F401 (its tests run with these)
 from test_forget import Forgetting  # noqa: F401 (its tests run with these)
-from test_http_api import HTTPChanges, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
+from test_http_api import HTTPChanges, HTTPEvents, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
 from test_http2 import HTTP2  # noqa: F401 (its tests run with these)
 from test_https import EncryptedHTTP  # noqa: F401 (its tests run with these)
 from test_keys import Keys  # noqa: F401

@@ -3,7 +3,7 @@
 """The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and requests that nobody thought of."""
 import copy, json, os, subprocess, tempfile, unittest, urllib.error, urllib.request
 
-from harness import PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, status_pb2
+from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2
 
 #: What scripts/setup.sh installs.
 TOOLS = os.path.join(ROOT, ".venv/bin")
@@ -236,6 +236,57 @@ class HTTPChanges(unittest.TestCase):
         self.assertGreaterEqual(len(codes), 8, codes)
 
 
+class HTTPEvents(unittest.TestCase):
+    def events(self, api, target):
+        """The names and documents of events, as they come."""
+        with urllib.request.urlopen(api.root + target, timeout=PATIENCE) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "text/event-stream")
+            name = ""
+            for line in answer:
+                line = line.decode().rstrip("\n")
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                elif line.startswith("data: "):
+                    yield name, json.loads(line.removeprefix("data: "))
+
+    def test_a_page_watches_a_break_by_a_ticket_that_no_message_tells(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        gateway = LoggedGateway(folder.name, "--set", "logLevel=debug")
+        self.addCleanup(gateway.close)
+        api = API(gateway)
+        ticket = api.ask("POST", "/v1/event-tickets")[1]["ticket"]
+        events = self.events(api, f"/v1/events?streams=radio1&ticket={ticket}")
+        name, said = next(events)
+        while name != "counts":
+            self.assertEqual(name, "gateway")
+            self.assertEqual((said["draining"], said["listeners"]), (False, 0))
+            name, said = next(events)
+        self.assertEqual(said, {"stream": "radio1", "listeners": 0, "break": None, "funnel": None})
+        path = "/v1/streams/radio1/breaks/noon-1"
+        self.assertEqual(api.ask("PUT", path, {"in": "1s", "duration": "2s", "ads": [http_ad("a", 2)]})[0], 200)
+        states, funnel = [], None
+        while not (states[-1:] == ["complete"] and funnel):
+            name, said = next(events)
+            if name == "break":
+                states.append(said["state"])
+            elif name == "counts" and said["break"] == "noon-1":
+                funnel = said["funnel"]
+        self.assertEqual(states, ["announced", "live", "complete"])
+        self.assertEqual(funnel, {"notified": 0, "asked": 0, "delivered": 0, "played": 0, "ignored": 0, "failed": 0, "unknown": 0})
+        self.assertEqual(api.ask("GET", "/v1/streams")[1]["streams"],
+                         [{"stream": "radio1", "listeners": 0, "running": None, "next": None}])
+        status, refused = api.ask("GET", f"/v1/events?ticket={ticket}", token=False)
+        self.assertEqual((status, refused["code"]), (401, "UNAUTHORIZED"))
+        # A stop ends it.
+        self.assertEqual(gateway.stop(), 0)
+        for _ in events:
+            pass
+        messages = gateway.messages()
+        self.assertIn("/v1/events", messages)
+        self.assertNotIn(ticket, messages)
+
+
 class OpenAPI(unittest.TestCase):
     def test_the_description_is_openapi_and_its_examples_are_what_it_says(self):
         _, api = started(self)
@@ -272,8 +323,8 @@ class HTTPFuzz(unittest.TestCase):
                  "--phases", "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing", "--generation-database", "none",
                  # A reload reads files again, one after the other; it is no matter of what comes in.
                  "--exclude-operation-id", "reload",
-                 # Its answer goes on until somebody ends it.
-                 "--exclude-operation-id", "listen"],
+                 # Their answers go on until somebody ends them.
+                 "--exclude-operation-id", "listen", "--exclude-operation-id", "readEvents"],
                 capture_output=True, text=True, cwd=folder,
                 env={**os.environ, "SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)),
                      "FUZZ_ROOT": api.root, "FUZZ_AUTHORIZATION": f"Bearer {api.token}", "FUZZ_SEED": SEED, "FUZZ_SHARE": share})

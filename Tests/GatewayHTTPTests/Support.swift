@@ -96,6 +96,10 @@ struct Parts: Sendable {
     var board = Board(epoch: 7)
     /// The board of a gateway that runs; `nil`: the one above.
     var runningBoard: (@Sendable () -> Board)?
+    /// A gateway that runs: then its board, clock, ledger, metrics and everything else are its own.
+    var running: RunningGateway?
+    /// The clock where there is none that runs.
+    var clock: @Sendable () -> Timestamp = { Self.now }
     /// Where listeners' requests go; `nil`: nobody listens.
     var listeners: ListenerEntrance?
     /// Who may ask for what; unless a test says otherwise, everybody may read.
@@ -106,6 +110,7 @@ struct Parts: Sendable {
     var broadcast: (@Sendable (BroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
     /// Where it is kept who asked for what to be changed.
     var audit: InMemoryAudit? = InMemoryAudit()
+    var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var reload: @Sendable () async throws -> ReloadDocument = { ReloadDocument(changed: [], needRestart: []) }
 
     static let now = Timestamp(microseconds: 1_700_000_000_000_000)
@@ -115,19 +120,27 @@ struct Parts: Sendable {
         var access = self.access
         if access == nil { access = HTTPAccessHolder(try await TokenWorkshop().access(.all)) }
         var http = HTTPParts(
-            ledger: self.books,
+            ledger: self.running?.ledger ?? self.books,
             log: self.log ?? LogHeads(heads: self.heads),
-            metrics: self.metrics,
+            metrics: self.running?.metrics ?? self.metrics,
             missing: { parts.missing },
-            board: { parts.runningBoard?() ?? parts.board },
-            now: { Self.now },
+            board: { parts.running?.board ?? parts.runningBoard?() ?? parts.board },
+            now: self.clock,
             access: try #require(access),
             reload: self.reload,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger: self.logger
         )
         http.listeners = self.listeners
+        if let running {
+            http.listeners = running.gateway.listeners
+            http.overview = running.gateway.overview
+            http.breakChanges = running.gateway.breakChanges
+            http.alarms = { running.gateway.readiness.alarms }
+            http.limits = { running.gateway.limits(.forTests) }
+            http.draining = { running.gateway.readiness.isDraining }
+        }
         http.failure = { parts.failure }
-        http.alarms = { parts.alarms }
+        if self.running == nil { http.alarms = { parts.alarms } }
         if let broadcast { http.broadcast = broadcast }
         if let audit {
             http.audit = { try await audit.records($0) }

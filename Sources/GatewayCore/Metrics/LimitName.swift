@@ -29,6 +29,8 @@ package enum LimitName: String, CaseIterable, Sendable {
     case httpAnswerBytesMax
     case httpBodyBytesMax
     case httpConnectionsMax
+    case httpEventReadersMax
+    case httpEventTicketsMax
     case httpListenersMax
     case httpListenersPerAddressMax
     case httpNoticesWaitingMax

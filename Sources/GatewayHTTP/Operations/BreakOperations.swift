@@ -35,9 +35,19 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
             tag: "Breaks",
             "List the breaks of a stream, in the order in which they were published.",
             access: .read,
-            parameters: [.streamInPath, .breaksAfter, .limit(max: BreakListQuery.breaksMax)],
+            parameters: [
+                .streamInPath,
+                OperationParameter(
+                    "open",
+                    in: .query,
+                    "Only breaks that are not over: those that are scheduled, cued, announced or live.",
+                    Schema.flag(),
+                    example: true
+                ),
+                .breaksAfter, .limit(max: BreakListQuery.breaksMax),
+            ],
             answers: [.breakList]
-        ) { call in try await parts.breaks(of: try call.stream(), for: call) },
+        ) { call in try await parts.breaks(of: try call.stream(), isOpen: try call.query.flag("open"), for: call) },
         Operation(
             .get,
             "/v1/streams/{stream}/breaks/{break}",
@@ -244,8 +254,13 @@ extension HTTPParts {
 
 extension HTTPParts {
     /// One page of breaks.
-    fileprivate func breaks(of stream: StreamID?, for call: OperationCall) async throws -> HTTPAnswer {
+    fileprivate func breaks(
+        of stream: StreamID?,
+        isOpen: Bool = false,
+        for call: OperationCall
+    ) async throws -> HTTPAnswer {
         var query = BreakListQuery(stream: stream, limit: try call.query.limit(max: BreakListQuery.breaksMax))
+        query.isOpen = isOpen
         if let text = call.query["after"] {
             guard let mark = BreakListQuery.Mark(text) else {
                 throw Problem.badRequest("The parameter after must be STREAM/NUMBER, as the page before gave it.")

@@ -56,6 +56,14 @@ package struct HTTPParts: Sendable {
     package var configuration: @Sendable () -> RunningConfiguration = { RunningConfiguration() }
     /// The limits that are in force, but for those of HTTP's server.
     package var limits: @Sendable () -> [LimitState] = { [] }
+    /// The streams with what is known of them now; `nil`: nobody tells.
+    package var overview: StreamOverview?
+    /// What happens to breaks; `nil`: nobody tells.
+    package var breakChanges: BreakChanges?
+    /// Whether the gateway is about to stop, and takes no more requests.
+    package var draining: @Sendable () -> Bool = { false }
+    /// Of the program.
+    package var version = ""
     /// Where listeners' requests go; `nil`: nobody listens over HTTP.
     package var listeners: ListenerEntrance?
     /// For people.

@@ -7,8 +7,10 @@ import Synchronization
 
 /// Who reads an answer that goes on: each kind has a limit of its own, so that one cannot lock out the other.
 package enum StreamKind: Hashable, Sendable, CaseIterable {
-    /// Operators and their programs: events, outcomes.
+    /// Operators' programs: outcomes.
     case operators
+    /// Those who watch events.
+    case viewers
     /// Listeners, for as long as they listen.
     case listeners
 }
@@ -43,20 +45,19 @@ final class HTTPStreams: Sendable {
     ///
     /// - Throws: `LIMIT_REACHED` where there is none.
     func take(_ kind: StreamKind) throws(Problem) -> Slot {
-        let maximum: Int
-        switch kind {
-        case .operators: maximum = self.configuration.streamsMax
-        case .listeners: maximum = self.configuration.listenersMax
-        }
+        let (maximum, name, key): (Int, LimitName, String) =
+            switch kind {
+            case .operators: (self.configuration.streamsMax, .httpStreamsMax, "streamsMax")
+            case .viewers: (self.configuration.eventReadersMax, .httpEventReadersMax, "httpEventReadersMax")
+            case .listeners: (self.configuration.listenersMax, .httpListenersMax, "http.listenersMax")
+            }
         let isTaken = self.counts.withLock { counts in
             guard counts[kind, default: 0] < maximum else { return false }
             counts[kind, default: 0] += 1
             return true
         }
         guard isTaken else {
-            let name = kind == .listeners ? LimitName.httpListenersMax : .httpStreamsMax
             self.metrics.count(.limitsHit, .limit(name))
-            let key = kind == .listeners ? "http.listenersMax" : "streamsMax"
             throw Problem(.reason(.limitReached), "The limit \(key) is \(maximum) and is reached.")
         }
         return Slot(kind, of: self)

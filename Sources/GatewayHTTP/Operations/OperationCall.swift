@@ -84,7 +84,15 @@ package struct OperationCall: Sendable {
 
     /// For an operation whose access is `ticket`: asks for what `read` needs, where there is no ticket.
     func requireRead() async throws {
-        _ = try await self.routes.authorize(self.request, .read)
+        try await self.routes.requireRead(self.request)
+    }
+
+    /// Uses up a ticket for events.
+    ///
+    /// - Throws: a problem where it is not good.
+    func take(_ ticket: String, of tickets: EventTickets) throws(Problem) {
+        guard tickets.take(ticket, at: self.received) else { throw self.routes.refused(.ticket) }
+        self.routes.granted()
     }
 
     /// Does what takes some work when it is its turn, on the threads of those who read: health is answered meanwhile.

@@ -46,6 +46,15 @@ struct OperationQuery: Sendable {
         return try Problem.check { () throws(WireError) in try BreakID(text) }
     }
 
+    /// Whether something is asked for; where nothing is said, it is not.
+    func flag(_ name: String) throws(Problem) -> Bool {
+        switch self.values[name] {
+        case nil, "false": false
+        case "true": true
+        default: throw .badRequest("The parameter \(name) must be true or false.")
+        }
+    }
+
     func number(_ name: String) throws(Problem) -> UInt64? {
         guard let text = self.values[name] else { return nil }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = UInt64(text)

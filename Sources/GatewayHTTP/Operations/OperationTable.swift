@@ -10,14 +10,17 @@ struct OperationTable: Sendable {
 
     /// - Parameters:
     ///   - parts: what operations ask.
+    ///   - events: makes what viewers read; `nil`: nobody does.
     ///   - limits: of HTTP's server.
-    init(_ parts: HTTPParts, limits: @escaping @Sendable () -> [LimitState]) {
+    init(_ parts: HTTPParts, events: EventFeed?, limits: @escaping @Sendable () -> [LimitState]) {
         var operations = statusOperations(parts)
+        operations += streamOperations(parts)
         operations += reportOperations(parts)
         operations += outcomeOperations(parts)
         operations += breakOperations(parts)
         operations += auditOperations(parts)
         operations += configurationOperations(parts, limits)
+        operations += eventOperations(parts, events)
         operations += listenerOperations(parts)
         operations += playerOperations(parts)
         operations += descriptionOperations(of: operations)
