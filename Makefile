@@ -60,6 +60,7 @@ lint: ## the quick checks: format, licence headers, Safety lines, imports
 	@scripts/format.sh lint
 	@scripts/check-sources
 	@scripts/check-imports
+	@scripts/embed-dashboard --check
 
 format: ## formats our Swift files in place
 	@scripts/format.sh

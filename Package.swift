@@ -142,7 +142,9 @@ let package = Package(
                 "AdFormats", "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
                 "TokenFormats", "Tokens",
                 hummingbird, hummingbirdHTTP2, nioSSL, lifecycle, logging,
-            ]
+            ],
+            // scripts/embed-dashboard puts these into the program.
+            exclude: ["Dashboard"]
         ),
         library(
             "GatewayTestKit",

@@ -122,6 +122,7 @@ step "scripts" check_scripts
 step "format" scripts/format.sh lint
 step "headers, Safety lines and time limits" scripts/check-sources
 step "imports" scripts/check-imports
+step "the dashboard in the program is current" scripts/embed-dashboard --check
 step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" swift build "${swift_flags[@]}" --build-tests

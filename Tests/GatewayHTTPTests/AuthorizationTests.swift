@@ -169,7 +169,7 @@ struct AuthorizationTests {
             Path("/v1/streams/radio1/breaks/b1", reports, answer: 404),
             Path("/v1/streams/radio1/breaks/b1/report", reports, answer: 404),
             Path("/v1/outcomes", reports), Path("/v1/audit", reports), Path("/v1/configuration", reports),
-            Path("/v1/limits", reports),
+            Path("/v1/limits", reports), Path("/", [:]), Path("/dashboard/dashboard.js", [:]),
             Path("/v1/reload", admin, method: "POST"),
         ]
     }()
@@ -212,7 +212,7 @@ struct AuthorizationTests {
                     }
                 }
             }
-            #expect(cells == 16 * 63)
+            #expect(cells == 18 * 63)
             #expect(reloads.count.load(ordering: .relaxed) == changes)
         }
     }

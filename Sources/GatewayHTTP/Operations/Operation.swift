@@ -120,10 +120,14 @@ struct OperationAnswer: Sendable {
     /// What its head says besides.
     private(set) var headers: [OperationHeader] = []
 
-    init(_ status: HTTPResponse.Status, _ description: String, _ contents: OperationContent...) {
+    init(_ status: HTTPResponse.Status, _ description: String, contents: [OperationContent]) {
         self.status = status
         self.description = description
         self.contents = contents
+    }
+
+    init(_ status: HTTPResponse.Status, _ description: String, _ contents: OperationContent...) {
+        self.init(status, description, contents: contents)
     }
 
     /// The request is done.

@@ -23,6 +23,7 @@ struct OperationTable: Sendable {
         operations += eventOperations(parts, events)
         operations += listenerOperations(parts)
         operations += playerOperations(parts)
+        operations += dashboardOperations()
         operations += descriptionOperations(of: operations)
         self.operations = operations
     }

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// What holders of a token do: each change is confirmed in a dialog that says how many listeners it reaches.
+
+import { GatewayGone, readToken } from "./client.js";
+import { count, element, moment, say } from "./plots.js";
+
+const MEDIA_KEY = "cuecast.testMedia";
+
+/// Each change: the word of its button, what its dialog says, what it asks for, and the body that follows from it.
+const CHANGES = {
+  punch: {
+    word: "Punch", kind: "primary", title: "Start this break?", confirm: "Punch the break",
+    text: "Players hold its ads and begin to play them.",
+    fields: [{
+      name: "start", label: "It starts", options: [["", "after the usual lead"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
+    }],
+    body: ({ start }) => start === "now" ? { now: true } : start ? { in: start } : undefined,
+    done: "is punched",
+  },
+  update: {
+    word: "Update", kind: "quiet", title: "Change this break?", confirm: "Change the break",
+    text: "Players that have its ads are told what is different.",
+    fields: [
+      { name: "duration", label: "It lasts at most", placeholder: "30s", hint: "Such as 30s or 1m30s; none: until it is ended." },
+      { name: "in", label: "It starts in", placeholder: "10s", hint: "Only before it has started; empty: as it stands.", until: "live" },
+    ],
+    body: (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value)),
+    check: (values) => Object.values(values).some(Boolean) ? "" : "Say what is to be different.",
+    done: "is changed",
+  },
+  postpone: {
+    word: "Postpone", kind: "quiet", title: "Postpone this break?", confirm: "Postpone the break",
+    text: "It starts later. Players keep the ads that they have.",
+    fields: [{ name: "by", label: "Later by", value: "30s", hint: "Such as 30s or 5m.", isRequired: true }],
+    body: (values, each) => ({ by: values.by, from: each.start }),
+    done: "is postponed",
+  },
+  end: {
+    word: "End", kind: "primary", title: "End this break now?", confirm: "End the break",
+    text: "Players go back to the programme. Ads that were not heard count as ignored.",
+    fields: [{ name: "endMode", label: "The ad that plays", options: [["", "as the break says"], ["cut", "is cut"], ["finishAd", "is finished"]] }],
+    body: ({ endMode }) => endMode ? { endMode } : undefined,
+    done: "is ended",
+  },
+  cancel: {
+    word: "Cancel", kind: "danger", title: "Call this break off?", confirm: "Cancel the break",
+    text: "Nobody plays any more of it. It stays in the books as cancelled, and its id stays taken.",
+    fields: [], body: () => undefined, done: "is cancelled",
+  },
+};
+
+const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
+
+export class Actions {
+  /// - announce: says a sentence to screen readers.
+  constructor(client, dialog, announce) {
+    this.client = client;
+    this.dialog = dialog;
+    this.announce = announce;
+    /// What the gateway offers, by method and path.
+    this.operations = {};
+    dialog.addEventListener("close", () => { this.#turn += 1; dialog.replaceChildren(); });
+  }
+
+  #turn = 0;
+
+  /// The changes that a break in a state takes: name, word, kind of button.
+  allowed(each, state) {
+    const names = {
+      cued: ["punch", "update", "cancel"], scheduled: ["update", "postpone", "cancel"],
+      announced: ["update", "postpone", "cancel"], live: ["end", "update", "cancel"],
+    }[state] ?? [];
+    return names.filter((name) => name !== "postpone" || POSTPONE in this.operations)
+      .filter((name) => name !== "punch" || !each.preStream)
+      .map((name) => [name, CHANGES[name].word, CHANGES[name].kind]);
+  }
+
+  /// Asks for confirmation of a change of a break.
+  open(name, each, listeners) {
+    const change = CHANGES[name];
+    const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}/${name}`;
+    this.#confirm({
+      title: change.title, confirm: change.confirm, kind: change.kind, text: change.text,
+      facts: [["Stream", each.stream], ["Break", each.break], ["Ads", `${count(each.ads)}, first “${each.firstAdTitle}”`],
+        ["Start", each.start ? moment(Date.parse(each.start), this.client.now()) : "when it is punched"]],
+      fields: change.fields.filter((field) => field.until !== each.state),
+      listeners, check: change.check,
+      // What was looked at is what is changed: another revision is refused.
+      run: (values) => this.client.ask("POST", path, { body: change.body(values, each), headers: { "If-Match": `"${each.revision}"` } }),
+      done: `Break ${each.break} ${change.done}.`,
+    });
+  }
+
+  /// Asks for what a test break needs, and for confirmation.
+  publish(stream, listenersOf) {
+    const now = new Date(this.client.now());
+    const id = `test-${now.toISOString().slice(0, 19).replace(/[^0-9]/g, "")}`;
+    let media = "";
+    try { media = localStorage.getItem(MEDIA_KEY) ?? ""; } catch { /* It is asked for each time. */ }
+    this.#confirm({
+      title: "Publish a test break?", confirm: "Publish the break", kind: "primary",
+      text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
+      facts: [["Stream", stream]],
+      fields: [
+        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "[a-z0-9\\-]{1,63}", hint: "a–z, 0–9 and -" },
+        { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
+        { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
+        { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },
+        { name: "media", label: "Address of the sound or video", value: media, type: "url", isRequired: true, placeholder: "https://cdn.example.com/test.mp3" },
+      ],
+      listeners: () => listenersOf(stream),
+      run: (values) => {
+        try { localStorage.setItem(MEDIA_KEY, values.media); } catch { /* It is asked for again. */ }
+        const duration = `${Number(values.seconds)}s`;
+        const body = { duration, ads: [{ id: "test", title: values.title, duration, media: [{ url: values.media }] }] };
+        if (values.start === "cued" || values.start === "now") body[values.start] = true;
+        else body.in = values.start;
+        return this.client.ask("PUT", `v1/streams/${encodeURIComponent(stream)}/breaks/${encodeURIComponent(values.break)}`, { body });
+      },
+      done: (values) => `Break ${values.break} is published.`,
+    });
+  }
+
+  /// Asks for a token, or shows the one that is there.
+  askForToken() {
+    const { token, claims } = this.client;
+    if (token) {
+      this.#confirm({
+        title: "This tab has a token", confirm: "Forget the token", kind: "danger", back: "Keep it",
+        text: "It is kept in this tab only, and gone when the tab is closed.",
+        facts: [["Subject", claims?.subject || "–"], ["Scopes", claims?.scopes.join(" ") || "–"],
+          ["Good until", claims?.expires ? moment(claims.expires, this.client.now()) : "–"]],
+        fields: [],
+        run: async () => this.client.setToken(""),
+        done: "The token is forgotten.",
+      });
+      return;
+    }
+    this.#confirm({
+      title: "Enter a token", confirm: "Use the token", kind: "primary",
+      text: "With the scope read it shows what the gateway keeps, with publish:STREAM it steers breaks. It is kept in this tab only.",
+      facts: [],
+      fields: [{ name: "token", label: "Token", type: "password", isRequired: true, hint: "cuecast token make prints one; on the gateway’s machine there is one in the file http-token of its data directory." }],
+      run: async ({ token: text }) => {
+        const given = text.trim().replace(/^Bearer\s+/i, "");
+        try {
+          readToken(given);
+        } catch {
+          throw new TypeError("This is no token: it has three parts with dots between.");
+        }
+        try {
+          await this.client.ask("POST", "v1/event-tickets", { token: given });
+        } catch (error) {
+          // One that is for other things than reading is a token nevertheless.
+          if (error.status !== 403) throw error;
+        }
+        this.client.setToken(given);
+      },
+      done: "The token is used.",
+    });
+  }
+
+  #confirm({ title, text, facts, fields, confirm, kind, back = "Go back", listeners, check, run, done }) {
+    const turn = this.#turn += 1;
+    const inputs = new Map();
+    const problem = element("p", { class: "problem", role: "alert" });
+    const reach = element("p", { class: "reach", role: "status" });
+    const go = element("button", { type: "submit", class: kind }, confirm);
+    const away = element("button", { type: "button", class: "quiet", on: { click: () => this.dialog.close() } }, back);
+    const form = element("form", { method: "dialog", autocomplete: "off" },
+      element("h2", { id: "dialog-title" }, title), element("p", {}, text),
+      facts.length ? element("dl", { class: "dialog-facts" }, facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])) : "",
+      fields.map((field) => this.#field(field, inputs)), listeners ? reach : "", problem,
+      element("div", { class: "dialog-buttons" }, away, go));
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value.trim()]));
+      const wrong = check?.(values);
+      if (wrong) return say(problem, wrong);
+      say(problem, "");
+      go.disabled = true;
+      try {
+        await run(values);
+        if (turn !== this.#turn) return;
+        this.dialog.close();
+        this.announce(typeof done === "function" ? done(values) : done);
+      } catch (error) {
+        if (turn !== this.#turn) return;
+        // The same sentence again is said again.
+        problem.textContent = "";
+        say(problem, error instanceof GatewayGone ? "The gateway does not answer. Whether it heard is not known: look before you try again." : error.message);
+        go.disabled = false;
+        go.focus();
+      }
+    });
+    this.dialog.replaceChildren(form);
+    this.dialog.showModal();
+    (inputs.values().next().value ?? away).focus();
+    if (listeners) this.#showReach(reach, listeners, turn);
+  }
+
+  async #showReach(reach, listeners, turn) {
+    reach.textContent = "Asking how many listeners it reaches…";
+    let sentence;
+    try {
+      const number = await listeners();
+      sentence = number === 0 ? "It reaches no listener now." : `It reaches ${count(number)} ${number === 1 ? "listener" : "listeners"} now.`;
+    } catch {
+      sentence = "How many listeners it reaches is not known: the gateway does not tell.";
+    }
+    if (turn === this.#turn) say(reach, sentence);
+  }
+
+  #field(field, inputs) {
+    const id = `field-${field.name}`;
+    const input = field.options
+      ? element("select", { id }, field.options.map(([value, word]) => element("option", { value, selected: value === field.value }, word)))
+      : element("input", {
+        id, type: field.type ?? "text", value: field.value, placeholder: field.placeholder, required: field.isRequired, pattern: field.pattern,
+        min: field.min, max: field.max, maxlength: field.maxlength, spellcheck: "false", autocomplete: "off",
+        "aria-describedby": field.hint ? `${id}-hint` : undefined,
+      });
+    inputs.set(field.name, input);
+    return element("div", { class: "field" }, element("label", { for: id }, field.label), input,
+      field.hint ? element("p", { class: "note", id: `${id}-hint` }, field.hint) : "");
+  }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
+//
+// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive once a
+// second by the gateway's events; each frame writes only what has changed.
+
+import "./health.js";
+import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
+import { $, announce, client, complain, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { clockTime, element, mark, say } from "./plots.js";
+import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
+import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
+
+/// For whoever looks into the page with the browser's tools.
+window.cuecast = { state, client };
+
+// The address names the chosen stream: the way past the head must leave it alone.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("streams").focus();
+});
+
+// MARK: Colours
+
+const THEMES = ["auto", "light", "dark"];
+let theme = "auto";
+try { theme = localStorage.getItem("cuecast.theme") ?? "auto"; } catch { /* Then it is as the system. */ }
+function showTheme() {
+  if (!THEMES.includes(theme)) theme = "auto";
+  mark(document.documentElement, "data-theme", theme === "auto" ? null : theme);
+  say($("theme"), `Colours: ${theme}`);
+}
+$("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  try { localStorage.setItem("cuecast.theme", theme); } catch { /* It lasts until the next load. */ }
+  showTheme();
+});
+showTheme();
+
+// MARK: The link
+
+function drawLink() {
+  const { state: link, sentence, since } = client.link;
+  document.body.dataset.link = link;
+  $("link").dataset.state = link;
+  const isDraining = link === "live" && state.gateway?.draining;
+  say($("link-text"), isDraining ? "Draining" : { connecting: "Connecting", live: "Live", gone: "Gateway gone", locked: "Token needed", refused: "No events" }[link]);
+  if (isDraining) $("link").dataset.state = "draining";
+  if (client.hasClock) say($("clock"), clockTime(client.now()));
+  say($("host"), client.base.host);
+  say($("version"), state.gateway?.version ? `· ${state.gateway.version}` : "");
+  const notices = [];
+  if (link === "gone") {
+    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. What is shown is from then. This page tries again by itself.`]);
+  } else if (link === "locked") {
+    notices.push(["warn", client.token ? "The token is not taken" : "This gateway asks for a token", sentence]);
+  } else if (link === "refused") {
+    notices.push(["warn", "No events at present", `${sentence} This page tries again by itself.`]);
+  } else if (client.tokenProblem) {
+    notices.push(["warn", "The token is not taken", client.tokenProblem]);
+  }
+  if (link !== "gone" && state.gateway) {
+    if (state.gateway.draining) notices.push(["warn", "The gateway is draining", "It takes no new breaks and no new listeners, and is about to stop."]);
+    for (const alarm of state.gateway.alarms ?? []) notices.push(["warn", alarmName(alarm.alarm), alarm.sentence]);
+  }
+  const key = JSON.stringify(notices);
+  if (drawLink.key !== key) {
+    drawLink.key = key;
+    // Only what is new is put in: a screen reader reads what comes, not what was there.
+    const kept = new Map([...$("notices").children].map((node) => [node.dataset.key, node]));
+    $("notices").replaceChildren(...notices.map(([kind, title, text]) => kept.get(title + text) ?? element("div", { class: `notice ${kind}`, data: { key: title + text } },
+      element("strong", {}, title), element("span", {}, text))));
+  }
+  const title = link === "gone" ? "⚠ gone" : notices.length ? `⚠ ${notices[0][1]}` : "";
+  document.title = [title, state.chosen, "Cuecast"].filter(Boolean).join(" · ");
+  say($("token"), client.token ? `Token of ${client.claims?.subject || "somebody"}` : "Enter a token");
+}
+
+function alarmName(name) {
+  const words = {
+    reload: "A reload failed", audit: "The audit is not kept", clock: "The clocks are too far apart", control: "No control socket",
+    epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
+    ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
+    logRoom: "The event log is nearly full", diskRoom: "The disk is nearly full", connections: "No more connections",
+  };
+  return words[name] ?? String(name);
+}
+
+onDraw(drawLink);
+
+// MARK: What the gateway tells
+
+client.addEventListener("token", draw);
+client.addEventListener("link", () => {
+  announce({ live: "Connected to the gateway", gone: "", locked: "", refused: "", connecting: "" }[client.link.state] ?? "");
+  draw();
+});
+
+// Whatever happened before is loaded anew: events tell only what comes.
+client.addEventListener("opened", loadAll);
+client.addEventListener("resync", loadAll);
+
+async function loadAll() {
+  loadStreams();
+  loadDetail();
+  loadPast();
+  try {
+    state.operations = (await client.get("v1")).operations ?? {};
+    actions.operations = state.operations;
+  } catch (error) {
+    complain(error);
+  }
+}
+
+client.addEventListener("gateway", ({ detail }) => {
+  const before = state.gateway;
+  state.gateway = detail;
+  if (!before || before.streams !== detail.streams) reloadStreams();
+  draw();
+});
+
+client.addEventListener("counts", ({ detail }) => {
+  const before = state.counts.get(detail.stream);
+  state.counts.set(detail.stream, detail);
+  if (detail.break) {
+    const line = state.lines.find((each) => each.stream === detail.stream);
+    const goesOn = detail.stream === state.chosen ? isOpen(state.breaks.get(detail.break) ?? {})
+      : [line?.running, line?.next].some((each) => each?.break === detail.break);
+    courseOf(`${detail.stream}/${detail.break}`).push(client.now(), detail.funnel ?? {}, goesOn);
+  }
+  if (detail.stream === state.chosen && JSON.stringify(before?.funnel) !== JSON.stringify(detail.funnel)) {
+    drawPast();
+    reloadCounts();
+  }
+  draw();
+});
+
+client.addEventListener("break", ({ detail }) => {
+  reloadLineSoon(detail.stream);
+  if (detail.stream === state.chosen) {
+    const known = state.breaks.get(detail.break);
+    if (known && known.revision > detail.revision) return;
+    if (known?.state !== detail.state) {
+      const told = { live: "is on air", complete: "is over", cancelled: "was cancelled", cued: "is cued", announced: "is announced", expired: "has expired" }[detail.state];
+      if (told) announce(`Break ${detail.break} ${told}`);
+    }
+    state.breaks.set(detail.break, detail);
+    reloadPast();
+  }
+  draw();
+});
+
+// MARK: The tick: once in each second of the gateway's clock
+
+let due = new Set();
+function tick() {
+  const now = client.now();
+  // What has started or ended by the clock is asked for anew, once.
+  for (const line of state.lines) {
+    for (const [each, instant] of [[line.running, endOf(line.running)], [line.next, startOf(line.next)]]) {
+      const key = each && `${line.stream}/${each.break}/${each.revision}/${instant}`;
+      if (!each || instant === null || instant > now - 300 || due.has(key)) continue;
+      due.add(key);
+      reloadLineSoon(line.stream);
+      if (line.stream === state.chosen) {
+        reloadDetail();
+        reloadPast();
+      }
+    }
+  }
+  if (due.size > 1_000) due = new Set();
+  draw();
+  setTimeout(tick, 1_000 - client.now() % 1_000);
+}
+
+const wanted = decodeURIComponent(location.hash.slice(1));
+if (/^[A-Za-z0-9._-]{1,64}$/.test(wanted)) choose(wanted, false);
+else loadStreams().finally(() => { if (!state.isLoaded) client.reopen(); });
+drawPast();
+tick();

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// What was: breaks and their books, and who asked for what to be changed.
+
+import { $, STATE_WORDS, client, complain, disable, draw, later, state } from "./model.js";
+import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
+
+const HISTORY_PER_PAGE = 8;
+const AUDIT_PER_PAGE = 12;
+
+for (const name of ["books", "audit"]) {
+  const tab = $(`tab-${name}`);
+  tab.addEventListener("click", () => showTab(name));
+  tab.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    event.preventDefault();
+    const other = name === "books" ? "audit" : "books";
+    showTab(other);
+    $(`tab-${other}`).focus();
+  });
+}
+
+function showTab(name) {
+  state.tab = name;
+  for (const each of ["books", "audit"]) {
+    mark($(`tab-${each}`), "aria-selected", String(each === name));
+    mark($(`tab-${each}`), "tabindex", each === name ? null : "-1");
+    $(each).hidden = each !== name;
+  }
+  loadPast();
+}
+
+/// Loads the page of history that is in view.
+export async function loadPast() {
+  const { chosen, tab } = state;
+  if (!chosen) return drawPast();
+  try {
+    if (tab === "books") {
+      const books = await client.get("v1/reports", { stream: chosen, before: state.booksBefore.at(-1), limit: HISTORY_PER_PAGE });
+      if (chosen !== state.chosen) return;
+      state.books = books;
+    } else {
+      const audit = await client.get("v1/audit", { stream: chosen, before: state.auditBefore.at(-1), limit: AUDIT_PER_PAGE });
+      if (chosen !== state.chosen) return;
+      state.audit = audit;
+    }
+    drawPast();
+    draw();
+  } catch (error) {
+    complain(error);
+  }
+}
+function reloadNewest() { if (state.booksBefore.length === 0 && state.auditBefore.length === 0) loadPast(); }
+/// Soon after a break has changed; not so soon while outcomes come in: what is counted each second is shown without asking.
+export const reloadPast = later(reloadNewest, 500);
+export const reloadCounts = later(reloadNewest, 5_000);
+
+/// The totals of a break: those of the last second where it is the one that is counted.
+function totalOf(each) {
+  const counts = state.counts.get(state.chosen);
+  return counts?.break === each.break && counts.funnel ? { ...each.total, ...counts.funnel } : each.total;
+}
+
+export function drawPast() {
+  const books = $("books"), audit = $("audit");
+  showIn(books, JSON.stringify([state.chosen, state.books?.breaks, state.books?.breaks.map(totalOf), state.books?.before, state.openBreak]), () => {
+    if (!state.books?.breaks.length) {
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see its books." : state.books ? "No break has been published on this stream yet." : "Loading")];
+    }
+    return [booksTable(), pager("breaks", state.booksBefore, state.books.before)];
+  });
+  showIn(audit, JSON.stringify([state.chosen, state.audit?.entries, state.audit?.before]), () => {
+    if (!state.audit?.entries.length) {
+      return [element("p", { class: "empty" }, !state.chosen ? "Choose a stream to see who changed what." : state.audit ? "Nobody has asked for a change of this stream’s breaks yet." : "Loading")];
+    }
+    return [auditTable(), pager("lines", state.auditBefore, state.audit.before)];
+  });
+}
+
+function booksTable() {
+  const now = client.now();
+  const body = element("tbody");
+  for (const each of state.books.breaks) {
+    const isShown = state.openBreak === each.break;
+    const button = element("button", {
+      type: "button", class: "name", "aria-expanded": String(isShown), data: { key: `break ${each.break}` },
+      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); } },
+    }, each.break);
+    const fate = each.cancelled ? "cancelled" : each.expired ? "expired" : "";
+    body.append(element("tr", {}, element("th", { scope: "row" }, button),
+      element("td", {}, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
+      ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(totalOf(each)[kind]))),
+      element("td", {}, element("span", { class: "badge", "data-state": fate || (each.balanced ? "balanced" : "unbalanced") },
+        fate ? STATE_WORDS[fate] : each.balanced ? (each.settled ? "Balanced" : "Open") : "Not balanced"))));
+    if (isShown) {
+      for (const ad of each.ads) {
+        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, ad.title || ad.id, element("span", { class: "note" }, ` ${ad.id}`)),
+          element("td", {}, span(ad.durationMilliseconds)),
+          ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(ad.counts[kind]))),
+          element("td", {}, ad.counts.balanced ? "" : "Not balanced")));
+      }
+      const facts = [
+        `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
+        each.total.clicked && `${count(each.total.clicked)} clicked`, each.total.repeats && `${count(each.total.repeats)} repeats`,
+        each.total.contradictions && `${count(each.total.contradictions)} contradictions`,
+        ...Object.entries(each.total.ignoredBy).map(([reason, number]) => `ignored ${reason}: ${count(number)}`),
+        each.settled ? "settled" : "outcomes may still come", !each.complete && each.missing,
+      ].filter(Boolean).join(" · ");
+      body.append(element("tr", { class: "ad" }, element("td", { colspan: 8, class: "note" }, facts)));
+    }
+  }
+  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+    element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Break"), element("th", { scope: "col" }, "Start"),
+      ...["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => element("th", { scope: "col", class: "number" }, word)),
+      element("th", { scope: "col" }, "Books"))), body));
+}
+
+function auditTable() {
+  const now = client.now();
+  return element("div", { class: "table-box" }, element("table", { class: "rows" },
+    element("caption", { class: "hidden-text" }, `Who asked for which change of ${state.chosen}, the newest first`),
+    element("thead", {}, element("tr", {}, ...["When", "Who", "From", "Asked for", "Break", "Outcome"].map((word) => element("th", { scope: "col" }, word)))),
+    element("tbody", {}, ...state.audit.entries.map((each) => element("tr", {},
+      element("td", {}, moment(Date.parse(each.at), now)), element("td", {}, each.by ?? "–"),
+      element("td", {}, each.entrance, each.address ? element("span", { class: "note" }, ` ${each.address}`) : ""),
+      element("td", {}, each.action), element("td", {}, each.break ?? "–"),
+      element("td", {}, element("span", { class: "badge", "data-state": each.outcome }, each.outcome),
+        element("span", { class: "note" }, each.outcome === "refused" ? ` ${[each.code, each.sentence].filter(Boolean).join(": ")}` : each.revision ? ` revision ${each.revision}` : "")))))));
+}
+
+/// Older and newer pages of a list that is told newest first.
+function pager(what, stack, before) {
+  if (before === undefined && stack.length === 0) return "";
+  const go = (change) => () => { change(); loadPast(); };
+  const newer = element("button", { type: "button", class: "quiet", data: { key: "newer" }, on: { click: go(() => stack.pop()) } }, "Newer");
+  const older = element("button", { type: "button", class: "quiet", data: { key: "older" }, on: { click: go(() => { if (before !== undefined) stack.push(before); }) } }, "Older");
+  disable(newer, stack.length === 0);
+  disable(older, before === undefined);
+  return element("nav", { class: "pager", "aria-label": `Pages of ${what}` }, newer, element("span", {}, stack.length ? `page ${stack.length + 1}` : "the newest"), older);
+}

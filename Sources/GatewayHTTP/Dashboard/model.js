@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// What all parts of the page share: the gateway, what is known of it, and when it is drawn.
+
+import { GatewayClient, GatewayGone, Refused } from "./client.js";
+import { mark } from "./plots.js";
+
+const OPEN_STATES = ["scheduled", "cued", "announced", "live"];
+export const STATE_WORDS = {
+  scheduled: "Scheduled", cued: "Cued", announced: "Announced", live: "On air", complete: "Complete",
+  cancelled: "Cancelled", expired: "Expired",
+};
+
+export const $ = (id) => document.getElementById(id);
+export const client = new GatewayClient();
+
+/// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
+export const state = {
+  search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
+  chosen: "", breaks: new Map(), counts: new Map(), courses: new Map(),
+  gateway: null, limits: new Map(), operations: {},
+  books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
+};
+
+/// Says one sentence to those who do not see the page: only what a person would call out in a control room.
+export function announce(sentence) { $("said").textContent = sentence; }
+
+const drawings = [];
+
+/// Has something drawn with each frame in which anything may have changed.
+export function onDraw(drawing) { drawings.push(drawing); }
+
+let isDrawing = false;
+export function draw() {
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(() => {
+    isDrawing = false;
+    for (const drawing of drawings) drawing();
+  });
+}
+
+/// Runs an action once after a while, however often it is asked for meanwhile.
+export function later(action, milliseconds) {
+  let timer = null;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      action();
+    }, milliseconds);
+  };
+}
+
+/// Has the gateway count the streams that are in view.
+export function watch() {
+  const names = state.lines.map((line) => line.stream);
+  if (state.chosen) names.push(state.chosen);
+  client.watch(names);
+}
+
+/// A button that cannot be used keeps the focus, so that nobody who uses the keyboard is thrown to the top of the page.
+export function disable(button, isDisabled) { mark(button, "aria-disabled", isDisabled ? "true" : null); }
+
+export function isOpen(each) { return OPEN_STATES.includes(each.state); }
+
+export function startOf(each) { return each?.start ? Date.parse(each.start) : null; }
+export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
+
+/// Where a request failed: what people must know the link says.
+export function complain(error) {
+  // The link says that it is gone, and everything is loaded anew when it is back.
+  if (error instanceof GatewayGone || error instanceof Refused) return;
+  console.error(error);
+}

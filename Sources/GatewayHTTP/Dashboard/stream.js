@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The chosen stream: its breaks with countdowns and buttons, and what listeners do.
+
+import { Actions } from "./actions.js";
+import { Refused } from "./client.js";
+import { loadPast } from "./history.js";
+import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, watch } from "./model.js";
+import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
+
+/// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
+const COURSES_MAX = 24;
+/// The steps: listeners first, then ads, of which each listener may get several. The last member says what a share is of.
+const FUNNEL = [
+  ["notified", "Notified", "listeners", ""], ["asked", "Asked", "listeners", "notified"],
+  ["delivered", "Delivered", "ads", ""], ["played", "Played", "ads", "delivered"], ["ignored", "Ignored", "ads", "delivered"],
+  ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
+];
+
+export const actions = new Actions(client, $("dialog"), announce);
+
+export function choose(stream, byHand) {
+  if (stream === state.chosen && state.breaks.size) {
+    if (byHand) showDetail();
+    return;
+  }
+  state.chosen = stream;
+  state.breaks = new Map();
+  state.books = null;
+  state.booksBefore = [];
+  state.audit = null;
+  state.auditBefore = [];
+  state.openBreak = "";
+  const hash = `#${encodeURIComponent(stream)}`;
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+  watch();
+  loadDetail();
+  loadPast();
+  draw();
+  if (byHand) {
+    announce(`Stream ${stream}`);
+    showDetail();
+  }
+}
+
+/// On a narrow screen the detail stands below the list.
+function showDetail() {
+  if (!matchMedia("(max-width: 899px)").matches) return;
+  $("stream").scrollIntoView({ block: "start" });
+  $("stream-title").focus({ preventScroll: true });
+}
+
+addEventListener("hashchange", () => {
+  const stream = decodeURIComponent(location.hash.slice(1));
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(stream)) choose(stream, false);
+});
+
+/// The breaks of the chosen stream that are not over.
+export async function loadDetail() {
+  const stream = state.chosen;
+  if (!stream) return;
+  try {
+    const found = new Map();
+    let after;
+    do {
+      const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
+      for (const each of page.breaks) found.set(each.break, each);
+      after = page.after;
+    } while (after);
+    if (stream !== state.chosen) return;
+    for (const [name, each] of state.breaks) {
+      // What events told meanwhile is newer.
+      if (each.revision > (found.get(name)?.revision ?? 0) && isOpen(each)) found.set(name, each);
+    }
+    state.breaks = found;
+    draw();
+  } catch (error) {
+    complain(error);
+  }
+}
+export const reloadDetail = later(loadDetail, 300);
+
+/// The state by the clock: a break starts and ends although nobody tells.
+function stateNow(each, now) {
+  const start = startOf(each), end = endOf(each);
+  if ((each.state === "announced" || each.state === "scheduled") && start !== null && now >= start) return "live";
+  if (each.state === "live" && end !== null && now >= end) return "complete";
+  return each.state;
+}
+
+const cards = new Map();
+function drawBreaks() {
+  say($("stream-title"), state.chosen || "No stream chosen");
+  const counts = state.counts.get(state.chosen);
+  const line = state.lines.find((each) => each.stream === state.chosen);
+  const listeners = counts?.listeners ?? line?.listeners;
+  say($("stream-listeners"), !state.chosen || listeners === undefined ? "" : `${count(listeners)} ${listeners === 1 ? "listener" : "listeners"}`);
+  $("publish").hidden = !state.chosen || !client.mayPublish(state.chosen);
+  const now = client.now();
+  const open = [...state.breaks.values()].filter((each) => isOpen(each) && stateNow(each, now) !== "complete");
+  const order = { live: 0, cued: 1, announced: 2, scheduled: 3 };
+  open.sort((one, other) => (order[stateNow(one, now)] - order[stateNow(other, now)])
+    || ((startOf(one) ?? 0) - (startOf(other) ?? 0)) || one.break.localeCompare(other.break));
+  const box = $("breaks");
+  const wanted = [];
+  for (const each of open) {
+    const key = `${each.stream}/${each.break}`;
+    let card = cards.get(key);
+    if (!card) cards.set(key, card = makeCard());
+    drawCard(card, each, now);
+    wanted.push(card.node);
+  }
+  for (const key of cards.keys()) if (!open.some((each) => `${each.stream}/${each.break}` === key)) cards.delete(key);
+  if (!wanted.length) {
+    drawBreaks.empty ??= element("p", { class: "empty" });
+    say(drawBreaks.empty, state.chosen ? "No break is on air or to come. What was is below." : "Choose a stream to see its breaks.");
+    wanted.push(drawBreaks.empty);
+  }
+  if (wanted.length !== box.children.length || wanted.some((node, place) => box.children[place] !== node)) box.replaceChildren(...wanted);
+}
+
+function makeCard() {
+  const card = {
+    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title" }),
+    time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
+    bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
+  };
+  card.node = element("article", { class: "break" },
+    element("div", { class: "break-head" }, card.badge, card.name),
+    element("div", { class: "break-time" }, card.time, card.timeNote), card.bar.node, card.title, card.facts, card.buttons);
+  return card;
+}
+
+function drawCard(card, each, now) {
+  const current = stateNow(each, now), start = startOf(each), end = endOf(each);
+  mark(card.node, "data-state", current);
+  mark(card.badge, "data-state", current);
+  say(card.badge, STATE_WORDS[current] ?? current);
+  say(card.name, each.break);
+  mark(card.node, "aria-label", `Break ${each.break}, ${STATE_WORDS[current] ?? current}`);
+  const length = each.durationMilliseconds ? span(each.durationMilliseconds) : "no fixed length";
+  let time = "", note = "", part = 0;
+  if (each.preStream) {
+    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "open";
+    note = each.holdUntil ? "still open for listeners that join" : "for every listener that joins";
+  } else if (current === "live") {
+    time = end === null ? span(now - start) : left(end - now);
+    note = end === null ? "on air, until it is ended" : "left";
+    part = end === null || start === null ? 1 : (now - start) / (end - start);
+  } else if (start !== null) {
+    time = left(start - now);
+    note = `to its start at ${moment(start, now)}`;
+  } else {
+    time = each.holdUntil ? left(Date.parse(each.holdUntil) - now) : "–";
+    note = "held until it is punched";
+  }
+  say(card.time, time);
+  say(card.timeNote, note);
+  mark(card.bar.node, "hidden", current === "live" && !each.preStream ? null : "");
+  card.bar.show(part);
+  say(card.title, each.firstAdTitle || "");
+  say(card.facts, [`${count(each.ads)} ${each.ads === 1 ? "ad" : "ads"}`, length, each.preStream && "pre-stream", each.exact && "exact",
+    each.broadcaster && `by ${each.broadcaster}`, `revision ${each.revision}`].filter(Boolean).join(" · "));
+  const may = client.mayPublish(each.stream) ? actions.allowed(each, current) : [];
+  const key = may.map(([name]) => name).join();
+  card.current = each;
+  if (card.key !== key) {
+    card.key = key;
+    card.buttons.replaceChildren(...may.map(([name, word, kind]) => element("button", {
+      type: "button", class: kind, "aria-label": `${word}: ${each.break}`,
+      on: { click: () => actions.open(name, card.current, () => listenersOf(each.stream)) },
+    }, word)));
+  }
+}
+
+/// How many listeners a change of a stream reaches now; asked anew, because the page may not count that stream.
+async function listenersOf(stream) {
+  try {
+    return (await client.get(`v1/streams/${encodeURIComponent(stream)}`)).listeners;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return 0;
+    throw error;
+  }
+}
+
+$("publish").addEventListener("click", () => actions.publish(state.chosen, listenersOf));
+$("token").addEventListener("click", () => actions.askForToken());
+
+// MARK: The funnel
+
+const funnelRows = FUNNEL.map(([name, word, unit, whole]) => {
+  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number" }, "0"), share: element("td", { class: "number share" }) };
+  row.node = element("tr", { class: `row-${name}` }, element("th", { scope: "row" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
+    element("td", { class: "bar-cell" }, row.bar.node), row.number, row.share);
+  $("funnel-rows").append(row.node);
+  return row;
+});
+
+export function courseOf(key) {
+  let course = state.courses.get(key);
+  if (!course) {
+    state.courses.set(key, course = new Course());
+    if (state.courses.size > COURSES_MAX) state.courses.delete(state.courses.keys().next().value);
+  }
+  return course;
+}
+
+function drawFunnel() {
+  const counts = state.counts.get(state.chosen);
+  const funnel = counts?.break ? counts.funnel ?? {} : null;
+  const most = { listeners: Math.max(1, funnel?.notified ?? 0, funnel?.asked ?? 0), ads: Math.max(1, funnel?.delivered ?? 0) };
+  for (const row of funnelRows) {
+    const value = funnel?.[row.name];
+    say(row.number, funnel ? count(value ?? NaN) : "–");
+    row.bar.show(funnel ? (value ?? 0) / most[row.unit] : 0);
+    say(row.share, funnel && row.whole ? share(value ?? 0, funnel[row.whole]) : "");
+  }
+  say($("funnel-about"), !state.chosen ? "" : counts?.break ? `break ${counts.break}` : "no break yet");
+  const box = $("course");
+  const key = counts?.break ? `${state.chosen}/${counts.break}` : "";
+  if (!key) {
+    drawFunnel.empty ??= element("p", { class: "empty" });
+    say(drawFunnel.empty, "The course of the next break is drawn here while it happens.");
+    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
+    say($("course-caption"), "");
+    return;
+  }
+  const course = courseOf(key);
+  if (course.samples.length < 2 && !isOpen(state.breaks.get(counts.break) ?? {})) {
+    say(drawFunnel.empty ??= element("p", { class: "empty" }), "It was over before anybody looked. The course of the next break is drawn here while it happens.");
+    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
+    say($("course-caption"), "");
+    return;
+  }
+  if (box.firstChild !== course.node) box.replaceChildren(course.node);
+  const about = state.breaks.get(counts.break) ?? state.books?.breaks.find((each) => each.break === counts.break);
+  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), client.now(), { startMs: startOf(about), endMs: endOf(about) });
+  say($("course-caption"), "Outcomes of ads since the break was announced; the shaded time is when it is on air.");
+}
+addEventListener("resize", draw);
+
+onDraw(drawBreaks);
+onDraw(drawFunnel);

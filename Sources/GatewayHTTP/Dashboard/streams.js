@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+// The list of streams: one page of it, with the listeners and the break of each.
+
+import { $, STATE_WORDS, announce, client, complain, disable, draw, later, onDraw, state, watch } from "./model.js";
+import { count, element, left, mark, say } from "./plots.js";
+import { choose } from "./stream.js";
+
+const STREAMS_PER_PAGE = 12;
+
+export async function loadStreams() {
+  const asked = { search: state.search, after: state.after };
+  try {
+    const page = await client.get("v1/streams", { search: asked.search, after: asked.after, limit: STREAMS_PER_PAGE });
+    if (asked.search !== state.search || asked.after !== state.after) return;
+    state.lines = page.streams;
+    state.next = page.after ?? null;
+    state.total = page.total ?? null;
+    state.isLoaded = true;
+    if (!state.chosen && page.streams.length) choose((page.streams.find((line) => line.running) ?? page.streams[0]).stream, false);
+    watch();
+    draw();
+  } catch (error) {
+    complain(error);
+  }
+}
+export const reloadStreams = later(loadStreams, 400);
+
+/// One stream's line anew, because something about its breaks changed.
+async function reloadLine(stream) {
+  try {
+    const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
+    const place = state.lines.findIndex((each) => each.stream === stream);
+    if (place >= 0) state.lines[place] = line;
+    draw();
+  } catch (error) {
+    complain(error);
+  }
+}
+const lineTimers = new Map();
+export function reloadLineSoon(stream) {
+  if (lineTimers.has(stream)) return;
+  lineTimers.set(stream, setTimeout(() => {
+    lineTimers.delete(stream);
+    if (state.lines.some((line) => line.stream === stream)) reloadLine(stream);
+  }, 150));
+}
+
+const rows = [];
+function drawStreams() {
+  const body = $("stream-rows");
+  while (rows.length < state.lines.length) {
+    const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
+    row.badge = element("span", { class: "badge" });
+    row.time = element("span", { class: "time" });
+    row.about.append(row.badge, " ", row.time);
+    row.name.addEventListener("click", () => choose(row.stream, true));
+    row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
+    row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
+    rows.push(row);
+    body.append(row.node);
+  }
+  const now = client.now();
+  rows.forEach((row, place) => {
+    const line = state.lines[place];
+    row.node.hidden = !line;
+    if (!line) return;
+    row.stream = line.stream;
+    say(row.name, line.stream);
+    mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
+    mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
+    say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
+    const [kind, word, time] = summary(line, now);
+    mark(row.badge, "data-state", kind);
+    say(row.badge, word);
+    say(row.time, time);
+  });
+  const place = state.before.length * STREAMS_PER_PAGE;
+  say($("streams-count"), state.total === null ? "" : state.search ? `${count(state.total)} found` : count(state.total));
+  $("streams-pager").hidden = !state.next && state.before.length === 0;
+  say($("streams-place"), state.lines.length ? `${count(place + 1)} – ${count(place + state.lines.length)}${state.total === null ? "" : ` of ${count(state.total)}`}` : "");
+  disable($("streams-before"), state.before.length === 0);
+  disable($("streams-after"), !state.next);
+  const empty = $("streams-empty");
+  empty.hidden = !state.isLoaded || state.lines.length > 0;
+  $("stream-table").hidden = !empty.hidden || !state.isLoaded;
+  say(empty, state.search ? `No stream has “${state.search}” in its name.`
+    : "No stream yet. One is here as soon as somebody listens to it, or a break is published on it.");
+}
+
+/// What a line says of the stream's breaks: the state for its badge, a word, and a time.
+function summary(line, now) {
+  const running = line.running, next = line.next;
+  if (running) {
+    const end = running.end ? Date.parse(running.end) : null;
+    return ["live", "On air", end === null ? "until ended" : `${left(end - now)} left`];
+  }
+  if (next?.start) return [next.state, next.state === "announced" ? "Announced" : "Next", `in ${left(Date.parse(next.start) - now)}`];
+  if (next) return [next.state, STATE_WORDS[next.state] ?? next.state, ""];
+  return ["none", "", ""];
+}
+
+let searchTimer = null;
+$("search").addEventListener("input", () => {
+  clearTimeout(searchTimer);
+  searchTimer = setTimeout(() => {
+    state.search = $("search").value.trim();
+    state.after = null;
+    state.before = [];
+    loadStreams().then(() => announce(state.lines.length ? `${count(state.total ?? state.lines.length)} streams found` : "No stream found"));
+  }, 200);
+});
+$("search-form").addEventListener("submit", (event) => event.preventDefault());
+$("streams-after").addEventListener("click", () => {
+  if (!state.next) return;
+  state.before.push(state.after);
+  state.after = state.next;
+  loadStreams();
+});
+$("streams-before").addEventListener("click", () => {
+  if (!state.before.length) return;
+  state.after = state.before.pop();
+  loadStreams();
+});
+
+onDraw(drawStreams);
