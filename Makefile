@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-deploy test-busy demo lint format check-imports generate docs api-diff \
+.PHONY: help setup build release deb test test-deploy test-busy demo demo-live lint format check-imports generate docs api-diff \
 	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -55,6 +55,10 @@ test-web: ## measures web content of advertisements in WebKit
 demo: build ## shows the main job end to end in a temporary folder
 	@$(with_flags) \
 	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" scripts/demo.sh
+
+demo-live: build ## keeps a gateway with 50 listeners and a break every 30 s for the dashboard, until Ctrl-C
+	@$(with_flags) swift build "$${swift_flags[@]}" --product cuecast-load; \
+	    CUECAST_BIN="$$(swift build "$${swift_flags[@]}" --show-bin-path)/cuecast" exec scripts/demo-live.sh
 
 lint: ## the quick checks: format, licence headers, Safety lines, imports
 	@scripts/format.sh lint

@@ -76,5 +76,7 @@ kill -TERM "$gateway"
 wait "$gateway"
 pids=()
 echo "Everything is stopped; the books balanced."
+say "Next: look at it on the dashboard"
+echo "A gateway that runs has it at http://127.0.0.1:7480/. make demo-live keeps one with listeners and breaks running for you."
 say "Next: run it for real"
 echo "make deb makes a Debian package with a service; docs/operations.md says how to install, upgrade and watch it."
