@@ -1,0 +1,581 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright (c) 2026 the Cuecast authors
+"""The dashboard in headless Chromium against a real gateway with real listeners, and `make demo-live`.
+
+    scripts/end-to-end.sh Dashboard DemoLive
+"""
+import json, os, re, signal, subprocess, sys, tempfile, unittest, urllib.error, urllib.parse, urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
+from chromium import Browser
+from harness import (BINARY, PATIENCE, ROOT, Broadcaster, Gateway, Listener, LoggedGateway, ad, advertisement_pb2, broadcast_pb2,
+                     listener_pb2, status_pb2, until)
+from test_load_tool import LOAD_BINARY
+
+OK = status_pb2.STATUS_CODE_OK
+HOUR_MS = 3_600_000
+#: What a text would do if any of it became markup.
+MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>&amp;"\''
+
+#: The contrast of every text that is shown, by WCAG 2.1: 4.5 is what AA asks of small text.
+CONTRAST = r"""(() => {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = 1;
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    const color = (text) => {
+        context.clearRect(0, 0, 1, 1);
+        context.fillStyle = text;
+        context.fillRect(0, 0, 1, 1);
+        const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+        return [r, g, b, a / 255];
+    };
+    const over = (top, below) => [0, 1, 2].map((each) => top[each] * top[3] + below[each] * (1 - top[3])).concat(1);
+    const light = ([r, g, b]) => [r, g, b].map((each) => each / 255)
+        .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, each, place) => sum + each * [0.2126, 0.7152, 0.0722][place], 0);
+    const ground = (node) => {
+        const layers = [];
+        for (let each = node; each; each = each.parentElement) {
+            layers.push(color(getComputedStyle(each).backgroundColor));
+            if (layers.at(-1)[3] === 1) break;
+        }
+        return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+    };
+    const poor = [];
+    let count = 0;
+    const modal = document.querySelector("dialog[open]");
+    const walker = document.createTreeWalker(modal ?? document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = walker.currentNode.parentElement;
+        if (!walker.currentNode.textContent.trim() || !node.checkVisibility() || node.closest(".hidden-text, .skip, script, noscript")) continue;
+        // What cannot be used is let off by WCAG too.
+        if (node.closest(":disabled, [aria-disabled=true]")) continue;
+        const style = getComputedStyle(node);
+        const background = ground(node);
+        const text = over(color(node instanceof SVGElement ? style.fill : style.color), background);
+        const [one, other] = [light(text), light(background)].sort((a, b) => b - a);
+        count += 1;
+        const ratio = (one + 0.05) / (other + 0.05);
+        if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${node.tagName}.${node.getAttribute("class")} ${walker.currentNode.textContent.trim()}`);
+    }
+    return { count, poor };
+})()"""
+
+
+class Dashboard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def gateway(self, *arguments, make=Gateway):
+        self.server = make(*arguments)
+        self.addCleanup(self.server.close)
+        self.origin = f"http://{self.server.addresses['http']}/"
+        self.broadcaster = Broadcaster(self.server)
+        self.addCleanup(self.broadcaster.close)
+        return self.server
+
+    def dashboard(self, stream="", state="live", **screen):
+        """The page, once it hears the gateway."""
+        page = self.browser.page(**screen)
+        page.go(self.origin + (f"#{stream}" if stream else ""))
+        page.until(f"the link is {state}", f"window.cuecast?.client.link.state === '{state}'")
+        return page
+
+    def listener(self, stream):
+        listener = Listener(self.server, stream)
+        self.addCleanup(listener.close)
+        listener.join()
+        return listener
+
+    def publish(self, stream, name, ads, **fields):
+        """A break of an hour; without a start it is cued, so that no machine is too slow for it."""
+        reply = self.broadcaster.publish(stream, name, ads, duration_ms=HOUR_MS, **fields)
+        self.assertEqual(reply.status, OK, reply.message)
+
+    def punch(self, stream, name):
+        reply = self.broadcaster.ask(punch=broadcast_pb2.Punch(stream=stream, break_id=name, start=broadcast_pb2.Start(now=True)))
+        self.assertEqual(reply.status, OK, reply.message)
+
+    def token(self):
+        with open(os.path.join(self.server.folder, "data/http-token")) as file:
+            return file.read().strip()
+
+    def give_token(self, page, token=None):
+        page.click("#token")
+        page.until("the dialog asks for a token", "document.activeElement?.id === 'field-token'")
+        page.type(token or self.token())
+        page.press("Enter")
+        page.until("the token is used", "!document.querySelector('#dialog').open && document.querySelector('#token').textContent.startsWith('Token of')")
+        page.until("it is live", "window.cuecast.client.link.state === 'live'")
+
+    def funnel(self, page):
+        """The numbers of the funnel as the page shows them."""
+        return page.evaluate("""Object.fromEntries([...document.querySelectorAll("#funnel-rows tr")].map((row) =>
+            [row.className.slice(4), Number(row.querySelector("td.number").textContent.replaceAll(",", ""))]))""")
+
+    def until_there(self, page, what, selector):
+        page.until(what, f"document.querySelector({json.dumps(selector)}) !== null")
+
+    def until_funnel(self, page, **numbers):
+        for name, number in numbers.items():
+            page.until(f"{name} is {number}",
+                       f"document.querySelector('.row-{name} td.number').textContent.replaceAll(',', '') === '{number}'")
+
+    def stays_home(self, page):
+        """No request left the origin, and nothing was complained about."""
+        strangers = [each for each in page.requests if not each.startswith((self.origin, "data:"))]
+        self.assertEqual(strangers, [])
+        self.assertEqual(page.complaints, [])
+
+    def test_it_loads_and_says_that_there_is_nothing_yet(self):
+        self.gateway()
+        page = self.dashboard()
+        page.until("it says that there is no stream", "document.querySelector('#streams-empty').checkVisibility()")
+        page.until("there are figures", "document.querySelector('#tile-listeners .value').textContent === '0'")
+        self.assertIn("No stream yet", page.text("#streams"))
+        self.assertIn("no alarms", page.text("#health"))
+        self.assertEqual(page.text("#link"), "Live")
+        self.stays_home(page)
+
+    def test_its_policy_lets_in_nothing_but_its_own(self):
+        self.gateway()
+        with urllib.request.urlopen(self.origin, timeout=PATIENCE) as answer:
+            policy = dict(part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";") if part.strip())
+            text = answer.read().decode()
+        self.assertEqual((policy["script-src"], policy["style-src"], policy["connect-src"]), ("'self'",) * 3)
+        self.assertEqual(policy["default-src"], "'none'")
+        for each in re.findall(r"""(?:src|href)="([^"]*)""", text):
+            if not each.startswith(("#", "data:")):
+                self.assertNotRegex(each, "^(https?:)?//", "an address of somebody else")
+                urllib.request.urlopen(urllib.parse.urljoin(self.origin, each), timeout=PATIENCE).close()
+        self.assertNotRegex(text, r"<style|\sstyle=|\son\w+=|<script(?![^>]* src=)")
+
+    def test_it_moves_while_a_break_runs_and_its_numbers_are_those_of_the_report(self):
+        self.gateway()
+        listeners = [self.listener("radio1") for _ in range(4)]
+        page = self.dashboard("radio1")
+        page.until("the stream has its listeners", "document.querySelector('#stream-rows .chosen td.number')?.textContent === '4'")
+        self.publish("radio1", "noon", [ad("first"), ad("second")])
+        page.until("the break is cued", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
+        deliveries = [listener.batch("noon").batch.delivery for listener in listeners]
+        self.until_funnel(page, notified=4, asked=4, delivered=8, played=0, unknown=8)
+        self.punch("radio1", "noon")
+        page.until("the break is on air", "document.querySelector('#breaks .break').dataset.state === 'live'")
+        self.assertRegex(page.text("#breaks .countdown"), r"^(1:00:00|\d\d:\d\d)$")
+        page.until("the list says so", "document.querySelector('#stream-rows .chosen .badge').textContent === 'On air'")
+        self.assertEqual(page.evaluate("document.querySelector('.bar-played').style.transform"), "scaleX(0)")
+        drawn = "document.querySelector('.area-played').getAttribute('d') ?? ''"
+        before = page.evaluate(drawn)
+        outcomes = [
+            {"first": "played", "second": "played"}, {"first": "played", "second": listener_pb2.IGNORE_REASON_USER},
+            {"first": "failed", "second": "played"}, {"first": "played"}]
+        for listener, delivery, outcome in zip(listeners, deliveries, outcomes):
+            self.assertEqual(listener.acknowledge("noon", delivery, outcome).status, OK)
+        self.until_funnel(page, delivered=8, played=5, ignored=1, failed=1, unknown=1)
+        self.assertEqual(page.evaluate("document.querySelector('.bar-played').style.transform"), "scaleX(0.625)")
+        page.until("the plot has moved", f"({drawn}) !== {json.dumps(before)}")
+        self.assertIn("played 5", page.evaluate("document.querySelector('#course svg').getAttribute('aria-label')"))
+        # The books beside it, and what the command says.
+        row = "[...document.querySelectorAll('#books tbody tr:first-child td.number')].map((cell) => cell.textContent).join()"
+        page.until("the books say the same", f"({row}) === '8,5,1,1,1'")
+        report = json.loads(self.server.run("report", "--stream", "radio1", "--break", "noon", "--format", "json"))
+        kinds = ("delivered", "played", "ignored", "failed", "unknown")
+        self.assertEqual([report["breaks"][0]["total"][kind] for kind in kinds], [8, 5, 1, 1, 1])
+        funnel = self.funnel(page)
+        self.assertEqual([funnel[kind] for kind in kinds], [8, 5, 1, 1, 1])
+        page.click("#books button.name")
+        cells = "[...document.querySelectorAll('#books tr.ad td.number')].map((cell) => cell.textContent).join()"
+        expected = ",".join(str(each["counts"][kind]) for each in report["breaks"][0]["ads"] for kind in kinds)
+        page.until("so do the books of each ad", f"({cells}) === '{expected}'")
+        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="noon")).status, OK)
+        page.until("the break is over", "document.querySelectorAll('#breaks .break').length === 0")
+        page.click("#tab-audit")
+        page.until("the audit tells", "document.querySelectorAll('#audit tbody tr').length === 3")
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('#audit tbody tr td:nth-child(4)')].map((cell) => cell.textContent).join()"),
+                         "end,punch,publish")
+        self.stays_home(page)
+
+    def test_only_the_page_of_streams_in_view_is_asked_for(self):
+        self.gateway()
+        for number in range(30):
+            self.publish(f"radio-{number:02}", "b", [ad("a")])
+        page = self.dashboard()
+        names = "[...document.querySelectorAll('#stream-rows tr:not([hidden]) button')].map((name) => name.textContent)"
+        page.until("a page is there", f"({names}).length === 12 && ({names})[0] === 'radio-00'")
+        page.until("it says how many there are", "document.querySelector('#streams-place').textContent === '1 – 12 of 30'")
+        page.click("#streams-after")
+        page.until("the next page is there", f"({names})[0] === 'radio-12'")
+        page.click("#streams-after")
+        page.until("the last page is there", f"({names}).length === 6 && ({names})[0] === 'radio-24'")
+        self.assertEqual(page.evaluate("document.querySelector('#streams-after').getAttribute('aria-disabled')"), "true")
+        page.click("#streams-before")
+        page.until("the page before is there", f"({names})[0] === 'radio-12'")
+        page.focus("#search")
+        page.type("dio-2")
+        page.until("only those are there", f"({names}).length === 10 && ({names})[0] === 'radio-20'")
+        page.type("7")
+        page.until("only one is there", f"({names}).join() === 'radio-27'")
+        page.click("#stream-rows button")
+        page.until("it is shown", "document.querySelector('#stream-title').textContent === 'radio-27'")
+        page.type("x")
+        asked = [urllib.parse.parse_qs(urllib.parse.urlsplit(each).query) for each in page.requests]
+        for query in asked:
+            self.assertLessEqual(len(query.get("streams", [""])[0].split(",")), 13)
+            self.assertLessEqual(int(query.get("limit", ["1"])[0]), 100)
+        self.stays_home(page)
+
+    def test_no_text_becomes_markup(self):
+        self.gateway()
+        spot = advertisement_pb2.Advertisement(id=MARKUP, title=MARKUP, duration_ms=1_000, media=[
+            advertisement_pb2.MediaFile(url="https://cdn.example.com/a.mp3", type="audio/mpeg")])
+        self.publish("a.b_c-D", "b", [spot])
+        # A refusal, whose sentence repeats what was sent, and a subject of a token.
+        keys = os.path.join(self.server.folder, "data/http-keys.json")
+        token = self.server.run("token", "make", "--keys", keys, "--subject", MARKUP, "--scope", "read", "--scope", "publish:*",
+                                "--expires-in", "1h").split()[-1]
+        request = urllib.request.Request(self.origin + "v1/streams/a.b_c-D/breaks/b/end", b"{}", {
+            "Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=PATIENCE)
+        refused.exception.close()
+        page = self.dashboard("a.b_c-D")
+        self.give_token(page, token)
+        page.until("the title is shown as it is", f"document.querySelector('#breaks .title')?.textContent === {json.dumps(MARKUP)}")
+        self.until_there(page, "the books are there", "#books button.name")
+        page.click("#books button.name")
+        page.until("the ad is shown as it is", f"document.querySelector('#books tr.ad th')?.textContent === {json.dumps(MARKUP + ' ' + MARKUP)}")
+        self.assertEqual(page.text("#token"), f"Token of {MARKUP}")
+        page.click("#tab-audit")
+        page.until("who asked is shown as it is", f"[...document.querySelectorAll('#audit td')].some((cell) => cell.textContent === {json.dumps(MARKUP)})")
+        page.click("#breaks button.danger")
+        page.until("the dialog shows it as it is", f"document.querySelector('#dialog').textContent.includes({json.dumps(MARKUP)})")
+        page.press("Escape")
+        page.focus("#search")
+        page.type(MARKUP)
+        page.until("nothing is found", "document.querySelector('#streams-empty').checkVisibility() || !document.querySelector('#stream-table').checkVisibility()")
+        self.assertFalse(page.evaluate("window.hacked || document.querySelector('img, main script, dialog script')"))
+        strangers = [each for each in page.requests if not each.startswith((self.origin, "data:"))]
+        self.assertEqual(strangers, [])
+
+    def test_who_uses_a_screen_reader_is_told_names_and_roles(self):
+        self.gateway()
+        listener = self.listener("radio1")
+        self.publish("radio1", "noon", [ad("first")])
+        listener.batch("noon")
+        page = self.dashboard("radio1")
+        self.give_token(page)
+        self.until_there(page, "there is a break", "#breaks .buttons button")
+        self.until_there(page, "there are books", "#books table")
+        nodes = page.accessibility()
+        roles = {each["role"] for each in nodes}
+        for role in ("banner", "main", "search", "contentinfo", "region", "table", "tablist", "tab", "tabpanel", "status", "alert", "timer"):
+            self.assertIn(role, roles)
+        for each in nodes:
+            if each["role"] in ("button", "link", "searchbox", "textbox", "combobox", "tab", "table", "region", "img", "article"):
+                self.assertTrue(each["name"], each)
+        names = {(each["role"], each["name"]) for each in nodes}
+        for expected in [("heading", "Cuecast"), ("heading", "Streams"), ("heading", "radio1"), ("searchbox", "Search streams"),
+                         ("button", "radio1"), ("button", "Punch: noon"), ("button", "Cancel: noon"), ("button", "Publish a test break"),
+                         ("tab", "Audit"), ("article", "Break noon, Cued"), ("rowheader", "Notified listeners"),
+                         ("region", "Health of the gateway")]:
+            self.assertIn(expected, names)
+        # What changes each second is not called out.
+        self.assertEqual(page.evaluate("""[...document.querySelectorAll("#clock, .countdown, .value, td.number")]
+            .filter((node) => node.closest("[aria-live], [role=status], [role=alert], output")).length"""), 0)
+        levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((each) => Number(each.tagName[1]))")
+        self.assertEqual(levels[0], 1)
+        self.assertTrue(all(after - before <= 1 for before, after in zip(levels, levels[1:])), levels)
+        self.assertEqual(page.evaluate("document.documentElement.lang"), "en")
+        self.stays_home(page)
+
+    def test_every_text_has_contrast_by_day_and_by_night(self):
+        self.gateway()
+        listener = self.listener("radio1")
+        self.publish("radio1", "noon", [ad("first"), ad("second")])
+        self.publish("radio1", "later", [ad("first")])
+        delivery = listener.batch("noon").batch.delivery
+        self.punch("radio1", "noon")
+        page = self.dashboard("radio1")
+        page.until("the break is on air", "document.querySelector('#breaks .break')?.dataset.state === 'live'")
+        self.assertEqual(listener.acknowledge("noon", delivery, {"first": "played"}).status, OK)
+        self.give_token(page)
+        page.until("there are buttons", "document.querySelectorAll('#breaks .buttons button').length >= 4")
+        self.until_there(page, "there are books", "#books table")
+
+        def look(what):
+            # Colours may be on their way from one to the other.
+            found = page.evaluate(CONTRAST)
+            self.assertGreater(found["count"], 5)
+            self.assertEqual(found["poor"], [], what)
+
+        for dark in (False, True):
+            page.show(1280, 900, dark=dark)
+            look(f"dark: {dark}")
+            page.click("#breaks button.danger")
+            page.until("the dialog is there", "document.querySelector('#dialog').open")
+            look(f"the dialog, dark: {dark}")
+            page.press("Escape")
+            page.until("the dialog is gone", "!document.querySelector('#dialog').open")
+        # The switch says something else than the system, and is kept.
+        page.show(1280, 900, dark=False)
+        page.click("#theme")
+        page.click("#theme")
+        self.assertEqual(page.text("#theme"), "Colours: dark")
+        look("the switch")
+        night = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.go(self.origin)
+        page.until("it is live", "window.cuecast?.client.link.state === 'live'")
+        self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), night)
+        self.until_there(page, "the stream is there", "#stream-rows button")
+        self.server.stop(signal.SIGKILL)
+        page.until("it says that the gateway is gone", "document.body.dataset.link === 'gone'")
+        look("gone")
+
+    def test_a_phone_shows_it_without_scrolling_sideways(self):
+        self.gateway()
+        self.listener("summer-festival-main-stage-with-a-name-as-long-as-a-name-may-be")
+        self.publish("summer-festival-main-stage-with-a-name-as-long-as-a-name-may-be", "a" * 63, [ad("a" * 60)])
+        page = self.dashboard(width=390, height=844, scale=2, mobile=True)
+        self.until_there(page, "there is a break", "#breaks .break")
+        self.until_there(page, "there are books", "#books table")
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
+        small = page.evaluate("""[...document.querySelectorAll(".tools button, .pager button, #search")]
+            .filter((each) => each.checkVisibility() && each.getBoundingClientRect().height < 44).map((each) => each.id || each.textContent)""")
+        self.assertEqual(small, [])
+        self.stays_home(page)
+
+    def test_the_keyboard_goes_through_it_in_order_and_is_seen(self):
+        self.gateway()
+        self.listener("radio1")
+        self.listener("radio2")
+        self.publish("radio1", "noon", [ad("first")])
+        page = self.dashboard("radio1")
+        self.give_token(page)
+        self.until_there(page, "there is a break", "#breaks .buttons button")
+        page.until("there are both streams", "document.querySelectorAll('#stream-rows tr:not([hidden])').length === 2")
+        self.until_there(page, "there are books", "#books button.name")
+        # The first of all leads past the head.
+        page.focus(".skip")
+        page.press("Enter")
+        page.until("the streams have the focus", "document.activeElement.id === 'streams'")
+        page.focus(".skip")
+        focused = """(() => {
+            const node = document.activeElement, style = getComputedStyle(node);
+            return [node.getAttribute("aria-label") ?? (node.textContent.trim() || node.id), style.outlineStyle, parseFloat(style.outlineWidth), node.tagName];
+        })()"""
+        seen = []
+        while not seen or seen[-1] != "Metrics":
+            page.press("Tab")
+            name, style, width, tag = page.evaluate(focused)
+            self.assertNotEqual(tag, "BODY", seen)
+            # Panels that scroll are there for the keyboard too; what they are called is long.
+            seen.append(name if len(name) < 40 else f"#{page.evaluate('document.activeElement.id')}")
+            self.assertTrue(style != "none" and width >= 2, f"no one sees where the focus is: {name}")
+            self.assertLess(len(seen), 60, seen)
+        self.assertEqual(seen, [
+            page.text("#theme"), page.text("#token"), "search", "radio1", "radio2", "Publish a test break",
+            "Punch: noon", "Update: noon", "Cancel: noon", "Breaks and their books", "#books", "noon", "HTTP API", "OpenAPI", "Metrics"])
+        # A tab is changed by the arrows.
+        page.focus("#tab-books")
+        page.press("ArrowRight")
+        page.until("the audit is shown", "document.querySelector('#audit').checkVisibility() && document.activeElement.id === 'tab-audit'")
+        # A stream is chosen by Enter; a dialog keeps the focus, and gives it back.
+        page.evaluate("[...document.querySelectorAll('#stream-rows button')].find((each) => each.textContent === 'radio2').focus()")
+        page.press("Enter")
+        page.until("it is shown", "document.querySelector('#stream-title').textContent === 'radio2'")
+        page.focus("#publish")
+        page.press("Enter")
+        page.until("the dialog is there", "document.querySelector('#dialog').open")
+        for _ in range(12):
+            page.press("Tab")
+            self.assertTrue(page.evaluate("document.activeElement === document.body || document.querySelector('#dialog').contains(document.activeElement)"))
+        page.press("Escape")
+        page.until("the focus is back", "!document.querySelector('#dialog').open && document.activeElement.id === 'publish'")
+        self.stays_home(page)
+
+    def test_it_says_that_the_gateway_is_gone_and_recovers_by_itself(self):
+        self.gateway()
+        self.publish("radio1", "noon", [ad("first")])
+        page = self.dashboard("radio1")
+        self.until_there(page, "there is a break", "#breaks .break")
+        self.server.stop(signal.SIGKILL)
+        page.until("it says so", "document.querySelector('#link-text').textContent === 'Gateway gone'")
+        self.assertIn("The gateway does not answer", page.text("#notices"))
+        self.assertIn("gone", page.evaluate("document.title"))
+        self.assertIn("The gateway does not answer", [
+            each["name"] for each in page.accessibility() if each["role"] == "StaticText"])
+        self.server.start()
+        page.until("it is back", "document.querySelector('#link-text').textContent === 'Live'")
+        self.assertEqual(page.text("#notices"), "")
+        # It hears what comes, without being loaded anew.
+        self.punch("radio1", "noon")
+        page.until("the break is on air", "document.querySelector('#breaks .break')?.dataset.state === 'live'")
+        self.assertEqual(page.seen["Page.loadEventFired"], 1)
+        # While it was away, requests failed, and browsers tell of each; nothing else was complained about.
+        self.assertEqual([each for each in page.complaints if "Failed to load resource" not in each], [])
+
+    def test_who_has_a_token_steers_breaks_and_confirms_each_change(self):
+        self.gateway()
+        self.listener("radio1")
+        page = self.dashboard("radio1")
+        self.until_there(page, "the stream is there", "#stream-rows .chosen")
+        self.assertEqual(page.evaluate("document.querySelectorAll('.buttons button, #publish:not([hidden])').length"), 0)
+        self.give_token(page)
+        self.assertEqual(page.evaluate("localStorage.length + document.cookie.length"), 0)
+
+        # Publish a cued test break.
+        page.click("#publish")
+        page.until("it says whom it reaches", "document.querySelector('#dialog .reach')?.textContent === 'It reaches 1 listener now.'")
+        page.evaluate("""document.querySelector("#field-break").value = "try-1";
+            document.querySelector("#field-start").value = "cued"; document.querySelector("#field-seconds").value = "600";
+            document.querySelector("#field-media").value = "https://cdn.example.com/test.mp3";""")
+        page.click("#dialog button[type=submit]")
+        page.until("it is cued", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
+
+        def look():
+            return self.server.get("/v1/streams/radio1/breaks/try-1")
+
+        def confirm(word, state, **values):
+            page.click(f"button[aria-label='{word}: try-1']")
+            page.until("it says whom it reaches", "document.querySelector('#dialog .reach')?.textContent === 'It reaches 1 listener now.'")
+            self.assertEqual(look()["state"], state, "nothing is done before it is confirmed")
+            for name, value in values.items():
+                page.evaluate(f"document.querySelector('#field-{name}').value = '{value}'")
+            page.click("#dialog button[type=submit]")
+            page.until("it is done", "!document.querySelector('#dialog').open")
+
+        # Going back changes nothing.
+        page.click("button[aria-label='Cancel: try-1']")
+        page.until("the dialog is there", "document.querySelector('#dialog').open")
+        self.assertEqual(page.evaluate("document.activeElement.textContent"), "Go back")
+        page.press("Enter")
+        page.until("the dialog is gone", "!document.querySelector('#dialog').open")
+        self.assertEqual(look()["state"], "cued")
+
+        confirm("Update", "cued", duration="500s")
+        self.assertEqual(look()["durationMilliseconds"], 500_000)
+        page.until("the page says so", "document.querySelector('#breaks .facts').textContent.includes('8:20')")
+        confirm("Punch", "cued", start="now")
+        page.until("it is on air", "document.querySelector('#breaks .break')?.dataset.state === 'live'")
+        confirm("End", "live", endMode="cut")
+        page.until("it is over", "document.querySelectorAll('#breaks .break').length === 0")
+        self.assertEqual(look()["state"], "complete")
+
+        # A refusal is told in the dialog, by the gateway's own sentence.
+        page.click("#publish")
+        self.until_there(page, "the dialog is there", "#field-break")
+        page.evaluate("""document.querySelector("#field-break").value = "try-1";
+            document.querySelector("#field-media").value = "https://cdn.example.com/another.mp3";""")
+        page.click("#dialog button[type=submit]")
+        page.until("it says why not", "document.querySelector('#dialog .problem').textContent.includes('try-1')")
+        page.complaints.clear()
+        page.evaluate("""document.querySelector("#field-break").value = "try-2"; document.querySelector("#field-start").value = "cued";""")
+        page.click("#dialog button[type=submit]")
+        page.until("it is cued", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
+        page.click("button[aria-label='Cancel: try-2']")
+        page.click("#dialog button[type=submit]")
+        page.until("it is called off", "document.querySelectorAll('#breaks .break').length === 0")
+        self.assertEqual(self.server.get("/v1/streams/radio1/breaks/try-2")["state"], "cancelled")
+        # Who did it stands in the audit, and the token nowhere: it is gone when it is forgotten.
+        page.click("#tab-audit")
+        page.until("the audit tells", "document.querySelector('#audit tbody tr td:nth-child(4)')?.textContent === 'cancel'")
+        page.click("#token")
+        page.click("#dialog button.danger")
+        page.until("it is forgotten", "document.querySelector('#token').textContent === 'Enter a token'")
+        self.assertEqual(page.evaluate("sessionStorage.length"), 0)
+        page.until("there are no buttons", "document.querySelectorAll('.buttons button, #publish:not([hidden])').length === 0")
+        self.stays_home(page)
+        self.assertFalse([each for each in page.requests if self.token() in each])
+
+    def test_a_gateway_that_asks_for_a_token_is_read_with_one(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="cuecast-dashboard."))
+        self.gateway("--set", "http.openReads=metrics", make=lambda *arguments: LoggedGateway(folder, *arguments, "--set", "logLevel=debug"))
+        self.publish("radio1", "noon", [ad("first")])
+        page = self.dashboard(state="locked")
+        self.assertIn("This gateway asks for a token", page.text("#notices"))
+        self.assertEqual(page.text("#link"), "Token needed")
+        # What is no token, and one that nobody signed.
+        page.click("#token")
+        page.type("nonsense")
+        page.press("Enter")
+        page.until("it says so", "document.querySelector('#dialog .problem').textContent.includes('no token')")
+        page.evaluate("document.querySelector('#field-token').value = ''")
+        page.focus("#field-token")
+        head, claims, signature = self.token().split(".")
+        page.type(f"{head}.{claims}.{signature[:-4]}AAAA")
+        page.press("Enter")
+        page.until("the gateway says so", "document.querySelector('#dialog .problem').textContent.length > 0"
+                   " && !document.querySelector('#dialog .problem').textContent.includes('three parts')")
+        page.press("Escape")
+        page.until("the dialog is gone", "!document.querySelector('#dialog').open")
+        self.assertFalse(page.evaluate("window.cuecast.client.token"))
+        page.complaints.clear()  # The browser tells of the refusal.
+        self.give_token(page)
+        self.until_there(page, "there is a break", "#breaks .break")
+        page.until("there are figures", "window.cuecast.state.gateway !== null")
+        tickets = [query["ticket"][0] for each in page.requests
+                   if "ticket" in (query := urllib.parse.parse_qs(urllib.parse.urlsplit(each).query))]
+        self.assertTrue(tickets)
+        self.assertEqual(len(tickets), len(set(tickets)), "a ticket is for one use")
+        said = self.server.messages()
+        for secret in (*tickets, self.token()):
+            self.assertNotIn(secret, said)
+        self.stays_home(page)
+
+
+class DemoLive(unittest.TestCase):
+    """`make demo-live`: something to look at, until it is told to stop."""
+
+    def start(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="cuecast-demo-live-test."))
+        demo = subprocess.Popen(
+            [os.path.join(ROOT, "scripts/demo-live.sh")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "CUECAST_BIN": BINARY, "CUECAST_LOAD_BIN": LOAD_BINARY, "TMPDIR": folder, "DEMO_EVERY": "3"},
+            start_new_session=True)
+        self.addCleanup(demo.stdout.close)
+        self.addCleanup(demo.wait)
+        self.addCleanup(lambda: self.everything_of(demo) and os.killpg(demo.pid, signal.SIGKILL))
+        line = demo.stdout.readline()
+        self.assertRegex(line, r"^dashboard: http://127\.0\.0\.1:\d+/$")
+        return folder, demo, line.split()[1]
+
+    @staticmethod
+    def everything_of(demo):
+        """The processes of the demonstration that run; they are a group of their own."""
+        return subprocess.run(["ps", "-o", "pid=,args=", "-g", str(demo.pid)], capture_output=True, text=True).stdout.strip()
+
+    def ends(self, number):
+        folder, demo, address = self.start()
+
+        def get(path):
+            with urllib.request.urlopen(address + path, timeout=PATIENCE) as answer:
+                return json.load(answer)
+
+        until("all listeners are there", lambda: sum(each["listeners"] for each in get("v1/streams")["streams"]) == 50)
+        until("ads are played on every stream", lambda: {
+            each["stream"] for each in get("v1/reports")["breaks"] if each["total"]["played"] > 0} == {"radio1", "radio2", "sports"})
+        with urllib.request.urlopen(address, timeout=PATIENCE) as page:
+            self.assertIn("<title>Cuecast</title>", page.read().decode())
+        self.assertEqual(os.listdir(folder)[0].split(".")[0], "cuecast-demo-live")
+        demo.send_signal(number)
+        rest = demo.stdout.read()  # All that it started has ended: nobody has the pipe any more.
+        self.assertEqual(demo.wait(PATIENCE), 0, rest)
+        self.assertEqual(self.everything_of(demo), "")
+        self.assertEqual(os.listdir(folder), [])
+        self.assertIn("Stopping everything.", rest)
+
+    def test_an_interrupt_ends_all_of_it(self):
+        self.ends(signal.SIGINT)
+
+    def test_it_ends_when_it_is_terminated(self):
+        self.ends(signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    unittest.main()
