@@ -14,8 +14,10 @@ package enum HTTPExchange {
         /// How long it may say nothing.
         package var silenceMax: Duration = .seconds(10)
         /// How long it may take in all; the gateway itself ends an exchange after as long.
-        package var exchangeMax: Duration = .seconds(30)
-        /// The longest answer, in bytes.
+        ///
+        /// `nil`: as long as it says something.
+        package var exchangeMax: Duration? = .seconds(30)
+        /// The longest answer, in bytes; where events are read, the longest event.
         package var answerBytesMax = 64 * 1_048_576
 
         package init() {}
@@ -80,6 +82,41 @@ package enum HTTPExchange {
             await exchange.result()
         } onCancel: {
             exchange.end(.failure(.unreachable("nobody wants its answer any more")))
+        }
+        return try result.get()
+    }
+
+    /// Reads server-sent events for as long as they come, or somebody wants them.
+    ///
+    /// - Parameters:
+    ///   - target: path and query, from the slash on.
+    ///   - endpoint: where, and how.
+    ///   - headers: what is said besides.
+    ///   - limits: how long it may say nothing, and how large an event may be; `exchangeMax` does not matter.
+    ///   - receive: gets each event, on the thread of all exchanges, and says whether it wants more.
+    /// - Returns: the answer: without a body where it had events, and what else it was where it had none.
+    /// - Throws: why it ended where it was not whole.
+    package static func readEvents(
+        _ target: String,
+        at endpoint: HTTPEndpoint,
+        headers: [String: String] = [:],
+        limits: Limits = Limits(),
+        _ receive: @escaping @Sendable (ServerEvent) -> Bool
+    ) async throws(Failure) -> Answer {
+        var limits = limits
+        limits.exchangeMax = nil
+        let exchange = RunningExchange(
+            target,
+            at: endpoint,
+            headers: headers.merging(["Accept": "text/event-stream"]) { own, _ in own },
+            limits: limits,
+            on: Self.loops.next(),
+            receive: receive
+        )
+        let result = await withTaskCancellationHandler {
+            await exchange.result()
+        } onCancel: {
+            exchange.end(.failure(.unreachable("nobody wants its events any more")))
         }
         return try result.get()
     }

@@ -21,14 +21,18 @@ final class RunningExchange: Sendable {
     private let limits: HTTPExchange.Limits
     private let loop: any EventLoop
     private let promise: EventLoopPromise<Outcome>
+    /// Gets events as they come; `nil`: the answer is put together.
+    private let receive: (@Sendable (ServerEvent) -> Bool)?
 
     init(
         _ target: String,
         at endpoint: HTTPEndpoint,
         headers: [String: String],
         limits: HTTPExchange.Limits,
-        on loop: any EventLoop
+        on loop: any EventLoop,
+        receive: (@Sendable (ServerEvent) -> Bool)? = nil
     ) {
+        self.receive = receive
         self.target = target
         self.endpoint = endpoint
         self.headers = headers
@@ -42,12 +46,12 @@ final class RunningExchange: Sendable {
 
     /// Asks, and waits for the end.
     func result() async -> Outcome {
-        let deadline = self.loop.scheduleTask(in: TimeAmount(self.limits.exchangeMax)) {
-            self.end(.failure(.tooSlow(self.limits.exchangeMax)))
+        let deadline = self.limits.exchangeMax.map { exchangeMax in
+            self.loop.scheduleTask(in: TimeAmount(exchangeMax)) { self.end(.failure(.tooSlow(exchangeMax))) }
         }
         self.connect()
         let outcome = try? await self.promise.futureResult.get()
-        deadline.cancel()
+        deadline?.cancel()
         return outcome ?? .failure(.unreachable("it was not asked"))
     }
 
@@ -94,7 +98,8 @@ final class RunningExchange: Sendable {
                 HTTPRequestHead(version: .http1_1, method: .GET, uri: self.target, headers: fields),
                 self.limits,
                 self.endpoint.trust,
-                exchange: self
+                exchange: self,
+                receive: self.receive
             )
         )
     }
@@ -174,16 +179,23 @@ private final class AnswerCollector: ChannelInboundHandler {
     private let limits: HTTPExchange.Limits
     private let trust: HTTPTrust?
     private let exchange: RunningExchange
+    private let receive: (@Sendable (ServerEvent) -> Bool)?
     private var silence: Scheduled<Void>?
     private var status = 0
     private var body: [UInt8] = []
+    /// Reads the body where it has events.
+    private var events: EventReader?
+    /// Whether no more events are wanted.
+    private var isOver = false
 
     init(
         _ request: HTTPRequestHead,
         _ limits: HTTPExchange.Limits,
         _ trust: HTTPTrust?,
-        exchange: RunningExchange
+        exchange: RunningExchange,
+        receive: (@Sendable (ServerEvent) -> Bool)?
     ) {
+        self.receive = receive
         self.request = request
         self.limits = limits
         self.trust = trust
@@ -202,7 +214,13 @@ private final class AnswerCollector: ChannelInboundHandler {
         switch self.unwrapInboundIn(data) {
         case .head(let head):
             self.status = Int(head.status.code)
+            let type = head.headers.first(name: "Content-Type") ?? ""
+            if self.receive != nil, self.status == 200, type.lowercased().hasPrefix("text/event-stream") {
+                self.events = EventReader(eventBytesMax: self.limits.answerBytesMax)
+                return
+            }
             if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) { self.check(length) }
+        case .body(let part) where self.events != nil: self.read(part)
         case .body(let part):
             guard self.check(self.body.count + part.readableBytes) else { return }
             self.body += part.readableBytesView
@@ -223,6 +241,20 @@ private final class AnswerCollector: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         self.exchange.end(.failure(ExchangeFaults.failure(error, context.channel, self.trust, self.limits)))
+    }
+
+    /// Passes events on, until one is not wanted.
+    private func read(_ part: ByteBuffer) {
+        guard let receive = self.receive else { return }
+        do throws(EventReader.TooLarge) {
+            for event in try self.events?.take(part.readableBytesView) ?? [] where !self.isOver {
+                guard !receive(event) else { continue }
+                self.isOver = true
+                self.exchange.end(.success(HTTPExchange.Answer(status: self.status, body: Data())))
+            }
+        } catch {
+            self.exchange.end(.failure(.tooLarge(bytes: self.limits.answerBytesMax)))
+        }
     }
 
     /// Waits for the next word.
