@@ -156,6 +156,7 @@ let package = Package(
             "CommandSupport",
             ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
+        library("LiveTerminal"),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
@@ -283,6 +284,7 @@ let package = Package(
             ]
         ),
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
+        tests("LiveTerminalTests", ["LiveTerminal", "TestSupport"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
         tests(
             "ListenerTransportTests",
@@ -301,7 +303,7 @@ let onlyOnLinux: Set = [
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
-    "LoadEngine",
+    "LiveTerminal", "LiveTerminalTests", "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
     "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "ZMTPTests",
 ]
