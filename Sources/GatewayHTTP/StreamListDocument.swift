@@ -32,7 +32,7 @@ package struct StreamListDocument: Codable, Hashable, Sendable {
 
     /// The gateway's clock.
     package var now: String
-    /// In the order of their ids.
+    /// In the order that was asked for.
     package var streams: [Stream]
     /// What `after` takes for the next page; `nil` on the last one.
     @OrNull package var after: String?
@@ -47,6 +47,14 @@ struct StreamListQuery: Hashable, Sendable {
     /// How many where nothing is said.
     static let streamsUsual = 50
 
+    /// In which order streams are listed.
+    enum Order: String, CaseIterable {
+        case stream
+        /// Those with most listeners first, on one page: the order of the next moment is another one.
+        case listeners
+    }
+
+    var order = Order.stream
     /// A part of the id, in lower case; `nil`: all.
     var search: String?
     /// Only streams behind this one.
@@ -64,11 +72,18 @@ extension StreamListDocument {
         }
         var first = ids.startIndex
         if let after = query.after { first = ids.partitioningIndex { $0 > after } }
-        let page = ids[first...].prefix(query.limit)
+        let page: [StreamID]
+        switch query.order {
+        case .stream: page = Array(ids[first...].prefix(query.limit))
+        case .listeners:
+            page = ids.map { (id: $0, listeners: overview.listenerCount(of: $0)) }
+                .sorted { $0.listeners != $1.listeners ? $0.listeners > $1.listeners : $0.id < $1.id }
+                .prefix(query.limit).map(\.id)
+        }
         let board = overview.board
         self.now = now.description
         self.streams = page.map { Stream($0, overview, board, at: now) }
-        self.after = page.endIndex < ids.endIndex ? page.last?.description : nil
+        self.after = query.order == .stream && first + page.count < ids.endIndex ? page.last?.description : nil
         self.total = ids.count
     }
 }

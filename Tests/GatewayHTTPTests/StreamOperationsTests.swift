@@ -99,13 +99,35 @@ struct StreamOperationsTests {
     @Test(arguments: [
         ("?limit=0", 400), ("?limit=1", 200), ("?limit=200", 200), ("?limit=201", 400), ("?limit=x", 400),
         ("?after=%20", 400), ("?search=", 400), ("?search=\(String(repeating: "a", count: 64))", 200),
-        ("?search=\(String(repeating: "a", count: 65))", 400), ("?sort=listeners", 400),
+        ("?search=\(String(repeating: "a", count: 65))", 400), ("?sort=listeners", 200),
+        ("?sort=stream&after=a", 200), ("?sort=listeners&after=a", 400), ("?sort=Listeners", 400),
+        ("?order=stream", 400),
     ])
     func `parameters are as they must be, or it is told`(_ query: String, _ status: Int) async throws {
         try await self.run { _, peer in
             let answer = try await peer.get("/v1/streams\(query)")
             #expect(answer.status == status)
             if status != 200 { #expect(try answer.decoded(as: ProblemDocument.self).detail.hasSuffix(".")) }
+        }
+    }
+
+    @Test func `streams with most listeners come first where that is asked for`() async throws {
+        try await self.run { running, peer in
+            let broadcaster = try await running.broadcaster()
+            for stream in ["radio2", "Jazz", "radio1", "radio3"] { try await broadcaster.publish("b", of: stream) }
+            for stream in ["radio2", "radio1", "radio2", "news"] {
+                let listener = try await running.listener(of: stream)
+                _ = try await listener.join()
+            }
+            // Where as many listen, by id.
+            let all = try await Self.list(peer, "?sort=listeners")
+            #expect(all.streams.map(\.stream) == ["radio2", "news", "radio1", "Jazz", "radio3"])
+            #expect(all.streams.map(\.listeners) == [2, 1, 1, 0, 0] && all.after == nil)
+            let first = try await Self.list(peer, "?sort=listeners&limit=2&search=RADIO")
+            #expect(first.streams.map(\.stream) == ["radio2", "radio1"])
+            // There is one page of these, and how many there are is said.
+            #expect(first.after == nil && first.total == 3)
+            #expect(try await Self.list(peer, "?sort=stream&limit=1").after == "Jazz")
         }
     }
 

@@ -39,10 +39,17 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
                     Schema.integer(1...StreamListQuery.streamsMax),
                     example: .integer(Int64(StreamListQuery.streamsUsual))
                 ),
+                OperationParameter(
+                    "sort",
+                    in: .query,
+                    "By id, or by listeners, the most first: of these there is one page.",
+                    Schema.oneOf(StreamListQuery.Order.allCases.map(\.rawValue)),
+                    example: "stream"
+                ),
             ],
             answers: [
                 OperationAnswer(
-                    "One page, in the order of the ids.",
+                    "One page, in the order that was asked for.",
                     OperationContent(
                         StreamListDocument.schema,
                         example: JSONValue(encoding: StreamListDocument.example)
@@ -52,6 +59,12 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
         ) { call in
             var query = StreamListQuery()
             query.limit = try call.query.limit(max: StreamListQuery.streamsMax, usual: StreamListQuery.streamsUsual)
+            if let sort = call.query["sort"] {
+                guard let order = StreamListQuery.Order(rawValue: sort) else {
+                    throw Problem.badRequest("The parameter sort must be stream or listeners.")
+                }
+                query.order = order
+            }
             if let search = call.query["search"] {
                 guard search.unicodeScalars.count <= WireLimits.streamIDBytesMax else {
                     throw Problem.badRequest(
@@ -61,6 +74,9 @@ func streamOperations(_ parts: HTTPParts) -> [Operation] {
                 query.search = search.lowercased()
             }
             if let after = call.query["after"] {
+                guard query.order == .stream else {
+                    throw Problem.badRequest("The parameters sort=listeners and after exclude each other.")
+                }
                 query.after = try Problem.check { () throws(WireError) in try StreamID(after) }
             }
             return try await call.onReaders { [query] in .json(StreamListDocument(overview, query, at: call.received)) }
