@@ -157,14 +157,15 @@ let package = Package(
             ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
         library("LiveTerminal"),
+        library("TopView", ["LiveTerminal", "GatewayCore", "GatewayHTTP"]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles", "TokenFormats",
-                "Tokens", argumentParser, lifecycle, signals, logging,
+                "SQLiteStore", "CuecastWire", "LiveTerminal", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles",
+                "TokenFormats", "Tokens", "TopView", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),
@@ -285,6 +286,7 @@ let package = Package(
         ),
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
         tests("LiveTerminalTests", ["LiveTerminal", "TestSupport"]),
+        tests("TopViewTests", ["TopView", "GatewayHTTP", "LiveTerminal", "TestSupport"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
         tests(
             "ListenerTransportTests",
@@ -305,7 +307,7 @@ let onlyOnLinux: Set = [
     "GatewayTestKit", "GatewayTests",
     "LiveTerminal", "LiveTerminalTests", "LoadEngine",
     "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
-    "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "ZMTPTests",
+    "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "TopView", "TopViewTests", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

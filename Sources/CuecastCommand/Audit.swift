@@ -3,8 +3,6 @@
 
 import ArgumentParser
 import CommandSupport
-import CuecastWire
-import Foundation
 import GatewayHTTP
 
 struct Audit: AsyncParsableCommand {
@@ -33,7 +31,13 @@ struct Audit: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let document = try await self.fetch()
+        let gateway = try OperatorGateway(self.gateway, self.access, for: "The audit")
+        let document: AuditDocument
+        do throws(OperatorGateway.Fault) {
+            document = try await self.fetch(gateway)
+        } catch {
+            throw error.told()
+        }
         switch self.format {
         case .json: BreakPrinter.printJSON(document)
         case .table: CommandOutput.say(Self.table(document))
@@ -41,24 +45,20 @@ struct Audit: AsyncParsableCommand {
     }
 
     /// As many pages as it takes.
-    private func fetch() async throws -> AuditDocument {
-        guard let address = try self.gateway.httpAddress else {
-            throw ValidationError("The audit comes over HTTP, and its address is 'none'.")
-        }
-        let endpoint: HTTPEndpoint
-        let headers: [String: String]
-        do {
-            endpoint = try self.access.trust.endpoint(address, isNamed: self.gateway.isHTTPNamed)
-            headers = try self.access.headers(to: endpoint)
-        } catch {
-            complain("\(error)")
-            throw CommandExit.badData
-        }
+    private func fetch(_ gateway: OperatorGateway) async throws(OperatorGateway.Fault) -> AuditDocument {
         var all: AuditDocument?
         while true {
             let missing = self.limit - (all?.entries.count ?? 0)
-            let target = try self.target(limit: min(missing, 500), before: all?.before)
-            let page = try await Self.page(target, at: endpoint, headers: headers)
+            let page = try await gateway.document(
+                AuditDocument.self,
+                OperatorGateway.target(
+                    "/v1/audit",
+                    [
+                        ("stream", self.stream), ("break", self.breakID), ("broadcaster", self.broadcaster),
+                        ("before", all?.before.map { String($0) }), ("limit", String(min(missing, 500))),
+                    ]
+                )
+            )
             var document = all ?? page
             if all != nil { document.entries += page.entries }
             document.before = page.before
@@ -67,48 +67,6 @@ struct Audit: AsyncParsableCommand {
             }
             all = document
         }
-    }
-
-    private func target(limit: Int, before: Int64?) throws -> String {
-        var components = URLComponents()
-        components.path = "/v1/audit"
-        components.queryItems =
-            [
-                ("stream", self.stream), ("break", self.breakID), ("broadcaster", self.broadcaster),
-                ("before", before.map { String($0) }), ("limit", String(limit)),
-            ]
-            .compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        guard let target = components.string else { throw ValidationError("--stream and --break are ids.") }
-        return target
-    }
-
-    private static func page(
-        _ target: String,
-        at endpoint: HTTPEndpoint,
-        headers: [String: String]
-    ) async throws -> AuditDocument {
-        let answer: HTTPExchange.Answer
-        do throws(HTTPExchange.Failure) {
-            answer = try await HTTPExchange.get(target, at: endpoint, headers: headers)
-        } catch {
-            complain("the gateway does not answer at \(endpoint): \(error)")
-            throw CommandExit.unavailable
-        }
-        guard answer.status == 200 else {
-            struct Fault: Decodable { let detail: String }
-            let sentence = (try? JSONDecoder().decode(Fault.self, from: answer.body))?.detail
-            complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
-            switch answer.status {
-            case 400: throw CommandExit.badData
-            case 401, 403: throw CommandExit.notAllowed
-            default: throw CommandExit.unavailable
-            }
-        }
-        guard let document = try? JSONDecoder().decode(AuditDocument.self, from: answer.body) else {
-            complain("the gateway's audit cannot be understood")
-            throw CommandExit.unavailable
-        }
-        return document
     }
 
     static func table(_ document: AuditDocument) -> String {

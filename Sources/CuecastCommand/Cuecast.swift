@@ -15,6 +15,7 @@ struct Cuecast: AsyncParsableCommand {
             Publish a break:     cuecast publish --stream radio1 --break noon --vast ads.xml --in 10s
             Listen as a player:  cuecast listen --stream radio1
             Read the books:      cuecast report --stream radio1
+            Watch a gateway:     cuecast top
             Is it ready:         cuecast health
             Look at its clock:   cuecast clock --data-dir ./data
             Make keys:           cuecast keygen --out studio-a
@@ -28,7 +29,8 @@ struct Cuecast: AsyncParsableCommand {
         subcommands: [
             Serve.self, Publish.self, Punch.self, Update.self, Postpone.self, End.self, Cancel.self, Breaks.self,
             Listen.self,
-            Report.self, Audit.self, Health.self, Verify.self, Forget.self, Backup.self, Restore.self,
+            Report.self, Audit.self, Streams.self, Top.self, Health.self, Verify.self, Forget.self, Backup.self,
+            Restore.self,
             ClockCommand.self,
             Keygen.self, Keys.self, TokenCommand.self, Reload.self, CheckConfig.self,
             Capacity.self, Version.self,

@@ -34,6 +34,7 @@ from test_proxy import Balanced  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)
+from test_top import Top  # noqa: F401 (its tests run with these)
 from test_tutorial import Tutorial  # noqa: F401 (its tests run with these)
 from test_secrets import Secrets  # noqa: F401 (its tests run with these)
 from test_web_player import Curl, WebPlayer  # noqa: F401 (their tests run with these)
@@ -351,7 +352,7 @@ class CommandLine(unittest.TestCase):
 
     def test_every_command_has_help_with_an_example(self):
         for command in ["serve", "publish", "punch", "update", "postpone", "end", "cancel", "breaks", "listen",
-                        "report", "audit", "health", "check-config", "version"]:
+                        "report", "audit", "streams", "top", "health", "check-config", "version"]:
             self.assertIn(f"Example: cuecast {command}", self.gateway.run(command, "--help"), command)
 
     def test_usage_errors_exit_with_64(self):

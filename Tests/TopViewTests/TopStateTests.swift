@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayHTTP
+import LiveTerminal
+import TestSupport
+import Testing
+import TopView
+
+@Suite(.suiteLimit)
+struct TopStateTests {
+    private static let size = ScreenSize(columns: 140, rows: 24)
+
+    /// A view that has a page of streams of 100.
+    private func state(_ order: TopState.Order = .stream) throws -> TopState {
+        var state = TopState(order: order, size: Self.size)
+        state.apply(.gateway(try Said.gateway()))
+        let request = try #require(state.request)
+        state.apply(.streams(try Said.streams(1..<25, of: 100, running: [2]), request))
+        return state
+    }
+
+    // MARK: - What is asked
+
+    @Test func `no more is asked for than is shown`() throws {
+        var state = try self.state()
+        #expect(try #require(state.request).limit == 24)
+        let rows = state.watched.count
+        #expect(rows > 5 && rows < 24)
+        #expect(state.watched == (1...rows).map { "r\($0)" })
+        state.apply(.resized(ScreenSize(columns: 80, rows: 1_000)))
+        #expect(try #require(state.request).limit == TopState.pageStreamsMax)
+    }
+
+    @Test func `counts are wanted of no more streams than a gateway tells one reader`() throws {
+        var state = TopState(size: ScreenSize(columns: 80, rows: 100))
+        state.apply(.streams(try Said.streams(1..<80, of: 79), try #require(state.request)))
+        #expect(state.watched.count == TopState.countedStreamsMax)
+    }
+
+    @Test func `the ids whose counts are wanted fit into a request`() throws {
+        // Each with its comma has 38 bytes, and 50 of these are the limit.
+        for (beyond, count) in [(0, 50), (1, 49)] {
+            var state = TopState(size: ScreenSize(columns: 80, rows: 100))
+            let width = TopState.countedStreamsBytesMax / TopState.countedStreamsMax - 1
+            var list = try Said.streams(1..<61, of: 60)
+            for index in list.streams.indices { list.streams[index].stream = String(repeating: "x", count: width) }
+            list.streams[0].stream += String(repeating: "x", count: beyond)
+            state.apply(.streams(list, try #require(state.request)))
+            #expect(state.watched.count == count)
+        }
+    }
+
+    @Test func `counts of streams that are not shown are not kept`() throws {
+        var state = try self.state()
+        state.apply(.counts(try Said.counts("r1")))
+        state.apply(.counts(try Said.counts("r99")))
+        #expect(state.line("r1 ")?.contains("noon") == true)
+        state.press(.pageDown)
+        let request = try #require(state.request)
+        state.apply(.streams(try Said.streams(20..<44, of: 100), request))
+        state.press(.pageUp)
+        state.apply(.streams(try Said.streams(1..<25, of: 100), try #require(state.request)))
+        // What was heard before is old.
+        #expect(state.line("r1 ")?.contains("noon") == false)
+    }
+
+    @Test func `a page that nobody wants any more is not shown`() throws {
+        var state = try self.state()
+        let old = try #require(state.request)
+        #expect(state.press(.character("s")) == .load)
+        state.apply(.streams(try Said.streams(1..<25, of: 100), old))
+        #expect(state.line("asking for streams") != nil)
+    }
+
+    // MARK: - Keys
+
+    @Test func `pages go on behind the last stream that was shown, and back`() throws {
+        var state = try self.state()
+        let first = try #require(state.request)
+        let last = try #require(state.watched.last)
+        #expect(state.press(.pageDown) == .load)
+        let second = try #require(state.request)
+        #expect(second.after == last && first.after == nil)
+        let count = Int(last.dropFirst()) ?? 0
+        state.apply(.streams(try Said.streams((count + 1)..<(count + 25), of: 100), second))
+        #expect(state.line("streams \(count + 1) to \(count * 2) of 100") != nil)
+        #expect(state.press(.pageUp) == .load && state.request == first)
+        // There is none before the first.
+        state.apply(.streams(try Said.streams(1..<25, of: 100), first))
+        #expect(state.press(.pageUp) == nil && state.request == first)
+    }
+
+    @Test func `a page that is empty by now gives way to the one before`() throws {
+        var state = try self.state()
+        let first = try #require(state.request)
+        state.press(.pageDown)
+        state.apply(.streams(try Said.streams(1..<1, of: 0), try #require(state.request)))
+        #expect(state.request == first)
+    }
+
+    @Test func `the last page is the last`() throws {
+        var state = TopState(size: Self.size)
+        state.apply(.streams(try Said.streams(1..<4, of: 3), try #require(state.request)))
+        #expect(state.press(.pageDown) == nil)
+        #expect(state.press(.down, .down, .down) == nil && state.line("r3 ") != nil)
+    }
+
+    @Test func `the order is by stream or by listeners, which has one page`() throws {
+        var state = try self.state()
+        state.press(.pageDown)
+        #expect(state.press(.character("s")) == .load)
+        let request = try #require(state.request)
+        #expect(request.order == .listeners && request.after == nil)
+        state.apply(.streams(try Said.streams(1..<25, of: 100), request))
+        #expect(state.line("streams with most listeners of 100, by listeners") != nil)
+        #expect(state.press(.pageDown) == nil)
+        state.press(.character("s"))
+        #expect(try #require(state.request).order == .stream)
+    }
+
+    @Test func `what is typed is searched for`() throws {
+        var state = try self.state()
+        // While typing, letters are no commands.
+        #expect(state.press(.character("/"), .character("q"), .character("s"), .backspace) == nil)
+        #expect(state.line("only streams with: q_") != nil)
+        #expect(state.press(.enter) == .load)
+        #expect(try #require(state.request).search == "q")
+        state.apply(.streams(try Said.streams(1..<1, of: 0), try #require(state.request)))
+        #expect(state.line("no stream has 'q' in its id") != nil)
+        // Escape leaves what is typed as it was, and then takes the filter away.
+        #expect(state.press(.character("/"), .control("u"), .character("x"), .escape) == nil)
+        #expect(try #require(state.request).search == "q")
+        #expect(state.press(.escape) == .load)
+        #expect(try #require(state.request).search == nil)
+    }
+
+    @Test(arguments: [0, 1])
+    func `no more can be typed than an id has`(beyond: Int) throws {
+        var state = try self.state()
+        state.press(.character("/"))
+        for _ in 0..<(TopState.searchCharactersMax + beyond) { state.press(.character("x")) }
+        state.press(.enter)
+        #expect(try #require(state.request).search?.count == TopState.searchCharactersMax)
+    }
+
+    @Test func `one stream is looked at closely`() throws {
+        var state = try self.state()
+        #expect(state.press(.down, .enter) == .load)
+        #expect(try #require(state.request).detail == "r2" && state.watched == ["r2"])
+        state.apply(.breaks(try Said.breaks(), stream: "r1"))
+        #expect(state.line("asking for breaks") != nil)
+        state.apply(.breaks(try Said.breaks(), stream: "r2"))
+        state.apply(.counts(try Said.counts("r2")))
+        #expect(state.line("Tea")?.contains("live      20s left") == true)
+        // What a title would do to a terminal it does not do.
+        #expect(state.line("Tea")?.contains("Tea \u{FFFD}[2J") == true)
+        let bars = Dictionary(
+            uniqueKeysWithValues: state.screen().filter { $0.hasPrefix("  ") }
+                .map { ($0.split(separator: " ")[0], $0.count { $0 == "█" }) }
+        )
+        let whole = try #require(bars["delivered"])
+        #expect(whole == Self.size.columns - 26)
+        #expect(bars["played"] == Int((Double(whole) * 0.6).rounded()))
+        #expect(bars["asked"] == whole && bars["notified"] == 0)
+        #expect(state.press(.escape) == .load && state.watched.count > 1)
+    }
+
+    @Test func `keys that end, stop and draw anew`() throws {
+        var state = try self.state()
+        #expect(state.press(.character("q")) == .quit)
+        #expect(state.press(.control("c")) == .quit)
+        #expect(state.press(.control("z")) == .suspend)
+        #expect(state.press(.control("l")) == .redraw)
+        #expect(state.press(.character("/"), .control("c")) == .quit)
+        state.press(.escape)
+        #expect(state.press(.character("?")) == nil && state.line("Keys") != nil)
+        #expect(state.press(.character("x")) == nil && state.line("Keys") == nil)
+        #expect(state.press(.enter, .character("q")) == .quit)
+    }
+
+    // MARK: - What stands there
+
+    @Test func `the gateway's figures stand above`() throws {
+        let state = try self.state()
+        #expect(state.line("cuecast top  127.0.0.1:7480  2026-05-01 12:00:10 UTC  version 0.1.0") != nil)
+        #expect(state.line("1,204 listeners (3 by HTTP)   10,000 streams   12 breaks running") != nil)
+        #expect(state.line("1 notices   40.3 batches   1,235 acknowledgements") != nil)
+        #expect(state.line("notice 1.2 / 3.4 ms   log append -   timers late -") != nil)
+        #expect(state.line("17 records behind, for 0.5 s") != nil)
+        #expect(state.line("disk 12 MiB, 20 GiB free   memory 61 MiB   descriptors 40 of 1,048,576") != nil)
+    }
+
+    @Test func `a row has the break, the time and the counts`() throws {
+        var state = try self.state()
+        state.apply(.counts(try Said.counts("r2")))
+        let row = try #require(state.line("r2 "))
+        #expect(
+            row.split(separator: " ") == [
+                "r2", "7", "noon", "live", "20s", "left", "-", "50", "100", "60", "25", "5", "10",
+            ]
+        )
+        // Our clock goes on between two answers.
+        #expect(state.line("r2 ", at: .seconds(12))?.contains("8s left") == true)
+        let other = try #require(state.line("r3 "))
+        #expect(other.split(separator: " ").prefix(6) == ["r3", "3,000", "later", "scheduled", "in", "4:50"])
+        // Counted is the break before, which is over, and the time is that of the next.
+        state.apply(.counts(try Said.counts("r3", break: "morning")))
+        #expect(state.line("r3 ")?.split(separator: " ").prefix(6) == ["r3", "7", "morning", "over", "in", "4:50"])
+    }
+
+    @Test func `alarms, limits and a gateway that stops are said`() throws {
+        var state = try self.state()
+        let alarms = (1...5).map { ("a\($0)", "It is bad.") }
+        state.apply(.gateway(try Said.gateway(alarms: alarms, limits: [("x", 2), ("y", 1_000)], draining: true)))
+        #expect(state.line("ALARM a1: It is bad.") != nil && state.line("ALARM a4") == nil)
+        #expect(state.line("and 2 more alarms") != nil)
+        #expect(state.line("limits hit since the start: y 1,000, x 2") != nil)
+        #expect(state.line("DRAINING") != nil)
+    }
+
+    @Test func `a gateway that is gone is said, and forgotten when it is back`() throws {
+        var state = try self.state()
+        state.apply(.failed(.events, "the gateway does not answer"))
+        #expect(state.line("GONE: the gateway does not answer. It is asked again.") != nil)
+        // What it said last still stands there.
+        #expect(state.line("1,204 listeners") != nil)
+        state.apply(.reached(.streams))
+        #expect(state.fault != nil)
+        state.apply(.reached(.events))
+        #expect(state.fault == nil && state.line("GONE") == nil)
+    }
+
+    @Test func `whatever happens, a screen has as many lines as rows at most`() throws {
+        var random = SeededGenerator(for: "sizes")
+        let keys: [Key] = [
+            .up, .down, .pageUp, .pageDown, .home, .enter, .escape, .backspace, .character("s"), .character("/"),
+            .character("x"), .character("?"), .control("u"),
+        ]
+        var state = try self.state()
+        var rows = Self.size.rows
+        for _ in 0..<1_000 {
+            switch random.number(0...6) {
+            case 0:
+                rows = random.number(1...60)
+                state.apply(.resized(ScreenSize(columns: random.number(1...200), rows: rows)))
+            case 1:
+                guard let request = state.request else { break }
+                let first = random.number(1...90)
+                state.apply(
+                    .streams(
+                        try Said.streams(first..<min(101, first + request.limit), of: 100, running: [first]),
+                        request
+                    )
+                )
+            case 2: state.apply(.counts(try Said.counts("r\(random.number(1...99))")))
+            case 3: state.apply(random.bool() ? .failed(.streams, "no") : .reached(.streams))
+            default: state.press(random.pick(keys))
+            }
+            #expect(state.watched.count <= TopState.countedStreamsMax)
+            #expect((1...rows).contains(state.screen().count))
+            let request = try #require(state.request)
+            #expect((1...TopState.pageStreamsMax).contains(request.limit))
+        }
+    }
+}
