@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The rows that simulate listeners from join to acknowledgement: nothing bare does that, so that most have no baseline."""
+import contextlib, socket, threading
+
 import measuring
 from figures import BASELINE, OURS, Figure, Goal, median
 from load_tool import Watch
@@ -33,6 +35,48 @@ def stalled(bench, figures):
         return {"p99": report.latency("notice", "p99") / 1_000}
 
     bench.pairs(figures, lambda: p99(0.1), lambda: p99(0))
+
+
+@contextlib.contextmanager
+def viewers(addresses, count):
+    """So many pages of the dashboard that look at the stream, as far as a gateway sees them: readers of its events.
+
+    Gives a list of what each has read, in bytes.
+    """
+    host, port = addresses["http"].rsplit(":", 1)
+    counts = [0] * count
+
+    def read(number, reader):
+        with contextlib.suppress(OSError):
+            while data := reader.recv(65_536):
+                counts[number] += len(data)
+
+    with contextlib.ExitStack() as stack:
+        for number in range(count):
+            reader = stack.enter_context(socket.create_connection((host, int(port))))
+            reader.sendall(f"GET /v1/events?streams=bench HTTP/1.1\r\nHost: {addresses['http']}\r\n\r\n".encode())
+            thread = threading.Thread(target=read, args=(number, reader))
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(reader.shutdown, socket.SHUT_RDWR)
+        yield counts
+
+
+@row("viewers", "2,000 listeners beside 20 pages of the dashboard: the 99th percentile of notices", "the same run without")
+def beside_viewers(bench, figures):
+    scale, count = bench.scale, bench.scale.connections(2_000)
+    figures["p99"] = Figure("", "ms", Goal("<=", 1.1), against="no viewers")
+    every = max(1, scale.seconds / 5)
+
+    def p99(viewing):
+        with bench.servers.gateway() as (_, addresses), viewers(addresses, viewing) as counts:
+            report = bench.load.run(addresses, 300, listeners=count, breaks=10, every=every, ahead=every, lasts=every / 2,
+                                    advertisements=1)
+        if not all(counts):
+            raise MeasurementError("a viewer read nothing")
+        return {"p99": report.latency("notice", "p99") / 1_000}
+
+    bench.pairs(figures, lambda: p99(20), lambda: p99(0))
 
 
 def joins_at_once(bench, figure, listeners, **options):
