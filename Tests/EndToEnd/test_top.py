@@ -19,6 +19,8 @@ class Screen:
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.program)
         self.modes, self.cells, self.row, self.column = set(), {}, 0, 0
+        #: The screen that is not shown: what stands there, and its cursor.
+        self.other = {}, 0, 0
         self.rest = b""
         self.lock = threading.Lock()
         self.process = subprocess.Popen(
@@ -63,6 +65,10 @@ class Screen:
 
     def command(self, private, numbers, name):
         if private:
+            if int(numbers) == 1049 and (1049 in self.modes) != (name == "h"):
+                # The other screen, and back to where the cursor was on this one.
+                here = self.cells, self.row, self.column
+                (self.cells, self.row, self.column), self.other = self.other, here
             (self.modes.add if name == "h" else self.modes.discard)(int(numbers))
         elif name == "H":
             self.row, self.column = (int(each) - 1 for each in numbers.split(";"))
