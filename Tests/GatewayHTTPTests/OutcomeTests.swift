@@ -217,8 +217,8 @@ struct OutcomeTests {
             for limit in [4_095, 4_096, 4_097] {
                 let page = try await self.page("?limit=\(limit)", of: peer)
                 #expect(page.rows.count == limit && page.end == OutcomesEndDocument(next: "1:\(limit)", more: true))
-                let rest = try await self.page("?from=1:\(limit)", of: peer)
-                #expect(rest.rows.count == 12_801 - limit && rest.rows.first?.position == "1:\(limit + 1)")
+                let next = try await self.page("?from=1:\(limit)&limit=1", of: peer)
+                #expect(next.rows.map(\.position) == ["1:\(limit + 1)"])
             }
         }
     }
@@ -332,7 +332,7 @@ struct OutcomeTests {
     /// refused where there is room for one.
     @Test func `how many read at a time is bounded`() async throws {
         let log = InMemoryEventLog()
-        let requests = try (0..<500).map { try Self.accepted(session: UInt64($0), outcomes: 64) }
+        let requests = try (0..<200).map { try Self.accepted(session: UInt64($0), outcomes: 64) }
         for _ in 0..<3 { _ = try await Self.append(requests, to: log) }
         var parts = Parts()
         parts.log = log
@@ -341,7 +341,7 @@ struct OutcomeTests {
         try await parts.serve { peer in
             let slow = try peer.connect()
             try slow.send(HTTPPeer.request("/v1/outcomes"))
-            // Its head and the first rows are here; of the rest, some 30 MB, most waits until it is taken.
+            // Its head and the first rows are here; of the rest, some 12 MB, most waits until it is taken.
             var text = ""
             while !text.contains("\"position\"") { text += String(decoding: try slow.receive(), as: UTF8.self) }
             let second = try await peer.get("/v1/outcomes")
