@@ -537,7 +537,8 @@ class DemoLive(unittest.TestCase):
         demo = subprocess.Popen(
             [os.path.join(ROOT, "scripts/demo-live.sh")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "CUECAST_BIN": BINARY, "CUECAST_LOAD_BIN": LOAD_BINARY, "TMPDIR": folder, "DEMO_EVERY": "3"},
-            start_new_session=True)
+            # A shell that is started with a signal ignored, as beside another command, cannot take it.
+            start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.addCleanup(demo.stdout.close)
         self.addCleanup(demo.wait)
         self.addCleanup(lambda: self.everything_of(demo) and os.killpg(demo.pid, signal.SIGKILL))
