@@ -11,7 +11,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 choose_swift_flags
-swift build "${swift_flags[@]}" --product cuecast
+build_products cuecast
 CUECAST_BIN="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecast"
 export CUECAST_BIN
 /usr/bin/python3 Tests/EndToEnd/backups.py "$@"

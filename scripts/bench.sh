@@ -19,8 +19,7 @@ results="$scratch/bench"
 
 if [ "${1:-}" = --smoke ]; then
     choose_swift_flags
-    swift build "${swift_flags[@]}" --product cuecast
-    swift build "${swift_flags[@]}" --product cuecast-load
+    build_products cuecast cuecast-load
     binaries="$(swift build "${swift_flags[@]}" --show-bin-path)"
     folder="$(mktemp -d)"
     trap 'rm -rf -- "$folder"' EXIT

@@ -17,7 +17,7 @@ if [ $# -eq 0 ]; then
 fi
 choose_swift_flags
 # The snippets too: code that is shown must compile.
-swift build "${swift_flags[@]}" --build-tests
+build_everything
 modules="$(swift build "${swift_flags[@]}" --show-bin-path)/Modules"
 triple="$(swiftc -print-target-info | sed -nE 's/^ *"unversionedTriple": "([^"]+)".*/\1/p')"
 if [ "$(uname -s)" = Darwin ]; then

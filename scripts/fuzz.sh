@@ -34,7 +34,7 @@ done
 [[ "$rounds" =~ ^([1-9][0-9]*)?$ ]] || fail 64 "--rounds is '$rounds'; it must be a number above 0"
 
 choose_swift_flags
-swift build "${swift_flags[@]}" --build-tests
+build_everything
 log="$scratch/fuzz.log"
 unset CUECAST_SEED
 SECONDS=0

@@ -11,14 +11,18 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-choose_release_flags
-flags=("${release_flags[@]}")
+flags=()
 for argument in "$@"; do
     if [ "$argument" = --short ]; then
         choose_swift_flags
         flags=("${swift_flags[@]}")
+        build_products cuecast cuecast-load
     fi
 done
-for product in cuecast cuecast-load; do swift build "${flags[@]}" --product "$product"; done
+if [ "${#flags[@]}" -eq 0 ]; then
+    choose_release_flags
+    flags=("${release_flags[@]}")
+    for product in cuecast cuecast-load; do swift build "${flags[@]}" --product "$product"; done
+fi
 binaries="$(swift build "${flags[@]}" --show-bin-path)"
 exec /usr/bin/python3 Tests/Hostile/hostile.py --binary "$binaries/cuecast" --load "$binaries/cuecast-load" "$@"

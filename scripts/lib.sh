@@ -5,6 +5,7 @@
 # What the scripts share. To be sourced, never run; it leaves the shell in the package's root folder.
 #
 #   CUECAST_SCRATCH_PATH   where builds go; .build unless told
+#   TESTS_ARE_BUILT        when not empty, scripts that need the build of the tests find it and do not build
 #   CUECAST_WARNINGS       `error` or `allow`; unless told, warnings are errors with the compiler that the project is
 #                          developed with, and allowed with a newer one, which may warn of what nobody has seen yet
 
@@ -50,6 +51,19 @@ choose_swift_flags() {
         allow) ;;
         *) fail 64 "CUECAST_WARNINGS is '$warnings'; it may be 'error' or 'allow'" ;;
     esac
+}
+
+# Builds everything and the tests, unless the whole check has done so a moment ago.
+build_everything() {
+    if [ -z "${TESTS_ARE_BUILT:-}" ]; then swift build "${swift_flags[@]}" --build-tests; fi
+}
+
+# Builds the products given, unless the whole check has built everything a moment ago: what a build of everything compiled, a
+# build of one product compiles once more.
+build_products() {
+    local product
+    if [ -n "${TESTS_ARE_BUILT:-}" ]; then return; fi
+    for product in "$@"; do swift build "${swift_flags[@]}" --product "$product"; done
 }
 
 # Sets `release_flags`, the flags of every optimised build: one set, so that nothing is built twice. Swift's own libraries
