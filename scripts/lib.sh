@@ -154,6 +154,11 @@ run_watched() {
         echo "no test ran" >&2
         status=1
     fi
+    if [ "$status" -ne 0 ] && [ -n "$test_failures" ]; then
+        # The name of what ran stands at its command's end.
+        printf '%s\n' "${!#}" >>"$test_failures"
+        grep '^✘' "$log" >>"$test_failures" || tail -n 5 "$log" >>"$test_failures"
+    fi
     rm -f "$log"
     return "$status"
 }
@@ -164,23 +169,29 @@ readonly waiting_targets=" ListenerSimulationTests LoadEngineTests "
 # Where each target's seconds go, when set.
 target_times=""
 
+# Where the lines of what failed go, when set.
+test_failures=""
+
 # Runs the tests of the given targets that are built, one target after the other. In one process the property tests, which
 # compute without a pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn
-# until they fail. Not by `swift test`, of which only one can work in a folder at a time.
+# until they fail. Not by `swift test`, of which only one can work in a folder at a time. A target that fails keeps no other
+# from its turn: one run tells of everything.
 run_targets() {
-    local bundle="$1" target started
+    local bundle="$1" target started status=0
     for target in "${@:2}"; do
         printf '\n-- %s\n' "$target"
         started="$SECONDS"
-        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing --filter "^$target\." || return "$?"
+        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing --filter "^$target\." || status="$?"
         printf -- '-- %s: %s s\n' "$target" "$((SECONDS - started))"
         if [ -n "${target_times:-}" ]; then printf ' %s %s s;' "$target" "$((SECONDS - started))" >>"$target_times"; fi
     done
+    return "$status"
 }
 
-# Runs all tests that are built; what those beside say comes last.
+# Runs all tests that are built; what those beside say comes after the others, and what failed comes last.
 run_all_tests() {
     local bundle target quick=() waiting=() log beside status=0
+    test_failures="$(mktemp)"
     bundle="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecastPackageTests.xctest"
     for target in Tests/*Tests; do
         target="${target#Tests/}"
@@ -192,7 +203,12 @@ run_all_tests() {
     run_targets "$bundle" "${quick[@]}" || status="$?"
     wait "$beside" || status="$?"
     cat "$log"
-    rm -f "$log"
+    if [ -s "$test_failures" ]; then
+        printf '\nWhat failed:\n'
+        cat "$test_failures"
+    fi
+    rm -f "$log" "$test_failures"
+    test_failures=""
     return "$status"
 }
 
