@@ -26,6 +26,8 @@ trap finish EXIT
 # Both are how it is meant to end.
 trap 'echo; echo "Stopping everything."; exit 0' INT TERM
 
+# There before anybody looks into it: the gateway begins when the machine lets it.
+: >"$folder/ready"
 "$cuecast" serve --data-dir "$folder/data" --notices 'tcp://127.0.0.1:*' --requests 'tcp://127.0.0.1:*' \
     --broadcast 'tcp://127.0.0.1:*' --http "${DEMO_HTTP:-127.0.0.1:0}" --set logLevel=warning --set listeners.max=1000 >"$folder/ready" &
 gateway=$!

@@ -24,6 +24,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 say "1. A gateway starts on an embedded store in $folder"
+# There before anybody looks into it: the gateway begins when the machine lets it.
+: >"$folder/ready"
 "$cuecast" serve --data-dir "$folder/data" --notices 'tcp://127.0.0.1:*' --requests 'tcp://127.0.0.1:*' \
     --broadcast 'tcp://127.0.0.1:*' --http 127.0.0.1:0 --set logLevel=warning >"$folder/ready" &
 gateway=$!
