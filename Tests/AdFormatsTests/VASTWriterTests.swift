@@ -165,6 +165,7 @@ struct VASTWriterTests {
                 "<AdSystem>", "<Error>", "<Impression>", "<AdServingId>", "<AdTitle>", "<Advertiser>", "<Creatives>",
                 "<Description>",
             ],
+            ["<Linear", "</Linear>", "<UniversalAdId ", "</Creative>", "<CompanionAds ", "</CompanionAds>"],
             ["<TrackingEvents>", "<Duration>", "<MediaFiles>", "<VideoClicks>"],
             ["<ClickTracking>", "<CustomClick>", "<ClickThrough>"],
             [

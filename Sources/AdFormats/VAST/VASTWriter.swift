@@ -37,8 +37,8 @@ extension VAST {
     }
 
     private static func writeCreatives(of ad: AdContent, to writer: inout MarkupWriter) {
+        // The schema has universal ids behind everything else of a creative.
         writer.element("Creative", ["sequence": "1"]) { writer in
-            Self.writeUniversalIDs(of: ad, to: &writer)
             writer.element("Linear", ["skipoffset": ad.skipOffsetMilliseconds.map(VASTTime.text)]) { writer in
                 Self.write(ad.trackingEvents, to: &writer)
                 writer.element("Duration", VASTTime.text(ad.durationMilliseconds))
@@ -51,13 +51,14 @@ extension VAST {
                     if let url = ad.clickThrough { writer.element("ClickThrough", url) }
                 }
             }
+            Self.writeUniversalIDs(of: ad, to: &writer)
         }
         guard !ad.companions.isEmpty else { return }
         writer.element("Creative", ["sequence": "2"]) { writer in
-            Self.writeUniversalIDs(of: ad, to: &writer)
             writer.element("CompanionAds", ["required": ad.companionsRequired.rawValue]) { writer in
                 for companion in ad.companions { Self.write(companion, to: &writer) }
             }
+            Self.writeUniversalIDs(of: ad, to: &writer)
         }
     }
 
