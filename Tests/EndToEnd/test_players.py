@@ -2,16 +2,18 @@
 # Copyright (c) 2026 the Cuecast authors
 """Players that only fetch documents and call URLs: HLS asset lists and VAST, and tracking URLs, over a gateway that is killed.
 
-    scripts/end-to-end.sh FetchingPlayers
+    scripts/end-to-end.sh FetchingPlayers VASTDocuments
 """
-import concurrent.futures, json, random, signal, threading, time, unittest, urllib.error, urllib.request
+import concurrent.futures, json, os, random, signal, subprocess, tempfile, threading, time, unittest, urllib.error, urllib.request
 import xml.etree.ElementTree as tree
 
-from harness import PATIENCE, Broadcaster, Gateway, ad, broadcast_pb2, status_pb2
+from harness import PATIENCE, ROOT, Broadcaster, Gateway, ad, advertisement_pb2, broadcast_pb2, status_pb2
 
 VAST = "{http://www.iab.com/VAST}"
 #: So long that no ad is over because the machine is slow.
 AD_MS = 1_500_000
+#: How long the ad lasts that has everything, in milliseconds; it can be skipped after 5 s.
+RICH_MS = 6_000
 KINDS = ("delivered", "played", "ignored", "failed", "unknown", "contradictions")
 
 
@@ -145,6 +147,91 @@ class FetchingPlayers(unittest.TestCase):
                 self.assertEqual((error.code, json.load(error)["code"]), (400, "DELIVERY_INVALID"))
         call(url)
         self.assertEqual(self.counts("b"), {"a": {"delivered": 1, "played": 1}})
+
+
+class VASTDocuments(unittest.TestCase):
+    """The VAST that a gateway writes, by what the standard says, and by a program that others wrote."""
+
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.close)
+
+    def fetch(self, query=""):
+        # As a front asks that speaks TLS: what leads to the gateway begins with https then.
+        request = urllib.request.Request(f"http://{self.gateway.addresses['http']}/v1/streams/s/vast?_HLS_primary_id=p{query}",
+                                         headers={"X-Forwarded-Proto": "https"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.read()
+
+    def check(self, document):
+        """The faults of a document, one a line; empty: it is right."""
+        with tempfile.NamedTemporaryFile(suffix=".xml") as file:
+            file.write(document)
+            file.flush()
+            done = subprocess.run([os.path.join(ROOT, ".venv/bin/python"), os.path.join(ROOT, "Tests/EndToEnd/vast.py"), file.name],
+                                  capture_output=True, text=True)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual(done.stderr, "")
+        return done.stdout if done.returncode else ""
+
+    @staticmethod
+    def rich(name):
+        """An ad that has everything that an ad may have."""
+        rich = ad(name, RICH_MS)
+        rich.description, rich.advertiser, rich.skip_offset_ms = "More & <more>", "A ]]> B", 5_000
+        rich.click_through_url = "https://shop.example.com/?a=1&b=2"
+        del rich.media[:]
+        rich.media.extend([
+            advertisement_pb2.MediaFile(url="https://cdn.example.com/a.mp4?x=1&y=2", type="video/mp4", bitrate_kbps=2_200, width=1_280,
+                                        height=720, codec="avc1"),
+            advertisement_pb2.MediaFile(url="https://cdn.example.com/a.m3u8", type="application/x-mpegURL", streaming=True)])
+        rich.banner.image_url, rich.banner.target_url = "https://cdn.example.com/b.png", "https://shop.example.com/banner"
+        rich.banner.width, rich.banner.height = 300, 250
+        rich.banner.alternative_text, rich.banner.type = "A <banner>", "image/png"
+        for event in ("impression", "start", "midpoint", "complete", "skip", "pause", "clickTracking", "customClick", "error", "bannerView",
+                      "bannerClick"):
+            rich.trackers.add(event=event, url=f"https://track.example.com/{event}?[CACHEBUSTING]&x=1")
+        rich.trackers.add(event="progress", url="https://track.example.com/p", offset_ms=1_500)
+        return rich
+
+    def test_every_document_is_what_version_4_2_says(self):
+        # Without a break there is no ad.
+        self.assertEqual(self.check(self.fetch()), "")
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        reply = broadcaster.publish("s", "b", [self.rich("rich"), ad("plain", AD_MS)], duration_ms=RICH_MS + AD_MS, start=broadcast_pb2.Start(now=True))
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply.message)
+        whole = self.fetch("&_HLS_start_offset=0")
+        self.assertEqual(len(tree.fromstring(whole).findall(VAST + "Ad")), 2)
+        self.assertEqual(self.check(whole), "")
+        # Where the second ad runs, that is all there is.
+        deadline = time.monotonic() + PATIENCE
+        while len(tree.fromstring(rest := self.fetch()).findall(VAST + "Ad")) > 1:
+            self.assertLess(time.monotonic(), deadline, "the first ad does not end")
+            time.sleep(0.2)
+        self.assertEqual(self.check(rest), "")
+        # The check can fail, in each of the ways that it is for.
+        text = whole.decode()
+        self.assertEqual(text.count('<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'), 3)
+        identified = '<UniversalAdId idRegistry="unknown">unknown</UniversalAdId>'
+        for what, wrong, fault in (
+                ("an id in another place", text.replace(identified, "", 1).replace("<Linear", identified + "<Linear", 1),
+                 "/VAST/Ad/InLine/Creatives/Creative: the order is UniversalAdId, Linear (3.7)"),
+                ("no id", text.replace(identified, "", 1), "UniversalAdId is there 0 times (3.7)"),
+                ("no registry", text.replace(' idRegistry="unknown"', "", 1), "the attribute idRegistry is missing (3.7.1)"),
+                ("no size", text.replace(' width="1280"', "", 1), "the attribute width is missing (3.9.1)"),
+                ("another attribute", text.replace("<AdTitle>", '<AdTitle lang="en">', 1), "there is no attribute lang (3.4.2)"),
+                ("another version", text.replace('version="4.2"', 'version="4.1"', 1), "the attribute version is '4.1' (3.2)"),
+                ("another event", text.replace('event="midpoint"', 'event="middle"', 1), "the attribute event is 'middle' (3.14.1)"),
+                ("another time", text.replace("<Duration>00:", "<Duration>0:", 1), "/Linear/Duration: its text is"),
+                ("no address", text.replace("https://track.example.com/impression?", "", 1), "/InLine/Impression: its text is"),
+                ("an unknown element", text.replace("<Creatives>", "<Extra/><Creatives>", 1), "Extra does not belong there (3.4)"),
+                ("no namespace", text.replace(' xmlns="http://www.iab.com/VAST"', "", 1), "VAST is no element that is written"),
+                ("seen by the other one only", text.replace("https://cdn.example.com/a.mp4", "http://cdn.example.com/a.mp4"),
+                 "vastlint: ")):
+            with self.subTest(what):
+                self.assertNotEqual(wrong, text)
+                self.assertIn(fault, self.check(wrong.encode()))
 
 
 if __name__ == "__main__":
