@@ -141,7 +141,7 @@ let package = Package(
             [
                 "AdFormats", "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
                 "TokenFormats", "Tokens",
-                hummingbird, hummingbirdHTTP2, nioSSL, lifecycle, logging,
+                hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
             // scripts/embed-dashboard puts these into the program.
             exclude: ["Dashboard"]

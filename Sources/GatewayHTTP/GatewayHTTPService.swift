@@ -65,20 +65,11 @@ package struct GatewayHTTPService: Service {
             niceness: Self.readerNiceness
         )
         defer { readers.stop() }
-        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let result: Result<Void, any Error>
-        do {
-            result = .success(
-                try await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
-                    try await self.serve(on: loops, readers: readers)
-                }
-            )
-        } catch {
-            result = .failure(error)
+        let loops = ServerLoops.take()
+        defer { ServerLoops.giveBack(loops) }
+        try await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
+            try await self.serve(on: loops, readers: readers)
         }
-        // It fails only when it was done before.
-        try? await loops.shutdownGracefully()
-        try result.get()
     }
 
     /// How much readers stand back behind the gateway's other threads (`man 2 nice`).
@@ -142,7 +133,9 @@ package struct GatewayHTTPService: Service {
                 maxHeaderFieldCount: configuration.headerFieldsMax
             )
         )
-        guard let identity = self.identity else { return .http1(configuration: http) }
+        guard let identity = self.identity else {
+            return HTTPServerBuilder { FirstHTTPChannel(responder: $0, configuration: http) }
+        }
         let metrics = self.parts.metrics
         return HTTPServerBuilder { responder in
             EncryptedHTTPChannel(

@@ -27,7 +27,7 @@ struct NegotiatedHTTPChannel: HTTPChannelHandler {
     /// What is offered, the best first (RFC 9113 section 3.1).
     static let protocols = ["h2", "http/1.1"]
 
-    private let http1: HTTP1Channel
+    private let http1: FirstHTTPChannel
     private let http2: HTTP2Channel
     private let idleTimeout: Duration
     private let connections: Connections
@@ -43,7 +43,7 @@ struct NegotiatedHTTPChannel: HTTPChannelHandler {
         http1: HTTP1Channel.Configuration,
         connections: Connections
     ) {
-        self.http1 = HTTP1Channel(responder: responder, configuration: http1)
+        self.http1 = FirstHTTPChannel(responder: responder, configuration: http1)
         let handlers = http1.additionalChannelHandlers
         self.http2 = HTTP2Channel(
             responder: responder,

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import Gateway
 import GatewayHTTP
 import Testing
 
@@ -53,6 +54,37 @@ struct ServerTests {
             }
     }
 
+    /// How many answers come until the server closes; it waits for more requests for an hour, where it waits.
+    private static func answerCount(_ peer: HTTPPeer, _ requests: [String]) async throws -> Int {
+        let bytes = try await peer.exchange(Array(requests.joined().utf8))
+        return String(decoding: bytes, as: UTF8.self).components(separatedBy: "HTTP/1.1 200 OK").count - 1
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.0", ""), ("HTTP/1.0", "Connection: keep-alive\r\n"), ("HTTP/1.0", "Connection: close\r\n"),
+        ("HTTP/1.1", "Connection: close\r\n"), ("HTTP/1.1", "connection: Close\r\n"),
+        ("HTTP/1.1", "Connection: TE, close\r\n"),
+    ])
+    func `the answer to HTTP/1.0, or to whoever says so, is the last`(version: String, field: String) async throws {
+        try await Parts()
+            .serve { peer in
+                let request = "GET /healthz \(version)\r\nHost: test\r\n\(field)\r\n"
+                let count = try await Self.answerCount(peer, [request, request])
+                #expect(count == 1)
+            }
+    }
+
+    @Test(arguments: ["", "Connection: keep-alive\r\n", "Connection: TE\r\n"])
+    func `a connection of HTTP/1.1 goes on until it says so`(field: String) async throws {
+        try await Parts()
+            .serve { peer in
+                let request = "GET /healthz HTTP/1.1\r\nHost: test\r\n"
+                let last = request + "Connection: close\r\n\r\n"
+                let count = try await Self.answerCount(peer, [request + field + "\r\n", request + "\r\n", last])
+                #expect(count == 3)
+            }
+    }
+
     @Test func `a connection that sends nothing, or half a request, is closed`() async throws {
         var parts = Parts()
         parts.configuration.idleTimeout = .milliseconds(200)
@@ -92,5 +124,33 @@ struct ServerTests {
     ])
     func `an address is HOST:PORT`(_ text: String, _ address: String?) {
         #expect(GatewayHTTPConfiguration(address: text)?.address == address)
+    }
+
+    @Test func `after a stop nobody uses the server's thread, however often one is started and stopped`() async throws {
+        // What is given to a thread that has ended says so on standard error, and is lost.
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            var parts = Parts()
+            parts.access = HTTPAccessHolder(try await TokenWorkshop().access(.all))
+            let all = parts
+            // Several at a time, so that threads wait for each other where it matters.
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<8 {
+                    tasks.addTask {
+                        for _ in 0..<20 {
+                            try await all.serve { peer in
+                                // One that is idle, one with half a request, and one that is answered.
+                                let (idle, half) = (try peer.connect(), try peer.connect())
+                                try half.send("GET /healthz HTTP/1.1\r\n")
+                                _ = try await peer.get("/healthz")
+                                withExtendedLifetime((idle, half)) {}
+                            }
+                        }
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+        }
+        let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(!said.contains("EventLoop"), "\(said.prefix(2_000))")
     }
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// HTTP/1.1 on a connection, and HTTP/1.0, whose connections end with their first answer.
+struct FirstHTTPChannel: HTTPChannelHandler {
+    private let inner: HTTP1Channel
+
+    init(responder: @escaping Responder, configuration: HTTP1Channel.Configuration) {
+        self.inner = HTTP1Channel(responder: responder, configuration: configuration)
+    }
+
+    var responder: Responder { self.inner.responder }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        self.inner.setup(channel: channel, logger: logger)
+            .flatMapThrowing { value in
+                let pipeline = channel.pipeline.syncOperations
+                let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+                try pipeline.addHandler(LastRequest(), position: .after(decoder))
+                return value
+            }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+        await self.inner.handle(value: value, logger: logger)
+    }
+}
+
+/// Marks the request whose answer is the last on its connection (RFC 9112 section 9.3), in the one way that is looked for behind it.
+///
+/// That is one of HTTP/1.0: its peer may take the end of the connection for that of the answer. That it asks to go on (`keep-alive`) is
+/// not taken up, as a server need not. And it is one that says `close`, however that is written.
+private final class LastRequest: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = self.unwrapInboundIn(data), head.version == .http1_0 || !head.isKeepAlive else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        context.fireChannelRead(self.wrapInboundOut(.head(head)))
+    }
+}
+
+@available(*, unavailable)
+extension LastRequest: Sendable {}
