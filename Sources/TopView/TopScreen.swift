@@ -75,7 +75,10 @@ package struct TopScreen {
             lines.append(ScreenLine("waiting for the gateway's figures"))
         }
         if let fault = self.state.fault {
-            lines.append(ScreenLine("GONE: \(fault). It is asked again.", TextStyle(.red, isBold: true)))
+            // The gateway's sentences end with a full stop, others do not.
+            let sentence = fault.sentence.hasSuffix(".") ? fault.sentence : fault.sentence + "."
+            let text = "\(fault.isRefusal ? "REFUSED" : "GONE"): \(sentence) It is asked again."
+            lines.append(ScreenLine(text, TextStyle(.red, isBold: true)))
         }
         let alarms = gateway?.alarms ?? []
         for alarm in alarms.prefix(Self.alarmsMax) {

@@ -6,7 +6,7 @@ package import LiveTerminal
 
 /// What `cuecast top` knows and shows: events in, lines out (`TopScreen`), without a terminal, a network or a clock.
 ///
-/// It holds what is shown and no more: one page of streams, and counts of those.
+/// It holds what is shown and no more: one page of streams, and counts of those and of what the connection tells.
 package struct TopState: Sendable {
     /// In which order streams are listed.
     package enum Order: String, CaseIterable, Sendable {
@@ -32,15 +32,30 @@ package struct TopState: Sendable {
         case events
     }
 
+    /// Why the gateway does not tell what is shown.
+    package struct Fault: Hashable, Sendable {
+        /// For people; with a full stop or without.
+        package var sentence: String
+        /// Whether the gateway answers, and does not let in who asks.
+        package var isRefusal: Bool
+
+        package init(sentence: String, isRefusal: Bool) {
+            self.sentence = sentence
+            self.isRefusal = isRefusal
+        }
+    }
+
     /// What happens.
     package enum Event: Sendable {
         case gateway(GatewayEventDocument)
         case counts(CountsEventDocument)
+        /// A connection begins that tells the counts of these streams: each at once, and again only when it has changed.
+        case following([String])
         /// The page for a request.
         case streams(StreamListDocument, Request)
         case breaks(BreakListDocument, stream: String)
-        /// The gateway does not answer: why, as a sentence.
-        case failed(Source, String)
+        /// The gateway does not tell what was asked for.
+        case failed(Source, Fault)
         /// It answers.
         case reached(Source)
         case resized(ScreenSize)
@@ -86,9 +101,11 @@ package struct TopState: Sendable {
     /// How often the gateway has told how it is.
     package private(set) var gatewayCount = 0
     private(set) var counts: [String: CountsEventDocument] = [:]
+    /// The streams of which the present connection tells counts; at most `countedStreamsMax`.
+    private var followed: Set<String> = []
     private(set) var list: StreamListDocument?
     private(set) var breaks: [BreakListDocument.Break]?
-    private(set) var faults: [Source: String] = [:]
+    private(set) var faults: [Source: Fault] = [:]
     package private(set) var size: ScreenSize
     private(set) var face = Face.streams
     private(set) var order: Order
@@ -161,8 +178,8 @@ package struct TopState: Sendable {
         return self.list != nil && self.watched.allSatisfy { self.counts[$0] != nil }
     }
 
-    /// Why the gateway does not answer; `nil`: it does.
-    package var fault: String? { Source.allCases.lazy.compactMap { self.faults[$0] }.first }
+    /// Why the gateway does not tell what is shown; `nil`: it does.
+    package var fault: Fault? { Source.allCases.lazy.compactMap { self.faults[$0] }.first }
 
     /// The gateway's clock now.
     ///
@@ -188,14 +205,17 @@ package struct TopState: Sendable {
             self.set(clock: document.at, at: own)
         case .counts(let document):
             // What was asked for before may still come.
-            guard self.watched.contains(document.stream) else { break }
+            guard self.keepsCounts(of: document.stream) else { break }
             self.counts[document.stream] = document
+        case .following(let streams):
+            self.followed = Set(streams)
+            self.dropOldCounts()
         case .streams(let document, let request): self.take(document, for: request, at: own)
         case .breaks(let document, let stream):
             guard self.face == .detail(stream) else { break }
             self.breaks = document.breaks
             self.set(clock: document.now, at: own)
-        case .failed(let source, let sentence): self.faults[source] = sentence
+        case .failed(let source, let fault): self.faults[source] = fault
         case .reached(let source): self.faults[source] = nil
         case .resized(let size):
             self.size = size
@@ -203,6 +223,16 @@ package struct TopState: Sendable {
         case .pressed(let key): return self.press(key)
         }
         return nil
+    }
+
+    /// Whether counts of a stream are of use: what is shown, and what this connection will not tell again when it is shown.
+    private func keepsCounts(of stream: String) -> Bool {
+        self.followed.contains(stream) || self.watched.contains(stream)
+    }
+
+    private mutating func dropOldCounts() {
+        let kept = self.followed.union(self.watched)
+        self.counts = self.counts.filter { kept.contains($0.key) }
     }
 
     private mutating func set(clock text: String, at own: Duration) {
@@ -221,8 +251,7 @@ package struct TopState: Sendable {
         let isEmptyPage = document.streams.isEmpty && self.pages.count > 1
         // What stood there is gone.
         if isEmptyPage { self.pages.removeLast() }
-        let watched = Set(self.watched)
-        self.counts = self.counts.filter { watched.contains($0.key) }
+        self.dropOldCounts()
         if !self.shown.contains(where: { $0.stream == self.selected }) { self.selected = self.shown.first?.stream }
     }
 

@@ -4,6 +4,7 @@
 import fcntl, json, os, pty, re, select, signal, struct, subprocess, termios, threading, unittest
 
 from harness import BINARY, PATIENCE, Broadcaster, Gateway, Listener, ad, broadcast_pb2, until
+import test_https
 
 
 class Screen:
@@ -180,7 +181,8 @@ class Top(unittest.TestCase):
     def test_many_streams_are_pages(self):
         self.publish(*(f"s{number:03}" for number in range(60)))
         screen = self.screen(rows=24, columns=80)
-        first = int(screen.wait_for(r"streams 1 to (\d+) of 60")[1])
+        # The figures above the list take lines of it, and may come after it.
+        first = int(screen.wait_for(r"(?s)^disk .*streams 1 to (\d+) of 60")[1])
         screen.press(" ")
         screen.wait_for(rf"(?s)^s{first:03}.*streams {first + 1} to ")
         screen.press("b")
@@ -343,6 +345,158 @@ class Top(unittest.TestCase):
         table = self.gateway.run("streams", "--limit", "2")
         self.assertRegex(table, r"\ASTREAM +LISTENERS +RUNNING +UNTIL +NEXT +STATE +START\n"
                                 r"s000 +0 +- +- +b +cued +-\ns001 .*\nthere are 399 more: raise --limit\n\Z")
+
+
+class EncryptedTop(unittest.TestCase):
+    """`top`, `streams` and `audit` at a gateway that speaks TLS and asks for a token."""
+
+    start, command = test_https.EncryptedHTTP.start, test_https.EncryptedHTTP.command
+
+    #: Each way to ask, and what has to be in its answer.
+    COMMANDS = (
+        (("top", "--once"), r"\A\S+Z  listeners 1  streams 1 "), (("top", "--once", "--json"), '"stream": ?"radio1"'),
+        (("top", "--count", "2"), r"(?s)listeners 1 .*listeners 1 "), (("streams",), r"(?m)^radio1 +1 +- +- +b +cued"),
+        (("streams", "--json", "--search", "RADIO"), '"stream" ?: ?"radio1"'), (("audit",), r"(?m)publish +radio1 +b +changed"),
+        (("audit", "--format", "json", "--stream", "radio1"), '"break" ?: ?"b"'))
+
+    #: One of each command, for what is the same whatever it prints.
+    EACH = (("top", "--once"), ("streams",), ("audit",))
+
+    def setUp(self):
+        test_https.EncryptedHTTP.setUp(self)
+        self.gateway = self.start("--set", "http.openReads=health")
+        broadcaster = Broadcaster(self.gateway)
+        self.addCleanup(broadcaster.close)
+        broadcaster.publish("radio1", "b", [ad("one", 1_800_000)])
+        listener = Listener(self.gateway, "radio1")
+        self.addCleanup(listener.close)
+        listener.join()
+        self.keys = self.gateway.file("http-keys.json")
+        self.trusting = ("--http", self.gateway.addresses["http"], "--ca-file", self.authority.certificate)
+
+    def token(self, name, *scopes, text=None):
+        """A file with a token of these scopes, or with another text."""
+        path = os.path.join(self.folder, name)
+        if text is None:
+            more = [part for scope in scopes for part in ("--scope", scope)]
+            text = self.command("token", "make", "--keys", self.keys, "--subject", "ops", "--expires-in", "1h", *more)
+        with open(path, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(text)
+        return path
+
+    def screen(self, *arguments):
+        screen = Screen([BINARY, "top", *arguments], {"PATH": os.environ["PATH"]})
+        self.addCleanup(screen.close)
+        return screen
+
+    def test_who_has_a_token_and_trusts_the_certificate_is_told(self):
+        token = self.token("right", "read")
+        # The audit has its line a moment after the answer.
+        until("the audit has the break", lambda: "radio1" in self.command("audit", *self.trusting, "--token-file", token))
+        for command, expected in self.COMMANDS:
+            with self.subTest(command=command):
+                self.assertRegex(self.command(*command, *self.trusting, "--token-file", token), expected)
+        # The same said by the environment.
+        for command in self.EACH:
+            self.command(*command, CUECAST_HTTP=self.gateway.addresses["http"], CUECAST_TOKEN_FILE=token, CUECAST_CA_FILE=self.authority.certificate)
+        # On the gateway's machine its data directory has both.
+        for command in (("top", "--once", "--json"), ("streams",), ("audit",)):
+            self.assertIn("radio1", self.command(*command, "--data-dir", os.path.join(self.gateway.folder, "data")))
+
+    def test_a_token_that_is_not_good_enough_is_refused_in_one_sentence(self):
+        right = self.token("right", "read")
+        with open(right) as file:
+            head, claims, signature = file.read().strip().split(".")
+        other = ("A" if signature[0] != "A" else "B") + signature[1:]
+        open_to_all = self.token("open", "read")
+        os.chmod(open_to_all, 0o644)
+        for what, file, sentence, code in (
+                ("none", None, "This needs a token: Authorization: Bearer TOKEN.", 77),
+                ("another scope", self.token("publisher", "publish:*"), "The token does not grant read.", 77),
+                ("another signature", self.token("forged", text=f"{head}.{claims}.{other}"), "The token's signature is wrong.", 77),
+                ("not a token", self.token("nonsense", text="nonsense"), "The token cannot be understood.", 77),
+                ("an empty file", self.token("empty", text=""), "it holds no token", 65),
+                ("others may read it", open_to_all, "others may read or change it", 65),
+                ("no file", os.path.join(self.folder, "nowhere"), "nowhere", 65)):
+            for command in self.EACH:
+                with self.subTest(what, command=command):
+                    said = self.command(*command, *self.trusting, *(("--token-file", file) if file else ()), code=code)
+                    self.assertIn(sentence, said)
+                    self.assertEqual(said.count("\n"), 1, said)
+                    for secret in (claims, signature):
+                        self.assertNotIn(secret, said)
+
+    def test_a_certificate_that_is_not_trusted_is_told_and_no_token_is_sent(self):
+        token, address = self.token("right", "read"), self.gateway.addresses["http"]
+        other = test_https.Authority(self.folder, "other")
+        refused = self.gateway.metric('cuecast_http_authorizations_total{result="granted"}')
+        for what, arguments, sentence, code in (
+                ("nobody is trusted", ("--http", address), "by nobody who is trusted", 69),
+                ("somebody else is", ("--http", address, "--ca-file", other.certificate), "by nobody who is trusted", 69),
+                ("in plain", ("--http", address.replace("https://", "http://")), "its address begins with https://", 69),
+                ("no certificates", ("--http", address, "--ca-file", token), "certificate", 65)):
+            for command in self.EACH:
+                with self.subTest(what, command=command):
+                    said = self.command(*command, *arguments, "--token-file", token, code=code)
+                    self.assertIn(sentence, said)
+                    self.assertEqual(said.count("\n"), 1, said)
+        self.assertEqual(self.gateway.metric('cuecast_http_authorizations_total{result="granted"}'), refused)
+
+    def test_on_a_terminal_it_shows_and_follows_keys_over_tls(self):
+        screen = self.screen(*self.trusting, "--token-file", self.token("right", "read"))
+        screen.wait_for(r"1 listeners \(0 by HTTP\)   1 streams")
+        screen.wait_for(r"^radio1 +1 +b +cued")
+        screen.press("\r")
+        screen.wait_for(r"(?s)^radio1   1 listeners.*^b +cued.* Ad one")
+        screen.press("q")
+        self.assertEqual(screen.end(), 0)
+
+    def test_on_a_terminal_a_refusal_is_a_sentence_and_the_screen_is_not_taken(self):
+        for arguments, sentence, code in (
+                ((*self.trusting, "--token-file", self.token("publisher", "publish:*")), "The token does not grant read.", 77),
+                (("--http", self.gateway.addresses["http"], "--token-file", self.token("right", "read")), "by nobody who is trusted", 69)):
+            with self.subTest(sentence):
+                looker, program = pty.openpty()
+                before = termios.tcgetattr(program)
+                process = subprocess.Popen([BINARY, "top", *arguments], env={"PATH": os.environ["PATH"], "TERM": "xterm"}, stdin=program,
+                                           stdout=program, stderr=program)
+                self.assertEqual(process.wait(PATIENCE), code)
+                self.assertEqual(termios.tcgetattr(program), before)
+                os.close(program)
+                said = read_all(looker).decode()
+                self.assertIn(sentence, said)
+                # No other screen, no hidden cursor, no colours.
+                self.assertNotIn("\x1b", said)
+
+    def test_a_token_that_is_revoked_meanwhile_is_told_and_what_was_shown_stays(self):
+        # The newest key signs; the one before is taken until it is revoked.
+        token = self.token("right", "read")
+        screen = self.screen(*self.trusting, "--token-file", token)
+        screen.wait_for(r"^radio1 +1 +b +cued")
+        with open(self.keys) as file:
+            keys = json.load(file)
+        for key in keys["keys"]:
+            key["state"] = "revoked"
+        with open(self.keys, "w") as file:
+            json.dump(keys, file)
+        self.gateway.hang_up("the configuration was read again")
+        screen.wait_for(r"^REFUSED: The token's key is revoked\. It is asked again\.$")
+        screen.wait_for(r"^radio1 +1 +b +cued")
+        screen.press("q")
+        self.assertEqual(screen.end(), 0)
+
+
+def read_all(descriptor):
+    """What is still to be read where nobody writes any more."""
+    said = b""
+    try:
+        while part := os.read(descriptor, 65_536):
+            said += part
+    except OSError:
+        # The end of a pseudo terminal. (pty(7) of Linux)
+        pass
+    os.close(descriptor)
+    return said
 
 
 def drain(descriptor):

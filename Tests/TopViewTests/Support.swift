@@ -8,6 +8,8 @@ import TopView
 
 /// What a gateway says, as it says it.
 enum Said {
+    static let fault = TopState.Fault(sentence: "no", isRefusal: false)
+
     static func gateway(
         listeners: Int = 1_204,
         alarms: [(String, String)] = [],

@@ -19,7 +19,7 @@ struct TopReportTests {
         #expect(TopReport(state) == nil)
         state.apply(.counts(try Said.counts("r2", break: nil)))
         #expect(TopReport(state) != nil)
-        state.apply(.failed(.streams, "no"))
+        state.apply(.failed(.streams, Said.fault))
         #expect(TopReport(state) == nil)
     }
 

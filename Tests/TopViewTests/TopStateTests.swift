@@ -65,6 +65,24 @@ struct TopStateTests {
         #expect(state.line("r1 ")?.contains("noon") == false)
     }
 
+    @Test func `counts that a connection tells once are kept while it lasts`() throws {
+        var state = try self.state()
+        func turn(_ key: Key, _ range: Range<Int>) throws {
+            state.press(key)
+            state.apply(.streams(try Said.streams(range, of: 100), try #require(state.request)))
+        }
+        state.apply(.following(["r1", "r99"]))
+        state.apply(.counts(try Said.counts("r1")))
+        try turn(.pageDown, 20..<44)
+        try turn(.pageUp, 1..<25)
+        #expect(state.line("r1 ")?.contains("noon") == true)
+        // Another connection tells what it follows anew.
+        try turn(.pageDown, 20..<44)
+        state.apply(.following(["r20"]))
+        try turn(.pageUp, 1..<25)
+        #expect(state.line("r1 ")?.contains("noon") == false)
+    }
+
     @Test func `a page that nobody wants any more is not shown`() throws {
         var state = try self.state()
         let old = try #require(state.request)
@@ -221,7 +239,7 @@ struct TopStateTests {
 
     @Test func `a gateway that is gone is said, and forgotten when it is back`() throws {
         var state = try self.state()
-        state.apply(.failed(.events, "the gateway does not answer"))
+        state.apply(.failed(.events, TopState.Fault(sentence: "the gateway does not answer", isRefusal: false)))
         #expect(state.line("GONE: the gateway does not answer. It is asked again.") != nil)
         // What it said last still stands there.
         #expect(state.line("1,204 listeners") != nil)
@@ -229,6 +247,15 @@ struct TopStateTests {
         #expect(state.fault != nil)
         state.apply(.reached(.events))
         #expect(state.fault == nil && state.line("GONE") == nil)
+    }
+
+    @Test func `a gateway that lets nobody in is not told as gone`() throws {
+        var state = try self.state()
+        state.apply(.failed(.streams, TopState.Fault(sentence: "The token has expired.", isRefusal: true)))
+        #expect(state.line("REFUSED: The token has expired. It is asked again.") != nil && state.line("GONE") == nil)
+        #expect(state.line("1,204 listeners") != nil)
+        state.apply(.reached(.streams))
+        #expect(state.fault == nil && state.line("REFUSED") == nil)
     }
 
     @Test func `whatever happens, a screen has as many lines as rows at most`() throws {
@@ -254,7 +281,7 @@ struct TopStateTests {
                     )
                 )
             case 2: state.apply(.counts(try Said.counts("r\(random.number(1...99))")))
-            case 3: state.apply(random.bool() ? .failed(.streams, "no") : .reached(.streams))
+            case 3: state.apply(random.bool() ? .failed(.streams, Said.fault) : .reached(.streams))
             default: state.press(random.pick(keys))
             }
             #expect(state.watched.count <= TopState.countedStreamsMax)

@@ -115,7 +115,8 @@ struct Top: AsyncParsableCommand {
             guard !CommandOutput.isOver else { break }
             let state = feed.state
             if let fault = state.fault {
-                let fault = OperatorGateway.Fault(sentence: fault, exit: CommandExit.unavailable)
+                let exit = fault.isRefusal ? CommandExit.notAllowed : CommandExit.unavailable
+                let fault = OperatorGateway.Fault(sentence: fault.sentence, exit: exit)
                 // Who wants one line wants no other day's.
                 if self.once { return fault }
                 if !isGone { _ = fault.told() }

@@ -105,7 +105,7 @@ final class TopFeed: Sendable {
                 self.apply(.reached(.streams))
             } catch {
                 guard !Task.isCancelled else { return }
-                self.apply(.failed(.streams, error.sentence))
+                self.apply(.failed(.streams, TopState.Fault(error)))
             }
         }
     }
@@ -115,6 +115,7 @@ final class TopFeed: Sendable {
     private func followEvents() async {
         while !Task.isCancelled {
             let watched = self.state.watched
+            self.apply(.following(watched))
             do throws(OperatorGateway.Fault) {
                 let streams = watched.isEmpty ? nil : watched.joined(separator: ",")
                 try await self.gateway.readEvents(OperatorGateway.target("/v1/events", [("streams", streams)])) {
@@ -123,7 +124,7 @@ final class TopFeed: Sendable {
                 }
             } catch {
                 guard !Task.isCancelled else { return }
-                self.apply(.failed(.events, error.sentence))
+                self.apply(.failed(.events, TopState.Fault(error)))
                 try? await Task.sleep(for: Self.retryPause)
             }
         }
@@ -138,7 +139,8 @@ final class TopFeed: Sendable {
         switch event.name {
         case "gateway":
             guard let document = try? decoder.decode(GatewayEventDocument.self, from: data) else {
-                self.apply(.failed(.events, "the gateway's figures cannot be understood"))
+                let sentence = "the gateway's figures cannot be understood"
+                self.apply(.failed(.events, TopState.Fault(sentence: sentence, isRefusal: false)))
                 break
             }
             self.apply(.gateway(document))
@@ -151,5 +153,11 @@ final class TopFeed: Sendable {
         default: break
         }
         return Set(watched).isSuperset(of: self.state.watched)
+    }
+}
+
+extension TopState.Fault {
+    init(_ fault: OperatorGateway.Fault) {
+        self.init(sentence: fault.sentence, isRefusal: fault.exit == CommandExit.notAllowed)
     }
 }
