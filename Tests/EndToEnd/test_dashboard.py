@@ -4,13 +4,13 @@
 
     scripts/end-to-end.sh Dashboard DemoLive
 """
-import json, os, re, signal, subprocess, sys, tempfile, unittest, urllib.error, urllib.parse, urllib.request
+import datetime, json, os, re, signal, subprocess, sys, tempfile, unittest, urllib.error, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
 from harness import (BINARY, PATIENCE, ROOT, Broadcaster, Gateway, Listener, LoggedGateway, ad, advertisement_pb2, broadcast_pb2,
-                     listener_pb2, status_pb2, until)
+                     listener_pb2, slower_until, status_pb2, until)
 from test_load_tool import LOAD_BINARY
 
 OK = status_pb2.STATUS_CODE_OK
@@ -493,6 +493,175 @@ class Dashboard(unittest.TestCase):
         self.stays_home(page)
         self.assertFalse([each for each in page.requests if self.token() in each])
 
+    # MARK: Steering what others steer too
+
+    def look(self, name):
+        return self.server.get(f"/v1/streams/radio1/breaks/{name}")
+
+    def steering(self, *arguments, listeners=1):
+        """The page of radio1, with a token."""
+        self.gateway(*arguments)
+        for _ in range(listeners):
+            self.listener("radio1")
+        page = self.dashboard("radio1")
+        self.give_token(page)
+        return page
+
+    def open(self, page, word, name, reach="1 listener"):
+        """Opens the dialog of a change, as soon as its button is there."""
+        button = f"button[aria-label='{word}: {name}']"
+        self.until_there(page, f"{word} is offered", button)
+        page.click(button)
+        page.until("it says whom it reaches", f"document.querySelector('#dialog .reach')?.textContent === 'It reaches {reach} now.'")
+
+    def confirm(self, page):
+        page.click("#dialog button[type=submit]")
+        page.until("it is done", "!document.querySelector('#dialog').open")
+
+    def facts(self, page):
+        """What the dialog shows of the break, by the names that stand before."""
+        return page.evaluate("""Object.fromEntries([...document.querySelectorAll("#dialog dt")].map((each) =>
+            [each.textContent, each.nextSibling.textContent]))""")
+
+    def fill(self, page, **values):
+        for name, value in values.items():
+            page.evaluate(f"document.querySelector('#field-{name}').value = {json.dumps(value)}")
+
+    def only_refusals(self, page, *statuses):
+        """Nothing was complained about but these refusals, of which browsers tell."""
+        for each in page.complaints:
+            self.assertRegex(each, f"status of ({'|'.join(str(each) for each in statuses)})")
+
+    def test_a_break_is_postponed_by_what_is_typed(self):
+        page = self.steering(listeners=2)
+        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS))
+        before = self.look("noon")
+        self.open(page, "Postpone", "noon", reach="2 listeners")
+        self.assertEqual(self.facts(page)["State"], "Scheduled")
+        # What is no duration is refused by the gateway's own sentence, and typed again.
+        self.fill(page, by="soon")
+        page.click("#dialog button[type=submit]")
+        page.until("it says why not", "document.querySelector('#dialog .problem').textContent.includes('by')")
+        self.assertEqual(self.look("noon")["start"], before["start"], "nothing is done that was not understood")
+        self.fill(page, by="")
+        page.focus("#field-by")
+        page.type("5m")
+        page.press("Enter")
+        page.until("it is done", "!document.querySelector('#dialog').open")
+        after = self.look("noon")
+        moved = datetime.datetime.fromisoformat(after["start"]) - datetime.datetime.fromisoformat(before["start"])
+        self.assertEqual((moved, after["revision"], after["state"]), (datetime.timedelta(minutes=5), 2, "scheduled"))
+        page.until("the page says so", "document.querySelector('#breaks .facts').textContent.includes('revision 2')")
+        page.click("#tab-audit")
+        page.until("the audit tells", "document.querySelector('#audit tbody tr td:nth-child(4)')?.textContent === 'postpone'")
+        self.only_refusals(page, 400)
+
+    def test_whoever_looked_at_an_older_break_is_shown_the_new_one_and_asked_again(self):
+        page = self.steering()
+        soon, started = broadcast_pb2.Start(in_ms=HOUR_MS), broadcast_pb2.Start(now=True)
+        for word, start, values, expected in (
+                ("Postpone", soon, {"by": "5m"}, "scheduled"), ("Cancel", soon, {}, "cancelled"), ("Punch", None, {"start": "now"}, "live"),
+                ("Update", soon, {"duration": "40m"}, "scheduled"), ("End", started, {"endMode": "cut"}, "complete")):
+            name = word.lower()
+            with self.subTest(word):
+                self.publish("radio1", name, [ad("first")], start=start)
+                if start is started:
+                    until("it is on air", lambda: self.look(name)["state"] == "live")
+                before = self.look(name)
+                self.open(page, word, name)
+                shown = self.facts(page)
+                self.assertEqual(shown["Lasts"], "1:00:00 at most")
+                # Meanwhile somebody else makes it shorter.
+                reply = self.broadcaster.ask(update=broadcast_pb2.Update(stream="radio1", break_id=name, duration_ms=HOUR_MS // 2))
+                self.assertEqual(reply.status, OK, reply.message)
+                theirs = self.look(name)
+                self.fill(page, **values)
+                page.click("#dialog button[type=submit]")
+                page.until("it says why not", "document.querySelector('#dialog .problem').textContent.includes('confirm again')")
+                said = page.text("#dialog .problem")
+                self.assertIn(f"The break {name} has revision {theirs['revision']}", said)
+                self.assertEqual(self.look(name), theirs, "nothing is done that was not looked at")
+                self.assertEqual(self.facts(page), {**shown, "Lasts": "30:00 at most (was: 1:00:00 at most)"})
+                # What was typed stays, and what is confirmed now is what is shown.
+                for field, value in values.items():
+                    self.assertEqual(page.evaluate(f"document.querySelector('#field-{field}').value"), value)
+                self.assertEqual(page.evaluate("document.activeElement.type"), "submit")
+                self.confirm(page)
+                after = self.look(name)
+                self.assertEqual((after["state"], after["revision"] > theirs["revision"]), (expected, True))
+                if word == "Postpone":
+                    moved = datetime.datetime.fromisoformat(after["start"]) - datetime.datetime.fromisoformat(before["start"])
+                    self.assertEqual(moved, datetime.timedelta(minutes=5))
+                if word == "Update":
+                    self.assertEqual(after["durationMilliseconds"], 2_400_000)
+                if expected in ("scheduled", "live"):
+                    reply = self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="radio1", break_id=name))
+                    self.assertEqual(reply.status, OK, reply.message)
+        self.only_refusals(page, 412)
+
+    def test_a_start_that_somebody_moved_is_moved_on_from_where_it_is(self):
+        page = self.steering()
+        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS))
+        self.open(page, "Postpone", "noon")
+        shown = self.facts(page)
+        theirs = self.broadcaster.ask(expected_revision=self.look("noon")["revision"],
+                                      postpone=broadcast_pb2.Postpone(stream="radio1", break_id="noon", by_ms=600_000))
+        self.assertEqual(theirs.status, OK, theirs.message)
+        there = self.look("noon")
+        self.fill(page, by="1m")
+        page.click("#dialog button[type=submit]")
+        page.until("it says why not", "document.querySelector('#dialog .problem').textContent.includes('confirm again')")
+        self.assertRegex(self.facts(page)["Start"], rf" \(was: {re.escape(shown['Start'])}\)$")
+        self.assertEqual(self.look("noon"), there)
+        self.confirm(page)
+        moved = datetime.datetime.fromisoformat(self.look("noon")["start"]) - datetime.datetime.fromisoformat(there["start"])
+        self.assertEqual(moved, datetime.timedelta(minutes=1))
+        self.only_refusals(page, 412)
+
+    def test_a_break_that_somebody_called_off_leaves_nothing_to_confirm(self):
+        page = self.steering()
+        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS))
+        self.open(page, "Postpone", "noon")
+        self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="radio1", break_id="noon")).status, OK)
+        page.click("#dialog button[type=submit]")
+        page.until("it says so", "document.querySelector('#dialog .problem').textContent.includes('nothing left to confirm')")
+        self.assertEqual(self.facts(page)["State"], "Cancelled (was: Scheduled)")
+        self.assertTrue(page.evaluate("document.querySelector('#dialog button[type=submit]').disabled"))
+        self.assertEqual(page.evaluate("document.activeElement.textContent"), "Go back")
+        page.press("Enter")
+        page.until("the dialog is gone", "!document.querySelector('#dialog').open")
+        self.assertEqual(self.look("noon")["state"], "cancelled")
+        self.only_refusals(page, 412)
+
+    def test_an_announcement_while_a_dialog_stands_open_is_in_nobodys_way(self):
+        # Announced an hour before its start: nothing is in a hurry after it.
+        page = self.steering("--set", "breaks.announceAhead=1h")
+
+        def scheduled(factor):
+            """A break whose dialog was opened before it was announced; else none."""
+            name = f"noon-{factor}"
+            self.publish("radio1", name, [ad("first")], start=broadcast_pb2.Start(in_ms=HOUR_MS + 2_000 * factor))
+            self.open(page, "Postpone", name)
+            if self.facts(page)["State"] == "Scheduled":
+                return name
+            page.press("Escape")
+            page.until("the dialog is gone", "!document.querySelector('#dialog').open")
+            self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="radio1", break_id=name)).status, OK)
+
+        name = slower_until(scheduled, bool)
+        self.assertTrue(name, "no dialog was opened before the announcement")
+        until("it is announced", lambda: self.look(name)["state"] == "announced")
+        there = self.look(name)
+        self.assertEqual(there["revision"], 2)
+        self.fill(page, by="1m")
+        # Confirmed once.
+        self.confirm(page)
+        after = self.look(name)
+        moved = datetime.datetime.fromisoformat(after["start"]) - datetime.datetime.fromisoformat(there["start"])
+        self.assertEqual((moved, after["revision"] > 2), (datetime.timedelta(minutes=1), True))
+        until("the browser tells that the first request was refused", lambda: page.complaints)
+        self.only_refusals(page, 412)
+
     def test_a_gateway_that_asks_for_a_token_is_read_with_one(self):
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="cuecast-dashboard."))
         self.gateway("--set", "http.openReads=metrics", make=lambda *arguments: LoggedGateway(folder, *arguments, "--set", "logLevel=debug"))
@@ -515,7 +684,6 @@ class Dashboard(unittest.TestCase):
         page.press("Escape")
         page.until("the dialog is gone", "!document.querySelector('#dialog').open")
         self.assertFalse(page.evaluate("window.cuecast.client.token"))
-        page.complaints.clear()  # The browser tells of the refusal.
         self.give_token(page)
         self.until_there(page, "there is a break", "#breaks .break")
         page.until("there are figures", "window.cuecast.state.gateway !== null")
@@ -526,6 +694,8 @@ class Dashboard(unittest.TestCase):
         said = self.server.messages()
         for secret in (*tickets, self.token()):
             self.assertNotIn(secret, said)
+        # The browser tells of each refusal, when it comes to that.
+        page.complaints[:] = [each for each in page.complaints if "401 (Unauthorized)" not in each]
         self.stays_home(page)
 
 

@@ -3,8 +3,8 @@
 
 // The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
 //
-// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive once a
-// second by the gateway's events; each frame writes only what has changed.
+// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
+// gateway's events, at most once a second; each frame writes only what has changed.
 
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
@@ -84,6 +84,7 @@ function alarmName(name) {
     epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
     ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
     logRoom: "The event log is nearly full", diskRoom: "The disk is nearly full", connections: "No more connections",
+    traceFile: "The trace file is not written",
   };
   return words[name] ?? String(name);
 }
@@ -92,6 +93,18 @@ onDraw(drawLink);
 
 // MARK: What the gateway tells
 
+/// The streams whose counts this connection has told: they hold until others come.
+const told = new Set();
+
+/// Takes the counts of a stream as those of this moment into the course of its break.
+function followCourse(counts) {
+  if (!counts.break) return;
+  const line = state.lines.find((each) => each.stream === counts.stream);
+  const goesOn = counts.stream === state.chosen ? isOpen(state.breaks.get(counts.break) ?? {})
+    : [line?.running, line?.next].some((each) => each?.break === counts.break);
+  courseOf(`${counts.stream}/${counts.break}`).push(client.now(), counts.funnel ?? {}, goesOn);
+}
+
 client.addEventListener("token", draw);
 client.addEventListener("link", () => {
   announce({ live: "Connected to the gateway", gone: "", locked: "", refused: "", connecting: "" }[client.link.state] ?? "");
@@ -99,7 +112,10 @@ client.addEventListener("link", () => {
 });
 
 // Whatever happened before is loaded anew: events tell only what comes.
-client.addEventListener("opened", loadAll);
+client.addEventListener("opened", () => {
+  told.clear();
+  loadAll();
+});
 client.addEventListener("resync", loadAll);
 
 async function loadAll() {
@@ -118,18 +134,16 @@ client.addEventListener("gateway", ({ detail }) => {
   const before = state.gateway;
   state.gateway = detail;
   if (!before || before.streams !== detail.streams) reloadStreams();
+  // Counts that did not change are not told again: they are the same as of now.
+  for (const stream of told) followCourse(state.counts.get(stream));
   draw();
 });
 
 client.addEventListener("counts", ({ detail }) => {
   const before = state.counts.get(detail.stream);
   state.counts.set(detail.stream, detail);
-  if (detail.break) {
-    const line = state.lines.find((each) => each.stream === detail.stream);
-    const goesOn = detail.stream === state.chosen ? isOpen(state.breaks.get(detail.break) ?? {})
-      : [line?.running, line?.next].some((each) => each?.break === detail.break);
-    courseOf(`${detail.stream}/${detail.break}`).push(client.now(), detail.funnel ?? {}, goesOn);
-  }
+  told.add(detail.stream);
+  followCourse(detail);
   if (detail.stream === state.chosen && JSON.stringify(before?.funnel) !== JSON.stringify(detail.funnel)) {
     drawPast();
     reloadCounts();

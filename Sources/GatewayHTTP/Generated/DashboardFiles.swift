@@ -16,7 +16,8 @@ extension DashboardFile {
 // What holders of a token do: each change is confirmed in a dialog that says how many listeners it reaches.
 
 import { GatewayGone, readToken } from "./client.js";
-import { count, element, moment, say } from "./plots.js";
+import { STATE_WORDS } from "./model.js";
+import { count, element, moment, say, span } from "./plots.js";
 
 const MEDIA_KEY = "cuecast.testMedia";
 
@@ -64,6 +65,28 @@ const CHANGES = {
 };
 
 const POSTPONE = "POST /v1/streams/{stream}/breaks/{break}/postpone";
+/// What a person who confirms a change has looked at.
+const LOOKED_AT = ["start", "end", "durationMilliseconds", "ads", "firstAdTitle", "preStream", "exact"];
+
+/// A break is not as the dialog shows it: nothing was changed, and the dialog shows what it is now.
+class Differs extends Error {
+  /// - facts: what the dialog is to show from now on.
+  /// - state: that of the break now.
+  /// - isOver: whether the change is none any more that the break takes.
+  constructor(sentence, { facts, state, isOver }) {
+    super(`${sentence} ${isOver ? "There is nothing left to confirm." : "What it is now stands above: look, and confirm again."}`);
+    this.facts = facts;
+    this.state = state;
+    this.isOver = isOver;
+  }
+}
+
+/// Whether nothing but the gateway's own announcement lies between two views of a break. Its revision goes on with that (decision 60), and what
+/// a person has looked at is the same.
+function isOnlyAnnounced(before, after) {
+  return before.state === "scheduled" && after.state === "announced" && after.revision === before.revision + 1
+    && LOOKED_AT.every((name) => before[name] === after[name]);
+}
 
 export class Actions {
   /// - announce: says a sentence to screen readers.
@@ -79,7 +102,7 @@ export class Actions {
   #turn = 0;
 
   /// The changes that a break in a state takes: name, word, kind of button.
-  allowed(each, state) {
+  allowed(each, state = each.state) {
     const names = {
       cued: ["punch", "update", "cancel"], scheduled: ["update", "postpone", "cancel"],
       announced: ["update", "postpone", "cancel"], live: ["end", "update", "cancel"],
@@ -90,19 +113,48 @@ export class Actions {
   }
 
   /// Asks for confirmation of a change of a break.
+  ///
+  /// What was looked at is what is changed: another revision is refused. The dialog then shows the break as it is now, and what it was, and takes
+  /// another confirmation. A break that was only announced meanwhile is what was looked at.
   open(name, each, listeners) {
     const change = CHANGES[name];
-    const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}/${name}`;
+    const path = `v1/streams/${encodeURIComponent(each.stream)}/breaks/${encodeURIComponent(each.break)}`;
+    let shown = each;
+    const ask = (values) => this.client.ask("POST", `${path}/${name}`, {
+      body: change.body(values, shown), headers: { "If-Match": `"${shown.revision}"` },
+    });
     this.#confirm({
-      title: change.title, confirm: change.confirm, kind: change.kind, text: change.text,
-      facts: [["Stream", each.stream], ["Break", each.break], ["Ads", `${count(each.ads)}, first “${each.firstAdTitle}”`],
-        ["Start", each.start ? moment(Date.parse(each.start), this.client.now()) : "when it is punched"]],
-      fields: change.fields.filter((field) => field.until !== each.state),
-      listeners, check: change.check,
-      // What was looked at is what is changed: another revision is refused.
-      run: (values) => this.client.ask("POST", path, { body: change.body(values, each), headers: { "If-Match": `"${each.revision}"` } }),
+      title: change.title, confirm: change.confirm, kind: change.kind, text: change.text, facts: this.#facts(each),
+      fields: change.fields.filter((field) => field.until !== each.state), listeners, check: change.check,
+      run: async (values) => {
+        try {
+          return await ask(values);
+        } catch (error) {
+          if (error.code !== "REVISION_CONFLICT") throw error;
+          const before = shown;
+          shown = await this.client.get(path);
+          // A break is announced once, so this is asked once more at most.
+          if (isOnlyAnnounced(before, shown)) return await ask(values);
+          throw new Differs(error.message, {
+            facts: this.#facts(shown, before), state: shown.state, isOver: !this.allowed(shown).some(([allowed]) => allowed === name),
+          });
+        }
+      },
       done: `Break ${each.break} ${change.done}.`,
     });
+  }
+
+  /// What a dialog shows of a break; what is different from before says what it was.
+  #facts(each, before) {
+    const facts = (one) => [
+      ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
+      ["Ads", `${count(one.ads)}, first “${one.firstAdTitle}”`],
+      ["Start", one.start ? moment(Date.parse(one.start), this.client.now()) : "when it is punched"],
+      ["Lasts", one.durationMilliseconds ? `${span(one.durationMilliseconds)} at most` : "until it is ended"],
+    ];
+    if (!before) return facts(each);
+    const old = facts(before);
+    return facts(each).map(([name, value], place) => [name, value === old[place][1] ? value : `${value} (was: ${old[place][1]})`]);
   }
 
   /// Asks for what a test break needs, and for confirmation.
@@ -177,13 +229,16 @@ export class Actions {
   #confirm({ title, text, facts, fields, confirm, kind, back = "Go back", listeners, check, run, done }) {
     const turn = this.#turn += 1;
     const inputs = new Map();
+    const list = element("dl", { class: "dialog-facts" });
+    const showFacts = (shown) => list.replaceChildren(...shown.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+    showFacts(facts);
     const problem = element("p", { class: "problem", role: "alert" });
     const reach = element("p", { class: "reach", role: "status" });
     const go = element("button", { type: "submit", class: kind }, confirm);
     const away = element("button", { type: "button", class: "quiet", on: { click: () => this.dialog.close() } }, back);
     const form = element("form", { method: "dialog", autocomplete: "off" },
       element("h2", { id: "dialog-title" }, title), element("p", {}, text),
-      facts.length ? element("dl", { class: "dialog-facts" }, facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])) : "",
+      facts.length ? list : "",
       fields.map((field) => this.#field(field, inputs)), listeners ? reach : "", problem,
       element("div", { class: "dialog-buttons" }, away, go));
     form.addEventListener("submit", async (event) => {
@@ -203,8 +258,17 @@ export class Actions {
         // The same sentence again is said again.
         problem.textContent = "";
         say(problem, error instanceof GatewayGone ? "The gateway does not answer. Whether it heard is not known: look before you try again." : error.message);
-        go.disabled = false;
-        go.focus();
+        const isOver = error instanceof Differs && error.isOver;
+        if (error instanceof Differs) {
+          showFacts(error.facts);
+          for (const { name } of fields.filter((field) => field.until === error.state)) {
+            inputs.get(name).value = "";
+            inputs.get(name).closest(".field").hidden = true;
+          }
+          if (listeners) this.#showReach(reach, listeners, turn);
+        }
+        go.disabled = isOver;
+        (isOver ? away : go).focus();
       }
     });
     this.dialog.replaceChildren(form);
@@ -861,8 +925,8 @@ dialog button { min-height: 36px; }
 
 // The dashboard: what the gateway does now, what became of its breaks, and the buttons that steer them.
 //
-// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive once a
-// second by the gateway's events; each frame writes only what has changed.
+// Only what is in view is asked for: one page of streams, one stream in detail, one page of its history. Numbers arrive by the
+// gateway's events, at most once a second; each frame writes only what has changed.
 
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
@@ -942,6 +1006,7 @@ function alarmName(name) {
     epoch: "The log began a new epoch", history: "Records were lost", ledger: "The ledger is being counted anew",
     ledgerCopies: "No copies of the ledger", retention: "Retention stands still", logSilent: "The event log does not answer",
     logRoom: "The event log is nearly full", diskRoom: "The disk is nearly full", connections: "No more connections",
+    traceFile: "The trace file is not written",
   };
   return words[name] ?? String(name);
 }
@@ -950,6 +1015,18 @@ onDraw(drawLink);
 
 // MARK: What the gateway tells
 
+/// The streams whose counts this connection has told: they hold until others come.
+const told = new Set();
+
+/// Takes the counts of a stream as those of this moment into the course of its break.
+function followCourse(counts) {
+  if (!counts.break) return;
+  const line = state.lines.find((each) => each.stream === counts.stream);
+  const goesOn = counts.stream === state.chosen ? isOpen(state.breaks.get(counts.break) ?? {})
+    : [line?.running, line?.next].some((each) => each?.break === counts.break);
+  courseOf(`${counts.stream}/${counts.break}`).push(client.now(), counts.funnel ?? {}, goesOn);
+}
+
 client.addEventListener("token", draw);
 client.addEventListener("link", () => {
   announce({ live: "Connected to the gateway", gone: "", locked: "", refused: "", connecting: "" }[client.link.state] ?? "");
@@ -957,7 +1034,10 @@ client.addEventListener("link", () => {
 });
 
 // Whatever happened before is loaded anew: events tell only what comes.
-client.addEventListener("opened", loadAll);
+client.addEventListener("opened", () => {
+  told.clear();
+  loadAll();
+});
 client.addEventListener("resync", loadAll);
 
 async function loadAll() {
@@ -976,18 +1056,16 @@ client.addEventListener("gateway", ({ detail }) => {
   const before = state.gateway;
   state.gateway = detail;
   if (!before || before.streams !== detail.streams) reloadStreams();
+  // Counts that did not change are not told again: they are the same as of now.
+  for (const stream of told) followCourse(state.counts.get(stream));
   draw();
 });
 
 client.addEventListener("counts", ({ detail }) => {
   const before = state.counts.get(detail.stream);
   state.counts.set(detail.stream, detail);
-  if (detail.break) {
-    const line = state.lines.find((each) => each.stream === detail.stream);
-    const goesOn = detail.stream === state.chosen ? isOpen(state.breaks.get(detail.break) ?? {})
-      : [line?.running, line?.next].some((each) => each?.break === detail.break);
-    courseOf(`${detail.stream}/${detail.break}`).push(client.now(), detail.funnel ?? {}, goesOn);
-  }
+  told.add(detail.stream);
+  followCourse(detail);
   if (detail.stream === state.chosen && JSON.stringify(before?.funnel) !== JSON.stringify(detail.funnel)) {
     drawPast();
     reloadCounts();
