@@ -12,6 +12,7 @@ from figures import OURS, Figure, Goal, median, quantile
 from measuring import MeasurementError
 from rows import row
 from servers import temporary_folder, wait_until
+from simulations import viewers
 
 # How many requests one connection has under way while a board is filled.
 WINDOW = 64
@@ -389,6 +390,36 @@ def growth_readers(bench, figures):
             return {"p99": 1_000 * quantile(times, 0.99), "median": 1_000 * median(times)}
 
         bench.pairs(figures, lambda: side(16), lambda: side(0))
+
+
+#: How many look at the dashboard, and at how many streams each: as many as one page shows.
+VIEWERS, STREAMS_EACH = 20, 50
+
+
+@row("growth-viewers", "20 pages of the dashboard at 10,000 streams, each at 50 of its own: the gateway's CPU", "20 pages at one stream each")
+def growth_viewers(bench, figures):
+    scale = bench.scale
+    figures["cpu"] = Figure("", "% of a core", Goal("<", 5, "ours"), against="one stream each")
+    figures["read"] = Figure("what a page reads", "KiB/s", against="one stream each")
+    with bench.servers.gateway() as (process, addresses), Playout(addresses) as playout:
+        streams = min(10_000, scale.breaks)
+        fill(bench, playout, streams, streams)
+
+        def side(each):
+            def looked_at(number):
+                return [f"stream-{(number * each + place) % streams}" for place in range(min(each, streams))]
+
+            with viewers(addresses, VIEWERS, looked_at) as counts:
+                # All have what they begin with, and what was told of a break that was new to the gateway.
+                time.sleep(min(10, scale.hold))
+                if not all(counts):
+                    raise MeasurementError("a viewer read nothing")
+                before, used, began = sum(counts), measuring.cpu_seconds(process.pid), time.monotonic()
+                time.sleep(scale.hold)
+                used, seconds = measuring.cpu_seconds(process.pid) - used, time.monotonic() - began
+                return {"cpu": 100 * used / seconds, "read": (sum(counts) - before) / VIEWERS / seconds / 1_024}
+
+        bench.pairs(figures, lambda: side(STREAMS_EACH), lambda: side(1))
 
 
 @row("growth-lists", "200 pipelined lists at 10,000 streams: a listener's answer, the longest", "no list")

@@ -38,8 +38,8 @@ def stalled(bench, figures):
 
 
 @contextlib.contextmanager
-def viewers(addresses, count):
-    """So many pages of the dashboard that look at the stream, as far as a gateway sees them: readers of its events.
+def viewers(addresses, count, streams=lambda number: ["bench"]):
+    """So many pages of the dashboard, as far as a gateway sees them: readers of its events. `streams(number)` is what each looks at.
 
     Gives a list of what each has read, in bytes.
     """
@@ -54,7 +54,7 @@ def viewers(addresses, count):
     with contextlib.ExitStack() as stack:
         for number in range(count):
             reader = stack.enter_context(socket.create_connection((host, int(port))))
-            reader.sendall(f"GET /v1/events?streams=bench HTTP/1.1\r\nHost: {addresses['http']}\r\n\r\n".encode())
+            reader.sendall(f"GET /v1/events?streams={','.join(streams(number))} HTTP/1.1\r\nHost: {addresses['http']}\r\n\r\n".encode())
             thread = threading.Thread(target=read, args=(number, reader))
             thread.start()
             stack.callback(thread.join)

@@ -152,6 +152,52 @@ struct EventTests {
         }
     }
 
+    @Test func `counts that stand still are told once, and the gateway goes on`() async throws {
+        try await self.run { running, peer in
+            let events = try EventConnection(peer, "/v1/events?streams=radio1,radio2")
+            var told: [String] = []
+            while told.count < 2 {
+                told.append(try await events.next("counts").decoded(as: CountsEventDocument.self).stream)
+            }
+            #expect(told.sorted() == ["radio1", "radio2"])
+            for _ in 0..<20 {
+                var event = try #require(try await events.next())
+                while event.name != "gateway" {
+                    Issue.record("it was told again: \(event)")
+                    event = try #require(try await events.next())
+                }
+            }
+            _ = try await running.listener().join()
+            let changed = try await events.next("counts").decoded(as: CountsEventDocument.self)
+            #expect(changed.stream == "radio1" && changed.listeners == 1)
+        }
+    }
+
+    @Test func `whoever comes, or comes back, is told the counts of now before how the gateway is`() async throws {
+        try await self.run { running, peer in
+            let first = try EventConnection(peer, "/v1/events?streams=radio1")
+            let second = try EventConnection(peer, "/v1/events?streams=radio1")
+            for events in [first, second] {
+                _ = try await events.next("counts") { $0.data.contains(#""listeners":0"#) }
+            }
+            try await running.broadcaster().publish("b", start: nil)
+            let known = try await first.next("break").id
+            _ = try await running.listener().join()
+            // They share what was made.
+            let changed = try await first.next("counts") { $0.data.contains(#""listeners":1"#) }
+            #expect(try await second.next("counts") { $0.data.contains(#""listeners":1"#) }.data == changed.data)
+            for query in ["", "&lastEventId=\(known)", "&lastEventId=0:1"] {
+                let events = try EventConnection(peer, "/v1/events?streams=radio1" + query)
+                var event = try #require(try await events.next())
+                if query.hasSuffix("0:1") {
+                    #expect(event.name == "resync")
+                    event = try #require(try await events.next())
+                }
+                #expect(event.name == "counts" && event.decodedCounts?.listeners == 1)
+            }
+        }
+    }
+
     @Test func `whoever names streams hears of their breaks only`() async throws {
         try await self.run { running, peer in
             let events = try EventConnection(peer, "/v1/events?streams=radio2")
@@ -339,8 +385,9 @@ struct EventTests {
         try await self.run {
             $0.exchangeTimeout = .seconds(2)
         } _: { running, peer in
-            let streams = (0..<50).map { "s\($0)" }.joined(separator: ",")
-            let slow = try EventConnection(peer, "/v1/events?streams=\(streams)")
+            // Each event is so large that few of them fill what the system keeps for a peer.
+            running.gateway.readiness.raise(.clock, String(repeating: "x", count: 50_000))
+            let slow = try EventConnection(peer, "/v1/events")
             let other = try EventConnection(peer, "/v1/events")
             _ = try await other.next("gateway")
             while running.metrics.value(.connections, .http) > 1 { _ = try await other.next("gateway") }
@@ -359,6 +406,11 @@ struct EventTests {
         let events = try #require(await kept.events)
         while try await events.next() != nil {}
     }
+}
+
+extension EventConnection.Event {
+    /// `nil`: it is another event.
+    fileprivate var decodedCounts: CountsEventDocument? { try? self.decoded() }
 }
 
 /// A connection that a test looks at after its server has stopped.

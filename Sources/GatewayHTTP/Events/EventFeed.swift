@@ -10,6 +10,7 @@ import Synchronization
 ///
 /// A reader holds no events: it knows up to where it has read, and takes what is new when it has room. So it costs the same however
 /// slow it is. Of `gateway` and `counts` it gets the newest; changes of breaks it gets all, or is told that it missed some (`resync`).
+/// Counts that did not change are not told again; `gateway`, which comes behind them, says that they still hold.
 final class EventFeed: Sendable {
     /// The bounds and times of events.
     struct Settings: Hashable, Sendable {
@@ -19,7 +20,7 @@ final class EventFeed: Sendable {
         static let changesPerPieceMax = 256
         /// How often it is looked whether a break has changed.
         var interval: Duration = .milliseconds(100)
-        /// How often the gateway and counts are told.
+        /// How often the gateway is told, and counts are looked at.
         var period: Duration = .seconds(1)
         /// The most breaks whose books are read at one time; where more are watched, they take turns.
         var booksReadMax = 64
@@ -29,8 +30,10 @@ final class EventFeed: Sendable {
     struct Cursor: Hashable, Sendable {
         /// The newest change of a break that it knows.
         var change: UInt64
-        /// The newest of the numbers that the feed gives to other events.
-        var number: UInt64 = 0
+        /// The newest change of counts that it knows.
+        var counts: UInt64 = 0
+        /// How often it could have been told how the gateway is.
+        var gateway: UInt64 = 0
         /// Whether changes are missing that it could have known.
         var hasGap = false
     }
@@ -39,46 +42,25 @@ final class EventFeed: Sendable {
     final class Reader: Sendable {
         /// Whose counts and breaks it wants; `nil`: no counts, and all breaks.
         let streams: Set<StreamID>?
+        /// Their counts.
+        fileprivate let watch: EventCounts.Watch
         /// Yields when there is something new; further news meanwhile are one.
         let news: AsyncStream<Void>
         fileprivate let sink: AsyncStream<Void>.Continuation
 
-        fileprivate init(_ streams: Set<StreamID>?) {
+        fileprivate init(_ streams: Set<StreamID>?, _ watch: EventCounts.Watch) {
             self.streams = streams
+            self.watch = watch
             (self.news, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
     }
 
-    /// An event that takes the place of the one before.
-    private struct Event {
-        let number: UInt64
-        let bytes: [UInt8]
-    }
-
     private struct State {
         var readers: [ObjectIdentifier: Reader] = [:]
-        /// How many readers want counts of a stream.
-        var watched: [StreamID: Int] = [:]
+        /// How often it was told how the gateway is.
         var number: UInt64 = 0
-        var gateway: Event?
-        var counts: [StreamID: Event] = [:]
-    }
-
-    /// Which books were read last, and at what they stood.
-    private struct Books {
-        let number: BreakNumber
-        let offsets: [Int]
-        let funnel: CountsEventDocument.Funnel?
-        /// When, counted in periods.
-        let period: UInt64
-    }
-
-    /// The books of streams that are watched, for the one task that reads them.
-    private struct Shelf {
-        var books: [StreamID: Books] = [:]
-        var period: UInt64 = 0
-        /// How many more may be read at this time.
-        var rest = 0
+        /// The newest event that tells it; `nil`: there is none that is not old.
+        var gateway: [UInt8]?
     }
 
     /// Which run of the gateway this is: what another one has counted means nothing here.
@@ -89,6 +71,7 @@ final class EventFeed: Sendable {
     private let limits: @Sendable () -> [LimitState]
     private let overview: StreamOverview
     private let changes: BreakChanges
+    private let counts: EventCounts
     private let state = Mutex(State())
     /// Yields when somebody begins to read.
     private let begun: AsyncStream<Void>
@@ -102,6 +85,14 @@ final class EventFeed: Sendable {
         self.parts = parts
         self.overview = overview
         self.changes = changes
+        self.counts = EventCounts(
+            overview,
+            changes,
+            ledger: parts.ledger,
+            metrics: parts.metrics,
+            booksReadMax: settings.booksReadMax,
+            now: parts.now
+        )
         (self.begun, self.sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -109,11 +100,8 @@ final class EventFeed: Sendable {
 
     /// Somebody begins to read; `leave` is called for each.
     func enter(_ streams: Set<StreamID>?) -> Reader {
-        let reader = Reader(streams)
-        self.state.withLock { state in
-            state.readers[ObjectIdentifier(reader)] = reader
-            for stream in streams ?? [] { state.watched[stream, default: 0] += 1 }
-        }
+        let reader = Reader(streams, self.counts.enter(streams ?? []))
+        self.state.withLock { $0.readers[ObjectIdentifier(reader)] = reader }
         self.sink.yield()
         // What others had a moment ago is here.
         reader.sink.yield()
@@ -121,15 +109,12 @@ final class EventFeed: Sendable {
     }
 
     func leave(_ reader: Reader) {
-        self.state.withLock { state in
-            guard state.readers.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return }
-            for stream in reader.streams ?? [] {
-                let count = state.watched[stream, default: 1] - 1
-                state.watched[stream] = count > 0 ? count : nil
-                if count <= 0 { state.counts[stream] = nil }
-            }
+        let isFirst = self.state.withLock { state in
+            guard state.readers.removeValue(forKey: ObjectIdentifier(reader)) != nil else { return false }
             if state.readers.isEmpty { state.gateway = nil }
+            return true
         }
+        if isFirst { self.counts.leave(reader.watch) }
     }
 
     /// Where a reader begins: behind the event whose id it has, or now where it has none.
@@ -173,13 +158,11 @@ final class EventFeed: Sendable {
             hasMore = portion.newest > cursor.change && portion.newest < self.changes.newest
             cursor.change = portion.newest
         }
-        self.state.withLock { state in
-            if let gateway = state.gateway, gateway.number > cursor.number { bytes += gateway.bytes }
-            for stream in reader.streams ?? [] {
-                if let counts = state.counts[stream], counts.number > cursor.number { bytes += counts.bytes }
-            }
-            cursor.number = state.number
-        }
+        // Taken before the counts and told behind them: what the reader knows then is at least as new.
+        let (gateway, number) = self.state.withLock { ($0.gateway, $0.number) }
+        cursor.counts = self.counts.append(reader.watch, after: cursor.counts, to: &bytes)
+        if let gateway, number > cursor.gateway { bytes += gateway }
+        cursor.gateway = number
         return (bytes, hasMore)
     }
 
@@ -220,22 +203,19 @@ final class EventFeed: Sendable {
             limits: self.limits,
             at: clock.now
         )
-        var shelf = Shelf()
         var newest = self.changes.newest
         // The first rates are those of a moment.
         var due = clock.now + self.settings.interval * 2
         while self.hasReaders {
             guard (try? await Task.sleep(for: self.settings.interval)) != nil else { return }
             let now = clock.now
-            var hasNews = false
-            if now >= due {
+            let isDue = now >= due
+            var hasNews = await self.counts.refresh(isDue: isDue)
+            if isDue {
                 // What was late makes nothing late.
                 due = max(due + self.settings.period, now)
-                let document = sampler.sample(at: now)
+                let document = sampler.sample(at: clock.now)
                 self.put(gateway: Self.event("gateway", HTTPAnswer.encoded(document)))
-                await self.count(&shelf, isDue: true)
-                hasNews = true
-            } else if await self.count(&shelf, isDue: false) {
                 hasNews = true
             }
             let change = self.changes.newest
@@ -251,88 +231,7 @@ final class EventFeed: Sendable {
             // What nobody takes would be old for whoever comes next.
             guard !state.readers.isEmpty else { return }
             state.number += 1
-            state.gateway = Event(number: state.number, bytes: bytes)
+            state.gateway = bytes
         }
-    }
-
-    /// Tells the counts of the streams that are watched: of all of them where that is due, else of those that nobody was told of.
-    ///
-    /// - Returns: whether there are new ones.
-    @discardableResult
-    private func count(_ shelf: inout Shelf, isDue: Bool) async -> Bool {
-        let (watched, missing) = self.state.withLock { state in
-            (Set(state.watched.keys), state.watched.keys.filter { state.counts[$0] == nil })
-        }
-        if isDue {
-            shelf.period += 1
-            shelf.books = shelf.books.filter { watched.contains($0.key) }
-        }
-        let wanted = isDue ? Array(watched) : missing
-        guard !wanted.isEmpty else { return false }
-        shelf.rest = self.settings.booksReadMax
-        let board = self.overview.board
-        let books = shelf.books
-        // Whose books were read longest ago comes first.
-        for stream in wanted.sorted(by: { books[$0]?.period ?? 0 < books[$1]?.period ?? 0 }) {
-            let document = await self.counts(of: stream, on: board, &shelf)
-            let bytes = Self.event("counts", HTTPAnswer.encoded(document))
-            self.state.withLock { state in
-                guard state.watched[stream] != nil else { return }
-                state.number += 1
-                state.counts[stream] = Event(number: state.number, bytes: bytes)
-            }
-        }
-        return true
-    }
-
-    private func counts(of stream: StreamID, on board: Board, _ shelf: inout Shelf) async -> CountsEventDocument {
-        let now = self.parts.now()
-        var document = CountsEventDocument(
-            stream: stream.description,
-            listeners: self.overview.listenerCount(of: stream),
-            break: nil,
-            funnel: nil
-        )
-        guard let each = board.stream(stream)?.focus(at: now) else { return document }
-        document.break = each.key.id.description
-        let known = shelf.books[stream].flatMap { $0.number == each.number ? $0 : nil }
-        document.funnel = known?.funnel
-        let lanes = (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
-        // Before the ledger has the break, every record may be the one by which it has.
-        let offsets = (known?.funnel == nil ? lanes + [.breaks] : lanes)
-            .map { self.parts.metrics.value(.ledgerOffset, .lane($0)) }
-        if known?.offsets != offsets, shelf.rest > 0 {
-            shelf.rest -= 1
-            let query = ReportQuery(stream: stream, breakID: each.key.id, limit: 1, now: now)
-            // Books that cannot be read now are as they were; the gateway's alarms and metrics say the rest.
-            if let report = try? await self.parts.ledger.report(query) {
-                let found = report.breaks.first { $0.summary.number == each.number }
-                document.funnel = found.map { CountsEventDocument.Funnel($0) }
-                shelf.books[stream] = Books(
-                    number: each.number,
-                    offsets: offsets,
-                    funnel: document.funnel,
-                    period: shelf.period
-                )
-            }
-        }
-        document.funnel?.notified = self.changes.notifiedCount(of: each.number)
-        return document
-    }
-}
-
-extension CountsEventDocument.Funnel {
-    fileprivate init(_ each: Report.Break) {
-        var total = OutcomeCounts()
-        for advertisement in each.advertisements { total += advertisement.counts }
-        self.init(
-            notified: nil,
-            asked: each.sessions,
-            delivered: total.delivered,
-            played: total.played,
-            ignored: total.ignored,
-            failed: total.failed,
-            unknown: total.unknown
-        )
     }
 }

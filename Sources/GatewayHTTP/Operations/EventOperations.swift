@@ -27,8 +27,9 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
         "Watch what happens, as server-sent events, for as long as the connection lasts.",
         details: """
             `gateway` comes once a second: listeners, rates, latencies, the ledger's lag, room, limits that were hit, and alarms. `break` comes when a \
-            break has changed, begins or is over, and is the break as `getBreak` shows it. `counts` comes once a second for each of `streams`: \
-            listeners, and what became of the break that runs. `resync` says that changes are missing: load anew what you show. Whoever comes back \
+            break has changed, begins or is over, and is the break as `getBreak` shows it. `counts` comes at the beginning for each of `streams`, and again \
+            when it has changed, at most once a second: listeners, and what became of the break that runs; with each `gateway`, what was told \
+            last still holds. `resync` says that changes are missing: load anew what you show. Whoever comes back \
             with the last id misses nothing that is still kept.
             """,
         access: .ticket,
