@@ -124,10 +124,9 @@ final class ListenerDesk: EdgeDelegate {
     /// Has the token of a join checked elsewhere; where too many wait, the join is refused at once.
     private func check(_ token: String, of request: [UInt8], from peer: EdgePeer) -> EdgeAnswer {
         let mailbox = self.mailbox
-        let sentence: String
+        let refusal: Refusal
         if self.checksWaiting.contains(peer.number) {
-            sentence =
-                "The token of another join of this connection is being checked (tokenChecksWaitingMax); join again."
+            refusal = self.tooManyChecks("The token of another join of this connection is being checked")
         } else {
             let isTaken = self.tools.tokens?
                 .submit(token) { result in mailbox.post(.checked(peer, request: request, result)) }
@@ -135,10 +134,8 @@ final class ListenerDesk: EdgeDelegate {
                 self.checksWaiting.insert(peer.number)
                 return EdgeAnswer(reply: nil)
             }
-            sentence = "Too many tokens wait to be checked (tokenChecksWaitingMax); join again."
+            refusal = self.tooManyChecks()
         }
-        self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
-        let refusal = Refusal(.limitReached, sentence, retryAfter: TokenChecks.retryAfter)
         // What is refused looks at nothing of the connection.
         return EdgeAnswer(
             reply: self.handler.join(
@@ -148,6 +145,16 @@ final class ListenerDesk: EdgeDelegate {
                 at: self.readClock().now
             ),
             refusesToken: true
+        )
+    }
+
+    /// Why a join is refused whose token nobody checks now; counts it.
+    private func tooManyChecks(_ what: String = "Too many tokens wait to be checked") -> Refusal {
+        self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
+        return Refusal(
+            .limitReached,
+            "\(what) (tokenChecksWaitingMax); join again.",
+            retryAfter: TokenChecks.retryAfter
         )
     }
 
@@ -232,9 +239,7 @@ final class ListenerDesk: EdgeDelegate {
             self.callsChecked.insert(number)
             return
         }
-        self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
-        let sentence = "Too many tokens wait to be checked (tokenChecksWaitingMax); join again."
-        self.checked(number, .failure(Refusal(.limitReached, sentence, retryAfter: TokenChecks.retryAfter)))
+        self.checked(number, .failure(self.tooManyChecks()))
     }
 
     private func checked(_ number: UInt64, _ result: Result<ListenerGrant, Refusal>) {
