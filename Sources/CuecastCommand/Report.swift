@@ -17,6 +17,9 @@ struct Report: AsyncParsableCommand {
             lost before it was counted. 'repeats' counts outcomes that came again and were not known to the gateway's memory
             of recent ones.
 
+            With --variant the counts are those of listeners that had this choice of ads in one break (0 is the only one so far), counted from
+            its rows, which are kept for 9 days after its end.
+
             What was handed out just before a kill or a loss of power and never acknowledged is missing from 'delivered',
             and so from 'unknown': a batch does not wait for its record.
 
@@ -32,6 +35,7 @@ struct Report: AsyncParsableCommand {
 
     @Option(help: "Only this stream.") var stream: String?
     @Option(name: .customLong("break"), help: "Only breaks of this name.") var breakID: String?
+    @Option(help: "Only what listeners with this choice of ads did; needs --stream and --break.") var variant: UInt32?
     @Option(help: "At most so many breaks, the newest first.") var limit = 100
     @Option(help: "table, json or csv.") var format: Format = .table
     @OptionGroup var gateway: GatewayOptions
@@ -41,6 +45,12 @@ struct Report: AsyncParsableCommand {
         case table
         case json
         case csv
+    }
+
+    func validate() throws {
+        guard self.variant == nil || (self.stream != nil && self.breakID != nil) else {
+            throw ValidationError("--variant is of one break: say --stream and --break too.")
+        }
     }
 
     func run() async throws {
@@ -60,7 +70,10 @@ struct Report: AsyncParsableCommand {
         var components = URLComponents()
         components.path = "/v1/reports"
         components.queryItems =
-            [("stream", self.stream), ("break", self.breakID), ("limit", String(self.limit))]
+            [
+                ("stream", self.stream), ("break", self.breakID), ("variant", self.variant.map { String($0) }),
+                ("limit", String(self.limit)),
+            ]
             .compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         guard let address = try self.gateway.httpAddress else {
             throw ValidationError("Reports come over HTTP, and its address is 'none'.")
@@ -87,7 +100,7 @@ struct Report: AsyncParsableCommand {
             let sentence = (try? JSONDecoder().decode(ProblemDocument.self, from: data))?.detail
             complain(sentence ?? "the gateway answers with HTTP status \(answer.status)")
             switch answer.status {
-            case 400: throw CommandExit.badData
+            case 400, 410, 413: throw CommandExit.badData
             case 401, 403: throw CommandExit.notAllowed
             default: throw CommandExit.unavailable
             }

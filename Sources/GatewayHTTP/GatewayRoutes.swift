@@ -51,6 +51,7 @@ final class GatewayRoutes: Sendable {
                 LimitState(.httpEventTicketsMax, EventTickets.ticketsMax),
                 LimitState(.httpReadersWaitingMax, configuration.readersWaitingMax),
                 LimitState(.httpStreamsMax, configuration.streamsMax, use: streams.count(.operators)),
+                LimitState(.reportRowsMax, ReportQuery.reportRowsMax),
                 LimitState(.trackingsRememberedMax, TrackingMemory.trackingsRememberedMax),
             ]
         }

@@ -17,9 +17,10 @@ package struct ReportDocument: Codable, Hashable, Sendable {
         package var failed: Int64
         /// Delivered and without an outcome.
         package var unknown: Int64
-        /// Outcomes that came again with the same kind and reached the log: not those that the gateway's memory answered.
-        package var repeats: Int64
-        package var contradictions: Int64
+        /// Outcomes that came again with the same kind and reached the log: not those that the gateway's memory answered; absent in a
+        /// report by variant, like the next: they leave no rows.
+        package var repeats: Int64?
+        package var contradictions: Int64?
         /// Of `played`.
         package var inferred: Int64
         /// Of `played`.
@@ -91,6 +92,8 @@ package struct ReportDocument: Codable, Hashable, Sendable {
     package var lanes: [String: LaneProgress]
     /// What `before` takes for the next page; absent on the last one.
     package var before: UInt64?
+    /// Of which choice of ads these are the counts; absent: of all.
+    package var variant: UInt32?
 }
 
 extension ReportDocument {
@@ -100,9 +103,10 @@ extension ReportDocument {
     ///   - report: what the ledger answered.
     ///   - heads: the newest record of each lane, as far as it is known.
     package init(_ report: Report, heads: [Lane: UInt64]) {
-        self.breaks = report.breaks.map { Break($0, gaps: report.gaps) }
+        self.variant = report.variant
+        self.breaks = report.breaks.map { Break($0, gaps: report.gaps, isPart: report.variant != nil) }
         self.complete = report.complete
-        self.total = Counts(report.total, balanced: report.balances)
+        self.total = Counts(report.total, balanced: report.balances, isPart: report.variant != nil)
         self.balanced = report.balances
         self.lanes = [:]
         for lane in Set(report.offsets.keys).union(heads.keys) {
@@ -114,7 +118,11 @@ extension ReportDocument {
 }
 
 extension ReportDocument.Break {
-    init(_ each: Report.Break, gaps: [LedgerGap]) {
+    /// - Parameters:
+    ///   - each: the break.
+    ///   - gaps: records that are lost.
+    ///   - isPart: whether it is what the sessions of one variant did.
+    init(_ each: Report.Break, gaps: [LedgerGap], isPart: Bool) {
         let summary = each.summary
         var total = OutcomeCounts()
         for advertisement in each.advertisements { total += advertisement.counts }
@@ -134,13 +142,17 @@ extension ReportDocument.Break {
         let missing = gaps.filter { $0.mayHold(published: summary.published, end: summary.end) }
         self.missing = each.complete ? nil : missing.map(\.sentence).joined(separator: " ")
         self.balanced = each.advertisements.allSatisfy(\.counts.balances)
-        self.total = ReportDocument.Counts(total, balanced: self.balanced)
+        self.total = ReportDocument.Counts(total, balanced: self.balanced, isPart: isPart)
         self.ads = each.advertisements.map { advertisement in
             ReportDocument.Advertisement(
                 id: advertisement.id.description,
                 title: advertisement.title,
                 durationMilliseconds: advertisement.duration.inMicroseconds / 1_000,
-                counts: ReportDocument.Counts(advertisement.counts, balanced: advertisement.counts.balances)
+                counts: ReportDocument.Counts(
+                    advertisement.counts,
+                    balanced: advertisement.counts.balances,
+                    isPart: isPart
+                )
             )
         }
     }
@@ -148,14 +160,14 @@ extension ReportDocument.Break {
 
 extension ReportDocument.Counts {
     /// `balanced` is said apart: a sum may balance although its parts do not.
-    init(_ counts: OutcomeCounts, balanced: Bool) {
+    init(_ counts: OutcomeCounts, balanced: Bool, isPart: Bool) {
         self.delivered = counts.delivered
         self.played = counts.played
         self.ignored = counts.ignored
         self.failed = counts.failed
         self.unknown = counts.unknown
-        self.repeats = counts.repeats
-        self.contradictions = counts.contradictions
+        self.repeats = isPart ? nil : counts.repeats
+        self.contradictions = isPart ? nil : counts.contradictions
         self.inferred = counts.inferred
         self.heardMilliseconds = counts.heardMilliseconds
         self.muted = counts.muted

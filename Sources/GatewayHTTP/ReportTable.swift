@@ -7,7 +7,7 @@ extension ReportDocument {
     package static let csvColumns = [
         "stream", "break", "advertisement", "title", "start", "end", "delivered", "played", "ignored", "failed",
         "unknown",
-        "inferred", "repeats", "contradictions", "heard_ms", "settled", "clicked", "complete",
+        "inferred", "repeats", "contradictions", "heard_ms", "settled", "clicked", "complete", "variant",
     ]
 
     /// The names, and a line for each ad of each break, without the ends of lines.
@@ -20,13 +20,15 @@ extension ReportDocument {
                     each.stream, each.break, advertisement.id, advertisement.title, each.start ?? "", each.end ?? "",
                 ]
                 // Numbers and words of our own need no quotes; what is missing from books that do not balance is negative.
+                let numbers: [Int64?] = [
+                    counts.delivered, counts.played, counts.ignored, counts.failed, counts.unknown,
+                    counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds,
+                ]
+                // What is not known, and the variant where it is all of them, is an empty cell.
                 let rest =
-                    [
-                        counts.delivered, counts.played, counts.ignored, counts.failed, counts.unknown,
-                        counts.inferred, counts.repeats, counts.contradictions, counts.heardMilliseconds,
-                    ]
-                    .map { "\($0)" }
+                    numbers.map { $0.map { "\($0)" } ?? "" }
                     + [each.settled ? "true" : "false", "\(counts.clicked)", each.complete ? "true" : "false"]
+                    + [self.variant.map { "\($0)" } ?? ""]
                 lines.append((texts.map(Self.csvCell) + rest).joined(separator: ","))
             }
         }

@@ -2,8 +2,10 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Gateway
 import GatewayCore
 import GatewayHTTP
+import GatewayTestKit
 import Testing
 
 /// Reports of parts, and reports as tables.
@@ -78,7 +80,11 @@ struct ReportFormatTests {
     }
 
     @Test(arguments: [
-        ("variant=0", 400, "UNSUPPORTED"), ("variant=1", 400, "UNSUPPORTED"), ("ad=", 400, "INVALID"),
+        ("variant=0", 400, "UNSUPPORTED"), ("variant=1&stream=radio1", 400, "UNSUPPORTED"),
+        ("variant=1&break=b1", 400, "UNSUPPORTED"), ("variant=1&from=2026-05-02T00:00:00Z", 400, "UNSUPPORTED"),
+        ("variant=-1&stream=radio1&break=b1", 400, "INVALID"),
+        ("variant=4294967296&stream=radio1&break=b1", 400, "INVALID"),
+        ("variant=4294967295&stream=radio1&break=b1", 200, ""), ("ad=", 400, "INVALID"),
         ("ad=\(String(repeating: "a", count: 128))", 200, ""),
         ("ad=\(String(repeating: "a", count: 129))", 400, "INVALID"),
         ("from=noon", 400, "INVALID"), ("to=2026-13-01T00:00:00Z", 400, "INVALID"),
@@ -103,8 +109,8 @@ struct ReportFormatTests {
             .serve { peer in
                 let csv = [
                     ReportDocument.csvColumns.joined(separator: ","),
-                    #"radio1,b3,first,plain,\#(Parts.now - .seconds(3_420)),\#(Parts.now - .seconds(3_400)),10,7,2,1,0,0,0,0,61000,true,3,true"#,
-                    #"radio1,b3,second,plain,\#(Parts.now - .seconds(3_420)),\#(Parts.now - .seconds(3_400)),10,6,2,1,1,0,0,0,61000,true,3,true"#,
+                    #"radio1,b3,first,plain,\#(Parts.now - .seconds(3_420)),\#(Parts.now - .seconds(3_400)),10,7,2,1,0,0,0,0,61000,true,3,true,"#,
+                    #"radio1,b3,second,plain,\#(Parts.now - .seconds(3_420)),\#(Parts.now - .seconds(3_400)),10,6,2,1,1,0,0,0,61000,true,3,true,"#,
                 ]
                 let path = "/v1/reports/radio1/b3"
                 let answer = try await peer.get(path + "?format=csv")
@@ -127,6 +133,114 @@ struct ReportFormatTests {
                 #expect(all.contains("first,'=cmd|' /C calc'!A1,"))
                 #expect(all.contains("second,\"Say \"\"hi\"\", all\nof you\","))
             }
+    }
+
+    @Test func `a report by variant says which it is, and leaves out what no row tells`() async throws {
+        try await self.parts("plain")
+            .serve { peer in
+                let path = "/v1/streams/radio1/breaks/b1/report?variant=2"
+                let answer = try await peer.get(path)
+                let report: ReportDocument = try answer.decoded()
+                #expect(report.variant == 2 && report.balanced && report.total.delivered == 20)
+                #expect(!answer.body.contains("repeats") && !answer.body.contains("contradictions"))
+                let whole = try await peer.get("/v1/streams/radio1/breaks/b1/report")
+                #expect(!whole.body.contains("variant"))
+                #expect(whole.body.contains(#""contradictions":0"#) && whole.body.contains(#""repeats":0"#))
+                let table = try await peer.get(path + "&format=csv").body.split(separator: "\r\n")
+                #expect(table.count == 3)
+                #expect(table[1].hasSuffix(",10,7,2,1,0,0,,,61000,true,3,true,2"))
+                let listed: ReportDocument = try await peer.get("/v1/reports?stream=radio1&break=b1&variant=2")
+                    .decoded()
+                #expect(listed == report)
+            }
+    }
+
+    @Test(arguments: [
+        (LedgerError.rowsForgotten(BreakNumber(rawValue: 17)), 410, "BREAK_TOO_OLD", "17"),
+        (.tooManyRows(2_000_001), 413, "TOO_LARGE", "2000001"),
+    ])
+    func `rows that are not there, or too many, are a refusal with a reason`(
+        failure: LedgerError,
+        status: Int,
+        code: String,
+        number: String
+    ) async throws {
+        var parts = try self.parts("plain")
+        parts.books.failure = failure
+        let metrics = parts.metrics
+        try await parts.serve { peer in
+            for path in ["/v1/reports/radio1/b1?variant=0", "/v1/reports?stream=radio1&break=b1&variant=0"] {
+                let answer = try await peer.get(path)
+                let problem: ProblemDocument = try answer.decoded()
+                #expect(answer.status == status && problem.code == code && !problem.retryable)
+                #expect(problem.detail.contains(number))
+            }
+            #expect(metrics.value(.limitsHit, .limit(.reportRowsMax)) == (status == 413 ? 2 : 0))
+        }
+    }
+
+    @Test func `the reports of all variants come to that of the break, from records of the log`() async throws {
+        let log = InMemoryEventLog()
+        try await withGateway(log: log, ledger: InMemoryLedger()) { running in
+            try await running.broadcaster().publish("b1", start: .now)
+            let key = try BreakKey(stream: StreamID("radio1"), id: BreakID("b1"))
+            let number = try #require(running.board.stream(key.stream)?.open(at: SystemClock().now()).first?.number)
+            // Sessions 0 to 9 have the variants 0, 1 and 2 in turns; of every second the outcome of the first ad is known.
+            let now = Parts.now
+            let group = AcknowledgementGroup(
+                requests: try (0..<10).filter { $0.isMultiple(of: 2) }
+                    .map { session in
+                        let outcome = Outcome(
+                            advertisementID: try AdvertisementID("a"),
+                            kind: session == 4 ? .failed : .played,
+                            heard: .seconds(15),
+                            quartiles: 4,
+                            occurred: now
+                        )
+                        let acknowledge = ListenerRequest.Acknowledge(key: key, delivery: [1], outcomes: [outcome])
+                        let id = SessionID(high: 7, low: UInt64(session))
+                        return AcknowledgementGroup.AcceptedRequest(
+                            request: ListenerRequest(id: 1, session: id, kind: .acknowledge(acknowledge)).encoded(),
+                            received: now,
+                            breakNumber: number,
+                            ordinals: [0]
+                        )
+                    },
+                deliveries: (0..<10)
+                    .map { session in
+                        AcknowledgementGroup.Delivery(
+                            session: SessionID(high: 7, low: UInt64(session)),
+                            breakNumber: number,
+                            variant: UInt32(session % 3),
+                            at: now
+                        )
+                    }
+            )
+            _ = try await withCheckedThrowingContinuation { continuation in
+                log.append(group.encoded(), to: .acknowledgements(0)) { continuation.resume(with: $0) }
+            }
+            _ = try await running.books { $0.breaks.first?.sessions == 10 }
+            var parts = Parts()
+            parts.running = running
+            try await parts.serve { peer in
+                func report(_ query: String) async throws -> ReportDocument {
+                    try await peer.get("/v1/streams/radio1/breaks/b1/report" + query).decoded()
+                }
+                let whole = try await report("")
+                #expect(whole.total.delivered == 20 && whole.total.played == 4 && whole.total.failed == 1)
+                let parts = [
+                    try await report("?variant=0"), try await report("?variant=1"), try await report("?variant=2"),
+                ]
+                #expect(parts.map { $0.breaks[0].sessions } == [4, 3, 3])
+                #expect(parts.map(\.total.played) == [2, 0, 2] && parts.map(\.total.failed) == [0, 1, 0])
+                #expect(parts.map(\.total.delivered) == [8, 6, 6] && parts.map(\.total.unknown) == [6, 5, 4])
+                #expect(parts.allSatisfy { $0.balanced && $0.lanes == whole.lanes })
+                let nobody = try await report("?variant=3")
+                #expect(nobody.balanced && nobody.breaks[0].sessions == 0 && nobody.total.delivered == 0)
+                let ad = try await report("?variant=0&ad=b")
+                #expect(ad.total.delivered == 4 && ad.total.unknown == 4)
+            }
+        }
     }
 
     @Test(arguments: [

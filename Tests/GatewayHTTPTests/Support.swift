@@ -40,7 +40,8 @@ struct WrittenBooks: Ledger {
         return Report(
             breaks: found.prefix(query.limit).map { query.part(of: $0) },
             offsets: [.breaks: 3, .acknowledgements(0): 17],
-            more: found.count > query.limit
+            more: found.count > query.limit,
+            variant: query.variant
         )
     }
 }

@@ -78,6 +78,10 @@ struct LedgerPropertyTests {
             try await killed.ledger.record(try books.summaries(at: lastOffset), through: lastOffset)
             #expect(try await killed.ledger.everything() == reference.everything())
             #expect(try await killed.ledger.everything().balances)
+            for variant in RandomBooks.variants {
+                let query = ReportQuery(variant: variant, limit: ReportQuery.breaksMax, now: Books.start)
+                #expect(try await killed.ledger.report(query) == reference.report(query))
+            }
             #expect(try await killed.ledger.audit() == [])
             await killed.ledger.close()
         }

@@ -19,6 +19,8 @@ package struct LedgerBooks: Sendable {
         var through: UInt64 = 0
         /// The ordinal of the first advertisement in the largest batch that a session was handed.
         var batches: [SessionID: UInt32] = [:]
+        /// Which choice of ads that batch was; 0 for sessions that are not here.
+        var variants: [SessionID: UInt32] = [:]
         var outcomes: [Key: OutcomeDetails] = [:]
         var repeats: [UInt32: Int64] = [:]
         var contradictions: [UInt32: Int64] = [:]
@@ -61,8 +63,9 @@ package struct LedgerBooks: Sendable {
 
     private mutating func post(_ delivery: LedgerPosting.Delivery) {
         guard self.counts(delivery.breakNumber) else { return }
-        let before = self.books[delivery.breakNumber]?.batches[delivery.session] ?? .max
-        self.books[delivery.breakNumber, default: .init()].batches[delivery.session] = min(before, delivery.first)
+        if let before = self.books[delivery.breakNumber]?.batches[delivery.session], before <= delivery.first { return }
+        self.books[delivery.breakNumber, default: .init()].batches[delivery.session] = delivery.first
+        self.books[delivery.breakNumber]?.variants[delivery.session] = delivery.variant
     }
 
     /// Counts an outcome.
@@ -91,14 +94,25 @@ package struct LedgerBooks: Sendable {
     ///
     /// - Parameters:
     ///   - now: decides which breaks are settled.
+    ///   - variant: only what sessions with this choice of ads did; `nil`: all.
     ///   - isWanted: says of which breaks.
     /// - Returns: one entry for each of them, newest first.
-    package func entries(at now: Timestamp, where isWanted: (BreakSummary) -> Bool) -> [Report.Break] {
+    package func entries(
+        at now: Timestamp,
+        variant: UInt32? = nil,
+        where isWanted: (BreakSummary) -> Bool
+    ) -> [Report.Break] {
         self.books.values
             .compactMap { book in book.summary.map { (book, $0) } }
             .filter { isWanted($0.1) }
             .sorted { $0.1.number > $1.1.number }
-            .map { book, summary in book.entry(summary, now: now) }
+            .map { book, summary in (variant.map { book.part($0) } ?? book).entry(summary, now: now) }
+    }
+
+    /// How many rows a store has of a break, sessions and outcomes together; `nil`: who did what was forgotten.
+    package func rowCount(of number: BreakNumber) -> Int? {
+        guard let book = self.books[number], !book.isFrozen else { return nil }
+        return Int(book.sessions) + book.outcomes.count
     }
 
     /// Forgets who did what in breaks that ended before an instant, and the totals of those that ended before another.
@@ -142,7 +156,17 @@ extension LedgerBooks.Book {
         )
     }
 
-    private var sessions: Int64 {
+    /// What sessions with one choice of ads did; repeats and contradictions belong to nobody.
+    fileprivate func part(_ variant: UInt32) -> Self {
+        var part = self
+        part.batches = self.batches.filter { self.variants[$0.key] ?? 0 == variant }
+        part.outcomes = self.outcomes.filter { self.variants[$0.key.session] ?? 0 == variant }
+        part.repeats = [:]
+        part.contradictions = [:]
+        return part
+    }
+
+    fileprivate var sessions: Int64 {
         Int64(Set(self.batches.keys).union(self.outcomes.keys.map(\.session)).count)
     }
 

@@ -11,6 +11,10 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
     case closed
     /// What is stored is not what was written: repeating the call does not help.
     case damaged(String)
+    /// A report by variant asks for rows that were forgotten: of this break there are only totals.
+    case rowsForgotten(BreakNumber)
+    /// A report by variant asks for so many rows, more than may be read for one.
+    case tooManyRows(Int)
     /// The store failed, and nothing has changed, as far as it knows; the call may be repeated.
     case failed(String)
 
@@ -20,6 +24,8 @@ package enum LedgerError: Error, Hashable, Sendable, CustomStringConvertible {
             "The ledger has the lane \(lane) up to \(applied) and was given \(found)."
         case .closed: "The ledger is closed."
         case .damaged(let reason): "The ledger is damaged: \(reason)"
+        case .rowsForgotten(let number): "Who did what in the break \(number) was forgotten: there are only totals."
+        case .tooManyRows(let count): "The report would be counted from \(count) rows."
         case .failed(let reason): "The ledger failed: \(reason)"
         }
     }
@@ -53,7 +59,9 @@ package protocol Ledger: Sendable {
     /// - Returns: the applied offsets that do: the log may forget what is below them.
     func checkpoint() async throws(LedgerError) -> [Lane: UInt64]
 
-    /// The totals, read at one moment, newest break first.
+    /// The totals, read at one moment, newest break first; those of one variant are counted from its rows then.
+    ///
+    /// - Throws: of a report by variant also `rowsForgotten`, and `tooManyRows` where there are more than `query.rowsMax`.
     func report(_ query: ReportQuery) async throws(LedgerError) -> Report
 
     /// Counts every break anew from its rows and compares with the totals.

@@ -9,12 +9,18 @@ package struct ReportQuery: Hashable, Sendable {
     package static let breaksMax = 500
     /// The most breaks that are looked at for one report, also where few of them are wanted.
     package static let breaksLookedAtMax = 50_000
+    /// The most rows from which the books of one variant are counted for one report: sessions and outcomes of its breaks together.
+    package static let reportRowsMax = 2_000_000
 
     /// `nil`: all streams.
     package var stream: StreamID?
     package var breakID: BreakID?
     /// Only breaks with this ad, and of them only this ad.
     package var advertisement: AdvertisementID?
+    /// Only what sessions did that have this choice of ads; `nil`: all.
+    ///
+    /// The totals are not kept by variant: these are counted from the rows of the break.
+    package var variant: UInt32?
     /// Only breaks that start, or started, at this instant or later.
     package var from: Timestamp?
     /// Only breaks that start, or started, before this instant.
@@ -23,6 +29,8 @@ package struct ReportQuery: Hashable, Sendable {
     package var before: BreakNumber?
     /// At most `breaksMax`.
     package var limit: Int
+    /// Of a report by variant: from how many rows it may be counted.
+    package var rowsMax = Self.reportRowsMax
     /// What "now" is: decides which breaks are settled.
     package var now: Timestamp
 
@@ -30,6 +38,7 @@ package struct ReportQuery: Hashable, Sendable {
         stream: StreamID? = nil,
         breakID: BreakID? = nil,
         advertisement: AdvertisementID? = nil,
+        variant: UInt32? = nil,
         from: Timestamp? = nil,
         to: Timestamp? = nil,
         before: BreakNumber? = nil,
@@ -39,6 +48,7 @@ package struct ReportQuery: Hashable, Sendable {
         self.stream = stream
         self.breakID = breakID
         self.advertisement = advertisement
+        self.variant = variant
         self.from = from
         self.to = to
         self.before = before
@@ -171,19 +181,25 @@ package struct Report: Hashable, Sendable {
     package var lookedThrough: BreakNumber?
     /// Records that were lost before they were counted, oldest first.
     package var gaps: [LedgerGap]
+    /// Of which variant these are the counts; `nil`: of all.
+    ///
+    /// Of one variant repeats and contradictions are not known, and 0 here.
+    package var variant: UInt32?
 
     package init(
         breaks: [Break],
         offsets: [Lane: UInt64],
         more: Bool,
         lookedThrough: BreakNumber? = nil,
-        gaps: [LedgerGap] = []
+        gaps: [LedgerGap] = [],
+        variant: UInt32? = nil
     ) {
         self.breaks = breaks
         self.offsets = offsets
         self.more = more
         self.lookedThrough = lookedThrough
         self.gaps = gaps
+        self.variant = variant
     }
 
     /// Whether nothing of these breaks can be in records that are lost.

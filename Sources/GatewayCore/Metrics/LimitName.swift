@@ -47,14 +47,18 @@ package enum LimitName: String, CaseIterable, Sendable {
     case recordBytesMax
     case refusedTokensPerConnectionPerSecondMax
     case rememberedOutcomesMax
+    case reportRowsMax
     case requestsPerSessionPerSecondMax
     case requestsWaitingPerConnectionMax
     case ringBytesMax
     case ringsBytesMax
     case sessionsPerConnectionMax
     case sessionsPerSubjectMax
+    case spansWaitingMax
     case streamsMax
     case subscriptionsPerConnectionMax
     case tokenChecksWaitingMax
+    case traceFileBytesMax
+    case tracesPerSecondMax
     case trackingsRememberedMax
 }

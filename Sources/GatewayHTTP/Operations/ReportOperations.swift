@@ -22,6 +22,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             return try call.answer(document)
         }
     }
+    let refusals: [ProblemCode] = [.reason(.unsupported), .reason(.tooLarge), .reason(.breakTooOld)]
     let ofBreakParameters: [OperationParameter] = [
         .streamInPath, .breakInPath, .reportedAd, .reportedVariant, .reportFormat,
     ]
@@ -34,7 +35,8 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             "Tell who did what: what was delivered, and what became of it, by break and ad.",
             details: """
                 Of a page with `from`, `to` or `ad` \(ReportQuery.breaksLookedAtMax) breaks are looked at: it may have fewer breaks than were \
-                asked for, or none, and `before` all the same. As CSV, the next page stands in the head: `Link`.
+                asked for, or none, and `before` all the same. As CSV, the next page stands in the head: `Link`. With `variant` both `stream` and \
+                `break` must be named.
                 """,
             access: .read,
             parameters: [
@@ -65,7 +67,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
                 .limit(max: ReportQuery.breaksMax), .reportFormat,
             ],
             answers: [.report("One page, the newest break first.")],
-            refusals: [.reason(.unsupported), .reason(.tooLarge)]
+            refusals: refusals
         ) { call in
             var query = ReportQuery(
                 stream: try call.query.stream(),
@@ -91,7 +93,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             access: .read,
             parameters: ofBreakParameters,
             answers: [.report("Its books.")],
-            refusals: [.reason(.unsupported), .reason(.tooLarge)],
+            refusals: refusals,
             handle: ofBreak
         ),
         Operation(
@@ -104,7 +106,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
             access: .read,
             parameters: ofBreakParameters,
             answers: [.report("Its books.")],
-            refusals: [.reason(.unsupported), .reason(.tooLarge)],
+            refusals: refusals,
             handle: ofBreak
         ),
     ]
@@ -121,8 +123,11 @@ extension OperationParameter {
     fileprivate static let reportedVariant = OperationParameter(
         "variant",
         in: .query,
-        "Refused as UNSUPPORTED: the ledger has no totals by variant; each outcome of `/v1/outcomes` names its own.",
-        Schema.count(),
+        """
+        Only what sessions with this choice of ads did; 0 is the only one so far. It is counted from the rows of the break, which are kept \
+        for \(Int(BoardLimits.keepRowsFor / .seconds(86_400))) days after its end, and are \(ReportQuery.reportRowsMax) at most.
+        """,
+        Schema.integer(0...Int(UInt32.max)),
         example: 0
     )
     fileprivate static let reportFormat = OperationParameter(
@@ -145,7 +150,7 @@ extension OperationAnswer {
                 example: .string(
                     ReportDocument.csvColumns.joined(separator: ",") + "\r\n"
                         + "radio1,noon-1,spring-sale-30,Spring sale,2026-05-01T12:00:00.000000Z,2026-05-01T12:00:30.000000Z,"
-                        + "10,6,2,1,1,0,0,0,180000,true,1,true\r\n"
+                        + "10,6,2,1,1,0,0,0,180000,true,1,true,\r\n"
                 )
             )
         )
@@ -156,13 +161,22 @@ extension OperationAnswer {
 }
 
 extension OperationCall {
-    /// Takes over what a report may be asked to leave out, and refuses what the ledger cannot tell apart.
+    /// Takes over what a report may be asked to leave out, and refuses what would be counted from the rows of many breaks.
     fileprivate func narrow(_ query: inout ReportQuery) throws(Problem) {
-        if self.query["variant"] != nil {
-            throw Problem(
-                .reason(.unsupported),
-                "The ledger has no totals by variant; each outcome of GET /v1/outcomes names its own."
-            )
+        if let number = try self.query.number("variant") {
+            guard let variant = UInt32(exactly: number) else {
+                throw Problem.badRequest("The parameter variant must be a number from 0 to \(UInt32.max).")
+            }
+            guard query.stream != nil, query.breakID != nil else {
+                throw Problem(
+                    .reason(.unsupported),
+                    """
+                    There are no totals by variant: they are counted from the rows of one break. Name it, for instance as \
+                    GET /v1/streams/STREAM/breaks/BREAK/report?variant=\(variant).
+                    """
+                )
+            }
+            query.variant = variant
         }
         guard let ad = self.query["ad"] else { return }
         query.advertisement = try Problem.check { () throws(WireError) in try AdvertisementID(ad) }
@@ -227,9 +241,37 @@ extension OperationParameter {
 }
 
 extension HTTPParts {
+    /// Why there is no such report by variant; `nil`: the ledger fails.
+    private func refusal(_ error: LedgerError, of query: ReportQuery) -> (any Error)? {
+        switch error {
+        case .rowsForgotten(let number):
+            return Problem(
+                .reason(.breakTooOld),
+                """
+                Who did what in the break number \(number.rawValue) is not kept any more: there are only its totals, which have no variants.
+                """
+            )
+        case .tooManyRows(let count):
+            self.metrics.count(.limitsHit, .limit(.reportRowsMax))
+            return Problem(
+                .reason(.tooLarge),
+                """
+                The limit reportRowsMax is \(query.rowsMax) rows, and this would be counted from \(count). Each outcome of \
+                GET /v1/outcomes names its variant.
+                """
+            )
+        default: return nil
+        }
+    }
+
     /// Asks the ledger, and how far the log is ahead of it.
     func report(_ query: ReportQuery) async throws -> ReportDocument {
-        let report = try await self.ledger.report(query)
+        let report: Report
+        do throws(LedgerError) {
+            report = try await self.ledger.report(query)
+        } catch {
+            throw self.refusal(error, of: query) ?? error
+        }
         // Read after the report, so that what it counts is never ahead of the head beside it.
         var heads: [Lane: UInt64] = [:]
         let lanes = [.breaks] + (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
@@ -261,8 +303,9 @@ extension ReportDocument {
                     "How far the ledger has read each lane of the event log."
                 ),
                 "before": Schema.count("What `before` takes for the next page; absent on the last one."),
+                "variant": Schema.count("Of which choice of ads these are the counts; absent: of all."),
             ],
-            optional: ["before"]
+            optional: ["before", "variant"]
         ),
         uses: [Break.schema, Counts.schema]
     )
@@ -347,15 +390,18 @@ extension ReportDocument.Counts {
                 "ignored": Schema.count(),
                 "failed": Schema.count(),
                 "unknown": Schema.count("Delivered and without an outcome."),
-                "repeats": Schema.count("Outcomes that came again."),
-                "contradictions": Schema.count("Outcomes that say something else than what stands."),
+                "repeats": Schema.count("Outcomes that came again; absent in a report by variant."),
+                "contradictions": Schema.count(
+                    "Outcomes that say something else than what stands; absent in a report by variant."
+                ),
                 "inferred": Schema.count("Of `played`: concluded from the time that passed."),
                 "heardMilliseconds": Schema.count("Of `played`: what was heard of them together."),
                 "muted": Schema.count("Of `played`."),
                 "clicked": Schema.count("Of all outcomes: how many say that the listener acted on the ad."),
                 "ignoredBy": Schema.map(of: Schema.count(), "Of `ignored`, by reason."),
                 "balanced": Schema.flag("Whether delivered = played + ignored + failed + unknown."),
-            ]
+            ],
+            optional: ["repeats", "contradictions"]
         )
     )
 }

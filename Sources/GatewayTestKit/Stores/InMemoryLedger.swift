@@ -64,11 +64,22 @@ package final class InMemoryLedger: Ledger {
 
     package func report(_ query: ReportQuery) async throws(LedgerError) -> Report {
         try self.open { state throws(LedgerError) in
-            let wanted = state.books.entries(at: query.now) { query.takes($0) }
+            let wanted = state.books.entries(at: query.now, variant: query.variant) { query.takes($0) }
+            let breaks = wanted.prefix(query.limit)
+            if query.variant != nil {
+                var rows = 0
+                for each in breaks {
+                    let number = each.summary.number
+                    guard let count = state.books.rowCount(of: number) else { throw .rowsForgotten(number) }
+                    rows += count
+                    guard rows <= query.rowsMax else { throw .tooManyRows(rows) }
+                }
+            }
             return Report(
-                breaks: wanted.prefix(query.limit).map { query.part(of: $0) },
+                breaks: breaks.map { query.part(of: $0) },
                 offsets: state.applied,
-                more: wanted.count > query.limit
+                more: wanted.count > query.limit,
+                variant: query.variant
             )
         }
     }

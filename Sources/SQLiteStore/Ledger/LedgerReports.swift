@@ -47,13 +47,45 @@ enum LedgerReports {
             if isWanted { rows.append(row.copy()) }
         }
         let gaps = try LedgerSchema.gaps(database)
+        var rowsRead = 0
         return Report(
-            breaks: try rows.map { query.part(of: try Self.entry($0, now: query.now, gaps, database)) },
+            breaks: try rows.map { row in
+                let totals = try Self.totals(of: row, query, &rowsRead, database)
+                return query.part(of: try Self.entry(row, totals, now: query.now, gaps, database))
+            },
             offsets: try LedgerSchema.appliedOffsets(database),
             more: more,
             lookedThrough: more ? last.map { BreakNumber(stored: $0) } : nil,
-            gaps: gaps
+            gaps: gaps,
+            variant: query.variant
         )
+    }
+
+    /// The totals that are asked for: those that are kept, or those of one variant, counted from its rows.
+    ///
+    /// - Parameters:
+    ///   - row: of the break.
+    ///   - query: what is asked for.
+    ///   - rowsRead: how many rows were read for the breaks before; goes on.
+    ///   - database: at the moment of the report.
+    /// - Returns: the totals.
+    /// - Throws: also where there are no rows any more, or too many.
+    private static func totals(
+        of row: Row,
+        _ query: ReportQuery,
+        _ rowsRead: inout Int,
+        _ database: Database
+    ) throws -> BreakTotals {
+        let number: Int64 = row["break_number"]
+        let kept = try BreakTotals(of: number, database)
+        guard let variant = query.variant else { return kept }
+        let state: Int64 = row["row_state"]
+        guard state == LedgerSchema.Rows.kept.rawValue else {
+            throw LedgerError.rowsForgotten(BreakNumber(stored: number))
+        }
+        rowsRead += kept.rowCount
+        guard rowsRead <= query.rowsMax else { throw LedgerError.tooManyRows(rowsRead) }
+        return try VariantTotals.count(of: number, variant: variant, database)
     }
 
     /// What is asked for of the breaks that are looked at, beside what an index finds: they are counted whether they are it or not.
@@ -82,6 +114,7 @@ enum LedgerReports {
 
     private static func entry(
         _ row: Row,
+        _ totals: BreakTotals,
         now: Timestamp,
         _ gaps: [LedgerGap],
         _ database: Database
@@ -90,7 +123,6 @@ enum LedgerReports {
         let published: Int64 = row["published_us"]
         let start: Int64? = row["start_us"]
         let end: Int64? = row["end_us"]
-        let totals = try BreakTotals(of: number, database)
         let advertisements = try Self.advertisements(of: number, database)
         let summary = BreakSummary(
             number: BreakNumber(stored: number),
@@ -142,7 +174,7 @@ enum LedgerReports {
     }
 }
 
-/// The totals of one break, as they are kept.
+/// The totals of one break.
 struct BreakTotals {
     /// One advertisement's row.
     struct Advertisement {
@@ -155,6 +187,12 @@ struct BreakTotals {
     private(set) var firsts: [Int64: Int64] = [:]
     private(set) var advertisements: [Int64: Advertisement] = [:]
 
+    init(firsts: [Int64: Int64], advertisements: [Int64: Advertisement]) {
+        self.firsts = firsts
+        self.advertisements = advertisements
+    }
+
+    /// Reads them as they are kept.
     init(of number: Int64, _ database: Database) throws {
         let firsts = try database.cachedStatement(
             sql: "SELECT first, sessions FROM firsts WHERE break_number = ? AND sessions <> 0"
@@ -187,6 +225,12 @@ struct BreakTotals {
 
     /// How many sessions were handed a batch or acknowledged something.
     var sessions: Int64 { self.firsts.values.reduce(0, +) }
+
+    /// How many rows they were counted from: of sessions and of outcomes.
+    var rowCount: Int {
+        let outcomes = self.advertisements.values.reduce(0) { $0 + $1.covered + $1.uncovered }
+        return Int(clamping: self.sessions + outcomes)
+    }
 
     /// How many sessions were handed a batch that held an advertisement.
     func batches(holding ordinal: Int64) -> Int64 {

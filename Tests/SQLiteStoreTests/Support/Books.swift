@@ -14,10 +14,16 @@ enum Books {
         SessionID(high: UInt64(number) &* 0x9E37_79B9_7F4A_7C15, low: UInt64(number))
     }
 
-    static func delivery(_ session: Int, of number: UInt64 = 1, first: UInt32 = 0) -> LedgerPosting.Delivery {
+    static func delivery(
+        _ session: Int,
+        of number: UInt64 = 1,
+        variant: UInt32 = 0,
+        first: UInt32 = 0
+    ) -> LedgerPosting.Delivery {
         LedgerPosting.Delivery(
             session: Self.session(session),
             breakNumber: BreakNumber(rawValue: number),
+            variant: variant,
             first: first,
             at: Self.start
         )

@@ -10,6 +10,9 @@ import TestSupport
 struct RandomBooks {
     static let lanes = [Lane.acknowledgements(0), .acknowledgements(1)]
 
+    /// Which choices of ads there are.
+    static let variants: ClosedRange<UInt32> = 0...3
+
     private let breaks = 4
     private let sessions = 14
     private(set) var random: SeededGenerator
@@ -42,6 +45,7 @@ struct RandomBooks {
         Books.delivery(
             self.session(lane: lane),
             of: self.breakNumber(),
+            variant: UInt32.random(in: Self.variants, using: &self.random),
             first: UInt32(self.happens(oneIn: 2) ? 0 : self.number(in: 0...5))
         )
     }
