@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Hooks for schemathesis (SCHEMATHESIS_HOOKS): most changes of breaks that it thinks of get a break that they can change.
+"""Hooks for schemathesis (SCHEMATHESIS_HOOKS): most changes of breaks that it thinks of get a break that they can change, and most requests of
+listeners a session that listens, its ticket, and a delivery.
 
-What is made of a schema alone is refused nearly always: the break is not there, or the request says two starts at once. So answers of success
-would hardly be looked at. Three in four requests are led to a break that was made for them, in the state that the operation needs; the rest
-stay as they were thought of. FUZZ_SHARE names a file that gets how many of each operation succeeded.
+What is made of a schema alone is refused nearly always: the break is not there, or the request says two starts at once, or nobody handed out the
+delivery. So answers of success would hardly be looked at. Three in four requests are led to a break that was made for them, in the state that the
+operation needs; the rest stay as they were thought of. FUZZ_SHARE names a file that gets how many of each operation succeeded.
 """
 import atexit, collections, json, os, random, urllib.request
 
@@ -14,6 +15,16 @@ import schemathesis
 LEADS = os.environ.get("FUZZ_LEADS", "1") == "1"
 RANDOM = random.Random(int(os.environ.get("FUZZ_SEED", "1")))
 ADS = [{"id": "a", "duration": "30s", "media": [{"url": "https://cdn.example.com/a.mp3", "type": "audio/mpeg"}]}]
+#: Ads that listeners get, so long that none of them is over.
+LONG_ADS = [
+    {"id": "a", "duration": "20m", "title": "A", "description": "More of A", "advertiser": "Sellers", "skipAfter": "5s", "clickThrough": "https://shop.example.com",
+     "media": [{"url": "https://cdn.example.com/a.mp4", "type": "video/mp4", "bitrate": 900, "width": 640, "height": 360, "codec": "avc1"}],
+     "banner": {"image": "https://cdn.example.com/a.png", "target": "https://shop.example.com", "width": 300, "height": 250, "text": "Buy A", "type": "image/png"},
+     "trackers": [{"event": "start", "url": "https://track.example.com/start"}]},
+    {"id": "b", "duration": "20m", "media": [{"url": "https://cdn.example.com/b.mp3"}]}]
+LIVE = {"now": True, "duration": "1h", "ads": LONG_ADS}
+#: What listeners ask about a break that runs.
+LISTENERS = {"getBatch", "acknowledge", "leave", "getAssetList", "getVAST", "track", "trackByPost"}
 #: How the break of an operation is made; `None`: it makes it itself.
 MADE = {
     "publishBreak": None, "punchBreak": {"cued": True, "ads": ADS}, "updateBreak": {"in": "1h", "ads": ADS},
@@ -21,7 +32,7 @@ MADE = {
     "cancelBreak": {"in": "1h", "ads": ADS}, "getBreak": {"in": "1h", "ads": ADS},
     "listBreaksOfStream": {"in": "1h", "ads": ADS}, "getReport": {"in": "1h", "ads": ADS},
     "getReportOfBreak": {"in": "1h", "ads": ADS},
-}
+} | {operation: LIVE for operation in LISTENERS}
 MOMENTS = ["in", "at", "now", "cued", "preStream"]
 counts = collections.Counter()
 numbers = iter(range(1, 1 << 30))
@@ -38,6 +49,64 @@ def make(stream, body):
         headers={"Content-Type": "application/json", "Authorization": os.environ["FUZZ_AUTHORIZATION"]})
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
+
+
+def ask(path, body=None):
+    """Asks as a listener does, and returns the document."""
+    request = urllib.request.Request(os.environ["FUZZ_ROOT"] + path, data=body and json.dumps(body).encode(),
+                                     headers={"Content-Type": "application/json"} if body else {})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def join(stream):
+    """Begins to listen as a new session; returns it, and its ticket."""
+    with urllib.request.urlopen(f"{os.environ['FUZZ_ROOT']}/v1/streams/{stream}/listen?session={RANDOM.randbytes(16).hex()}") as answer:
+        for line in answer:
+            if line.startswith(b"data: "):
+                joined = json.loads(line.removeprefix(b"data: "))
+                return joined["session"], joined["ticket"]
+    raise ValueError("nobody has joined")
+
+
+def listen(operation, case, stream):
+    """Gives a listener's request a session that listens, and what was handed out to it; keeps the rest as it was thought of."""
+    if operation in ("getAssetList", "getVAST"):
+        # One parameter of each kind that it knows, or a name that a player has for itself.
+        case.query = {"_HLS_primary_id": f"player {next(numbers)}", **RANDOM.choice([{}, {"break": "b"}, {"_HLS_start_offset": "0"}])}
+        return
+    session, ticket = join(stream)
+    if operation in ("track", "trackByPost"):
+        document = ask(f"/v1/streams/{stream}/asset-list?session={session}")
+        tracking = RANDOM.choice(RANDOM.choice(document["ASSETS"])["X-AD-CREATIVE-SIGNALING"]["payload"][0]["tracking"])
+        case.path_parameters["tracking"] = tracking["urls"][0].rsplit("/", 1)[1].split("?")[0]
+        return
+    body = dict(case.body) if isinstance(case.body, dict) else {}
+    body["session"] = session
+    if "ticket" in body or RANDOM.random() < 0.5:
+        body["ticket"] = ticket
+    if operation == "getBatch":
+        for name in ("delayMs", "delayMaxMs"):
+            if name in body:
+                body[name] = RANDOM.choice([0, 1, 3_600_000])
+    if operation == "acknowledge":
+        batch = ask(f"/v1/streams/{stream}/breaks/b/batch", {"session": session})
+        body["delivery"] = batch["delivery"]
+        thought = [each for each in body.get("outcomes", []) if isinstance(each, dict)] or [{}]
+        outcomes = []
+        # One of each ad at most, of what happened just now.
+        for ad, outcome in zip(batch["advertisements"], thought):
+            kind = outcome.get("kind") if outcome.get("kind") in ("played", "ignored", "failed") else "played"
+            outcomes.append({**outcome, "advertisementId": ad["id"], "kind": kind, "occurredUs": batch["gatewayUs"]})
+            for name, of in (("reason", "ignored"), ("vastError", "failed")):
+                if kind != of:
+                    outcomes[-1].pop(name, None)
+            if kind == "ignored":
+                outcomes[-1]["reason"] = RANDOM.choice(["user", "muted", "overlap"])
+            if "heardMs" in outcome:
+                outcomes[-1]["heardMs"] = RANDOM.choice([0, 1, ad["durationMs"]])
+        body["outcomes"] = outcomes
+    case.body = body
 
 
 def mend(operation, body, made):
@@ -113,6 +182,10 @@ def before_call(context, case, kwargs):
             headers[header] = "*"
         else:
             del headers[header]
+    if operation in LISTENERS:
+        if case.media_type in (None, "application/json"):
+            listen(operation, case, stream)
+        return
     if case.query and operation in ("publishBreak", "getReport", "getReportOfBreak"):
         case.query = {}
     if case.media_type == "application/json":

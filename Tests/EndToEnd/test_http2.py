@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """HTTP/2: the real binary with a certificate, asked by curl, and by frames made by hand (RFC 9113)."""
-import collections, json, os, socket, ssl, struct, unittest
+import collections, json, os, socket, ssl, struct, subprocess, unittest
 
-from harness import PATIENCE, until
+from harness import PATIENCE, Broadcaster, ad, broadcast_pb2, status_pb2, until
 import test_https
 
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
+#: The setting that says how much each request's answer may send before it is allowed more (RFC 9113 section 6.5.2).
+INITIAL_WINDOW_SIZE = 4
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 STREAMS_MAX = 100
 CONNECTIONS_MAX = 256
@@ -47,9 +49,15 @@ class Frames:
         self.pending = b""
         #: What came of each request: the frames' types, the bodies, and why it was ended.
         self.kinds, self.bodies, self.ends = collections.defaultdict(list), collections.defaultdict(bytes), {}
+        #: Answers whose bytes are not taken: they get no more than the window that they had at first.
+        self.stuck = set()
+        #: The server-sent events of each answer, and how many of its bytes they are.
+        self.found = collections.defaultdict(lambda: [0, []])
 
-    def begin(self):
-        self.send(PREFACE + frame(SETTINGS, 0, 0))
+    def begin(self, window=None):
+        """- window: how many bytes of each answer may come before more are allowed."""
+        settings = b"" if window is None else struct.pack(">HI", INITIAL_WINDOW_SIZE, window)
+        self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
 
     def send(self, data):
         self.socket.sendall(data)
@@ -85,11 +93,35 @@ class Frames:
             pass
         if kind == DATA:
             self.bodies[stream] += payload
+            self.take(stream, length)
         elif kind == RST_STREAM:
             self.ends[stream] = int.from_bytes(payload, "big")
         if kind in (DATA, HEADERS) and flags & END_STREAM:
             self.ends.setdefault(stream, None)
         return True
+
+    def take(self, stream, length):
+        """Allows as many bytes more as came: of the connection always, of an answer unless it is stuck."""
+        if not length:
+            return
+        try:
+            for each in (0,) if stream in self.stuck or stream in self.ends else (0, stream):
+                self.send(frame(WINDOW_UPDATE, 0, each, struct.pack(">I", length)))
+        except OSError:
+            # It may have said all that it has to say, and be gone.
+            pass
+
+    def events(self, stream):
+        """The server-sent events of an answer so far, each as its fields; one that is half there comes later."""
+        begin, events = self.found[stream]
+        end = self.bodies[stream].rfind(b"\n\n", begin)
+        if end > begin:
+            self.found[stream][0] = end + 2
+            for text in self.bodies[stream][begin:end].decode().split("\n\n"):
+                fields = dict(line.split(": ", 1) for line in text.splitlines())
+                if "event" in fields:
+                    events.append(fields)
+        return events
 
     def until(self, what, condition):
         while not condition():
@@ -152,6 +184,191 @@ class HTTP2(unittest.TestCase):
         # The stop does not wait for who listens.
         self.assertEqual(gateway.stop(), 0)
 
+    # MARK: Events
+
+    def broadcaster(self, gateway):
+        broadcaster = Broadcaster(gateway)
+        self.addCleanup(broadcaster.close)
+        return broadcaster
+
+    def publish(self, broadcaster, stream, name):
+        reply = broadcaster.publish(stream, name, [ad("a", 1_800_000)])
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply.message)
+
+    def change(self, broadcaster, stream, name, number):
+        """One more notice of a break, and one more change."""
+        reply = broadcaster.ask(update=broadcast_pb2.Update(stream=stream, break_id=name, duration_ms=1_800_000 + 1_000 * number))
+        self.assertEqual(reply.status, status_pb2.STATUS_CODE_OK, reply.message)
+
+    def hear(self, gateway, path, *arguments):
+        """Events by curl, as they come; what it says at its end is in `said`."""
+        curl = subprocess.Popen(
+            ["curl", "-sSN", "--http2", "--noproxy", "*", "--cacert", self.authority.certificate, "-w", "%{stderr}%{http_version} %{http_code}",
+             *arguments, gateway.addresses["http"] + path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (curl.kill(), curl.wait(), curl.stdout.close(), curl.stderr.close()))
+
+        def events():
+            fields = {}
+            for line in curl.stdout:
+                if line.strip():
+                    name, value = line.rstrip("\n").split(": ", 1)
+                    fields[name] = value
+                elif "event" in fields:
+                    yield fields
+                    fields = {}
+
+        return curl, events()
+
+    @staticmethod
+    def next_of(events, *names):
+        """The next event of one of these names."""
+        return next(each for each in events if each["event"] in names)
+
+    def test_curl_hears_notices_while_they_happen_and_goes_on_where_it_was(self):
+        gateway = self.start()
+        broadcaster = self.broadcaster(gateway)
+        path = "/v1/streams/radio1/listen?session=00112233445566778899aabbccddeeff"
+        curl, events = self.hear(gateway, path)
+        self.assertEqual(json.loads(self.next_of(events, "joined")["data"])["kind"], "snapshot")
+        # Each is heard before the next is made: nothing waits for an end of the answer.
+        self.publish(broadcaster, "radio1", "b")
+        heard = self.next_of(events, "notice")
+        self.assertEqual((json.loads(heard["data"])["kind"], json.loads(heard["data"])["breakId"]), ("available", "b"))
+        for number in range(1, 4):
+            self.change(broadcaster, "radio1", "b", number)
+            heard = self.next_of(events, "notice")
+            self.assertEqual((json.loads(heard["data"])["kind"], json.loads(heard["data"])["durationMs"]), ("updated", 1_800_000 + 1_000 * number))
+        curl.terminate()
+        curl.wait(PATIENCE)
+        until("it is gone", lambda: gateway.metric("cuecast_http_listeners") == 0)
+        for number in range(4, 6):
+            self.change(broadcaster, "radio1", "b", number)
+        curl, events = self.hear(gateway, path, "-H", f"Last-Event-ID: {heard['id']}")
+        joined = json.loads(self.next_of(events, "joined")["data"])
+        self.assertEqual((joined["kind"], [each["durationMs"] for each in joined["notices"]]), ("recovered", [1_804_000, 1_805_000]))
+        self.change(broadcaster, "radio1", "b", 6)
+        self.assertEqual(json.loads(self.next_of(events, "notice")["data"])["durationMs"], 1_806_000)
+        # A stop tells it, and ends it.
+        self.assertEqual(gateway.stop(), 0)
+        self.assertEqual(json.loads(self.next_of(events, "end")["data"])["reason"], "stopping")
+        self.assertEqual(list(events), [])
+        self.assertEqual(curl.wait(PATIENCE), 0)
+        self.assertTrue(curl.stderr.read().endswith("2 200"))
+
+    def test_curl_watches_breaks_while_they_happen_and_goes_on_where_it_was(self):
+        gateway = self.start("--set", "http.openReads=health")
+        broadcaster = self.broadcaster(gateway)
+        rights = ["-H", "Authorization: Bearer " + gateway.token()]
+        curl, events = self.hear(gateway, "/v1/events?streams=radio1", *rights)
+        # It begins with what is now.
+        self.assertEqual(json.loads(self.next_of(events, "counts")["data"])["stream"], "radio1")
+        self.publish(broadcaster, "radio1", "b")
+        heard = self.next_of(events, "break", "resync")
+        self.assertEqual((heard["event"], json.loads(heard["data"])["state"]), ("break", "cued"))
+        curl.terminate()
+        curl.wait(PATIENCE)
+        for number in range(1, 3):
+            self.change(broadcaster, "radio1", "b", number)
+        curl, events = self.hear(gateway, "/v1/events?streams=radio1", *rights, "-H", f"Last-Event-ID: {heard['id']}")
+        missed = [self.next_of(events, "break", "resync") for _ in range(2)]
+        self.assertEqual([(each["event"], json.loads(each["data"])["durationMilliseconds"]) for each in missed],
+                         [("break", 1_801_000), ("break", 1_802_000)])
+        self.change(broadcaster, "radio1", "b", 3)
+        self.assertEqual(json.loads(self.next_of(events, "break", "resync")["data"])["durationMilliseconds"], 1_803_000)
+        self.assertEqual(gateway.stop(), 0)
+        for _ in events:
+            pass
+        curl.wait(PATIENCE)
+        self.assertTrue(curl.stderr.read().endswith("2 200"))
+
+    def test_a_listener_that_allows_no_more_bytes_is_ended_and_its_connection_goes_on(self):
+        gateway = self.start()
+        broadcaster = self.broadcaster(gateway)
+        self.publish(broadcaster, "radio1", "b")
+        frames = self.connect(gateway)
+        # So little that a join fits and few notices do.
+        frames.begin(window=2_000)
+        stuck, quick = 1, 3
+        frames.stuck.add(stuck)
+        for stream in (stuck, quick):
+            frames.ask(stream, "/v1/streams/radio1/listen")
+            frames.until("the join", lambda: frames.events(stream))
+        other, others = self.hear(gateway, "/v1/streams/radio1/listen")
+        self.next_of(others, "joined")
+        ended = 'cuecast_http_listeners_ended_total{reason="slow"}'
+        made = 0
+        while not gateway.metric(ended):
+            # Each round is heard by the quick one, so that its own notices never wait.
+            for _ in range(100):
+                made += 1
+                self.change(broadcaster, "radio1", "b", made)
+            frames.until("the quick one has them", lambda: len(frames.events(quick)) > made)
+            # 512 wait for a listener (httpNoticesWaitingMax), and what fits into the buffers on the way.
+            self.assertLess(made, 5_000, "what waits for one listener is not bounded")
+        frames.until("its answer is cut off", lambda: stuck in frames.ends)
+        self.assertIsNotNone(frames.ends[stuck], "it did not end as if all of it had come")
+        self.assertLessEqual(len(frames.bodies[stuck]), 2_000)
+        self.assertGreater(gateway.metric('cuecast_limits_hit_total{limit="httpNoticesWaitingMax"}'), 0)
+        # Everybody else has heard every notice, in order, by the same connection and by another one.
+        self.change(broadcaster, "radio1", "b", made + 1)
+
+        def durations(events):
+            return [json.loads(each["data"])["durationMs"] for each in events if each["event"] == "notice"]
+
+        wanted = [1_800_000 + 1_000 * number for number in range(1, made + 2)]
+        frames.until("the last notice", lambda: durations(frames.events(quick)[-2:])[-1:] == wanted[-1:])
+        self.assertEqual(durations(frames.events(quick)), wanted)
+        self.assertEqual(durations([self.next_of(others, "notice") for _ in wanted]), wanted)
+        self.assertEqual(gateway.metric("cuecast_http_listeners"), 2)
+        # It may come back, and is told what it missed.
+        back = 5
+        frames.ask(back, "/v1/streams/radio1/listen", **{"last-event-id": frames.events(stuck)[-1]["id"]})
+        frames.until("it is back", lambda: frames.events(back))
+        self.assertEqual(frames.events(back)[0]["event"], "joined")
+        # All other requests were answered all the time.
+        frames.ask(7, "/healthz")
+        self.assertIn(b"alive", frames.answer(7))
+
+    def test_who_watches_and_allows_no_more_bytes_is_cut_off_and_comes_back(self):
+        gateway = self.start()
+        broadcaster = self.broadcaster(gateway)
+        frames = self.connect(gateway)
+        frames.begin(window=1_000)
+        stuck, quick = 1, 3
+        frames.stuck.add(stuck)
+        for stream in (stuck, quick):
+            frames.ask(stream, "/v1/events?streams=radio1")
+            frames.until("the first events", lambda: b"id: " in frames.bodies[stream])
+        begun = frames.bodies[stuck].decode().split("id: ", 1)[1].split("\n", 1)[0]
+        self.publish(broadcaster, "radio1", "b")
+        changes = 0
+        # One piece after the other waits for nobody: within 30 s of taking nothing it is cut off.
+        while stuck not in frames.ends:
+            changes += 1
+            self.change(broadcaster, "radio1", "b", changes)
+            frames.until("the quick one has it", lambda: stuck in frames.ends or any(
+                json.loads(each["data"]).get("revision") == changes + 1 for each in frames.events(quick)[-8:] if each["event"] == "break"))
+        self.assertIsNotNone(frames.ends[stuck], "it did not end as if all of it had come")
+        self.assertLessEqual(len(frames.bodies[stuck]), 1_000)
+        # Whoever was quick missed none, and the connection goes on.
+        self.change(broadcaster, "radio1", "b", changes + 1)
+
+        def revisions(stream):
+            return [json.loads(each["data"])["revision"] for each in frames.events(stream) if each["event"] == "break"]
+
+        frames.until("the last change", lambda: revisions(quick)[-1:] == [changes + 2])
+        self.assertEqual(revisions(quick), list(range(1, changes + 3)))
+        # Back, it hears all that it missed, or is told that it has to load anew.
+        back = 5
+        frames.ask(back, f"/v1/events?streams=radio1&lastEventId={begun}")
+        frames.until("what it missed", lambda: any(each["event"] in ("break", "resync") for each in frames.events(back)))
+        first = next(each for each in frames.events(back) if each["event"] in ("break", "resync"))
+        if first["event"] == "break":
+            frames.until("all of it", lambda: len(revisions(back)) == changes + 2)
+            self.assertEqual(revisions(back), revisions(quick))
+        else:
+            self.assertGreater(changes + 2, 4_096)
+
     def test_a_connection_has_so_many_requests_and_no_more(self):
         gateway = self.start()
         frames = self.connect(gateway)
@@ -185,13 +402,30 @@ class HTTP2(unittest.TestCase):
         gateway = self.start("--set", "http.listenersMax=0")
         common = {"method": "PUT", "ends": False, "content-type": "application/json", "authorization": "Bearer " + gateway.token()}
         many = []
-        for number in range(3):
-            frames = self.connect(gateway)
-            frames.begin()
-            many.append(frames)
-            for stream in range(1, 2 * STREAMS_MAX, 2):
-                frames.ask(stream, f"/v1/streams/radio1/breaks/b-{number}-{stream}", **common)
-        until("one too many", lambda: gateway.metric('cuecast_limits_hit_total{limit="httpConnectionsMax"}'))
+
+        def one_too_many():
+            for number in range(3):
+                frames = self.connect(gateway)
+                many.append(frames)
+                try:
+                    frames.begin()
+                    for stream in range(1, 2 * STREAMS_MAX, 2):
+                        frames.ask(stream, f"/v1/streams/radio1/breaks/b-{number}-{stream}", **common)
+                    frames.send(frame(PING, 0, 0, b"12345678"))
+                except OSError:
+                    # The gateway has closed it.
+                    continue
+                # The answer says that what was sent before has been read.
+                while PING not in frames.kinds[0] and frames.turn():
+                    pass
+            hit = gateway.metric('cuecast_limits_hit_total{limit="httpConnectionsMax"}')
+            if not hit:
+                # On a busy machine the time of the first requests is over before the last ones are there.
+                for frames in many:
+                    frames.socket.close()
+            return hit
+
+        until("one too many", one_too_many)
         self.assertLessEqual(gateway.metric('cuecast_connections{socket="http"}'), CONNECTIONS_MAX)
         for frames in many:
             frames.socket.close()

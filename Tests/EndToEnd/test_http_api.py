@@ -12,6 +12,8 @@ EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
 SEED = os.environ.get("FUZZ_SEED", "20261123")
 #: What changes breaks; most of what fuzz_hooks.py leads to a break succeeds.
 CHANGES = ["publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak"]
+#: What listeners ask; fuzz_hooks.py gives most of it a session that listens, and what was handed out to it.
+LISTENERS = ["getBatch", "acknowledge", "leave", "getAssetList", "getVAST", "track", "trackByPost"]
 
 
 class API:
@@ -333,10 +335,11 @@ class HTTPFuzz(unittest.TestCase):
             shares = json.load(file)
         if EXAMPLES:
             print(done.stdout[-3_000:])
-            for operation, each in shares.items():
+        for operation, each in shares.items():
+            if EXAMPLES or operation in CHANGES + LISTENERS:
                 print(f"{operation}: {each['success']} of {each['all']} succeeded")
-        # Answers of success were looked at too, of each change of a break.
-        for operation in CHANGES:
+        # Answers of success were looked at too, of each change of a break and of each request of listeners.
+        for operation in CHANGES + LISTENERS:
             self.assertGreater(shares[operation]["success"], 0, shares)
         # What nobody thought of has ended nothing.
         self.assertEqual(api.ask("GET", "/healthz")[0], 200)

@@ -7,6 +7,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
+import Synchronization
 import Testing
 import TokenFormats
 import Tokens
@@ -14,11 +15,84 @@ import Tokens
 /// Who may listen over HTTP, as one table: every operation of listeners, by every kind of caller, on its own stream and on others.
 @Suite(.suiteLimit)
 struct ListenerAuthorizationTests {
-    /// Who joins, and what it is told on each stream; `nil`: it listens.
+    /// What a gateway finds in what a caller shows.
+    private enum Shown {
+        case nothing
+        /// A token with a fault that it was made with; nobody looks at its streams.
+        case faulty(TokenRefusal)
+        case streams([StreamPattern])
+    }
+
+    /// What has happened since the tokens were made.
+    private enum Moment: CaseIterable {
+        case before
+        /// The tokens are over.
+        case expired
+        /// The key that signed them is revoked.
+        case revoked
+        /// A reload asks for tokens on another stream, and on the others no more.
+        case reloaded
+
+        func protects(_ stream: String) -> Bool { (stream == "tv") == (self == .reloaded) }
+    }
+
+    /// Who asks.
     private struct Caller {
         let name: String
         let authorization: String?
-        let answers: [String: String?]
+        let shown: Shown
+
+        /// What it is told on a stream; `nil`: it is let in.
+        func refusal(of stream: String, _ moment: Moment = .before) throws -> String? {
+            guard moment.protects(stream) else { return nil }
+            switch self.shown {
+            case .nothing: return ListenerAuthorizationTests.needsTicket(stream)
+            case .faulty(.malformed): return TokenRefusal.malformed.sentence
+            case _ where moment == .revoked: return TokenRefusal.revokedKey.sentence
+            case .faulty(let fault): return fault.sentence
+            case .streams where moment == .expired: return TokenRefusal.expired.sentence
+            case .streams(let patterns):
+                let id = try StreamID(stream)
+                return patterns.contains { $0.matches(id) } ? nil : "The token has no right to the stream \(stream)."
+            }
+        }
+    }
+
+    /// What tells true tokens in these tests; it may be changed while a gateway runs.
+    private final class Checks: Sendable {
+        private struct State {
+            var verifier: TokenVerifier
+            var now = Parts.now
+        }
+
+        private let workshop: TokenWorkshop
+        private let state: Mutex<State>
+
+        init(_ workshop: TokenWorkshop) async throws {
+            self.workshop = workshop
+            self.state = Mutex(State(verifier: try await Self.verifier(workshop.keys)))
+        }
+
+        private static func verifier(_ keys: [TokenKey]) async throws -> TokenVerifier {
+            TokenVerifier(keys: try await TokenKeySet(keys), issuer: "cuecast", audience: "cuecast")
+        }
+
+        /// Has something happened to the tokens, and undoes what happened before.
+        func become(_ moment: Moment) async throws {
+            var keys = self.workshop.keys
+            if moment == .revoked { for index in keys.indices { keys[index].state = .revoked } }
+            let verifier = try await Self.verifier(keys)
+            self.state.withLock { state in
+                state.verifier = verifier
+                state.now = moment == .expired ? Parts.now + .seconds(60) : Parts.now
+            }
+        }
+
+        func verify(_ token: String) throws(TokenRefusal) -> TokenClaims {
+            // Tokens are of the tests' time, which is not the gateway's.
+            let state = self.state.withLock(\.self)
+            return try state.verifier.verify(token, at: state.now)
+        }
     }
 
     private struct Joined: Decodable {
@@ -42,61 +116,52 @@ struct ListenerAuthorizationTests {
             claims.streams = streams
             return "Bearer " + (try await workshop.token(claims))
         }
-        func everywhere(_ sentence: @autoclosure () -> String) -> [String: String?] {
-            ["radio1": sentence(), "radio2": sentence()]
-        }
-        let unasked =
-            ["radio1": needsTicket("radio1"), "radio2": needsTicket("radio2"), "tv": nil] as [String: String?]
         return [
-            Caller(name: "nobody", authorization: nil, answers: unasked),
-            Caller(name: "another scheme", authorization: "Basic c3R1ZGlvOmhpZGRlbg==", answers: unasked),
+            Caller(name: "nobody", authorization: nil, shown: .nothing),
+            Caller(name: "another scheme", authorization: "Basic c3R1ZGlvOmhpZGRlbg==", shown: .nothing),
             Caller(
                 name: "a broadcaster's token",
                 authorization: try await token([radio], audience: "cuecast-http", scope: "read publish:* admin"),
-                answers: everywhere(TokenRefusal.wrongAudience.sentence)
+                shown: .faulty(.wrongAudience)
             ),
             Caller(
                 name: "an expired token",
                 authorization: try await token([radio], audience: "cuecast", expires: .zero),
-                answers: everywhere(TokenRefusal.expired.sentence)
+                shown: .faulty(.expired)
             ),
-            Caller(
-                name: "no token at all",
-                authorization: "Bearer radio",
-                answers: everywhere(TokenRefusal.malformed.sentence)
-            ),
+            Caller(name: "no token at all", authorization: "Bearer radio", shown: .faulty(.malformed)),
             Caller(
                 name: "a token of one stream",
                 authorization: try await token([radio1], audience: "cuecast"),
-                answers: ["radio1": nil, "radio2": "The token has no right to the stream radio2."]
+                shown: .streams([radio1])
             ),
             Caller(
                 name: "a token of both",
                 authorization: try await token([radio], audience: "cuecast"),
-                answers: ["radio1": nil, "radio2": nil]
+                shown: .streams([radio])
             ),
             Caller(
                 name: "a token of none",
                 authorization: try await token([], audience: "cuecast"),
-                answers: [
-                    "radio1": "The token has no right to the stream radio1.",
-                    "radio2": "The token has no right to the stream radio2.",
-                ]
+                shown: .streams([])
             ),
         ]
     }
 
-    private func run(_ body: @escaping @Sendable (RunningGateway, HTTPPeer, TokenWorkshop) async throws -> Void)
-        async throws
-    {
-        let workshop = try TokenWorkshop()
-        let verifier = TokenVerifier(keys: try await workshop.keySet(), issuer: "cuecast", audience: "cuecast")
+    private static func configuration(protecting pattern: String) throws -> GatewayConfiguration {
         var configuration = GatewayConfiguration.forTests
-        configuration.protectedStreams = [try #require(StreamPattern("radio*"))]
+        configuration.protectedStreams = [try #require(StreamPattern(pattern))]
+        return configuration
+    }
+
+    private func run(
+        _ body: @escaping @Sendable (RunningGateway, HTTPPeer, TokenWorkshop, Checks) async throws -> Void
+    ) async throws {
+        let workshop = try TokenWorkshop()
+        let checks = try await Checks(workshop)
         let check: ListenerTokenCheck = { token, now in
             do throws(TokenRefusal) {
-                // Tokens are of the tests' time, which is not the gateway's.
-                let claims = try verifier.verify(token, at: Parts.now)
+                let claims = try checks.verify(token)
                 return .success(
                     ListenerGrant(subject: claims.subject, streams: claims.streams, until: now + .seconds(3_600))
                 )
@@ -106,7 +171,7 @@ struct ListenerAuthorizationTests {
         }
         let access = HTTPAccess(verifier: try await workshop.verifier(), openReads: .health)
         try await withGateway(
-            configuration: configuration,
+            configuration: Self.configuration(protecting: "radio*"),
             log: InMemoryEventLog(),
             ledger: InMemoryLedger(),
             tokens: check
@@ -116,7 +181,8 @@ struct ListenerAuthorizationTests {
             parts.configuration.listenersMax = running.gateway.httpListenersMax
             parts.metrics = running.metrics
             parts.access = HTTPAccessHolder(access)
-            try await parts.serve { peer in try await body(running, peer, workshop) }
+            parts.runningBoard = { running.board }
+            try await parts.serve { peer in try await body(running, peer, workshop, checks) }
         }
     }
 
@@ -148,15 +214,14 @@ struct ListenerAuthorizationTests {
     @Test func `every stream is heard by those whose token grants it, and refused to everybody else in the same words`()
         async throws
     {
-        try await self.run { _, peer, workshop in
+        try await self.run { _, peer, workshop, _ in
             var cells = 0
             for (index, caller) in try await Self.callers(workshop).enumerated() {
                 for stream in Self.streams {
-                    guard let expected = caller.answers[stream] else { continue }
                     cells += 1
                     let session = String(repeating: "\(index)", count: 31) + "\(cells % 10)"
                     let place = "\(caller.name): \(stream)"
-                    guard let expected else {
+                    guard let expected = try caller.refusal(of: stream) else {
                         let joined = try await self.join(peer, stream, session: session, caller.authorization)
                         #expect(!joined.ticket.isEmpty, "\(place)")
                         let leave = #"{"session":"\#(session)","ticket":"\#(joined.ticket)"}"#
@@ -171,14 +236,14 @@ struct ListenerAuthorizationTests {
                     #expect(problem.detail == expected, "\(place)")
                 }
             }
-            #expect(cells == 18)
+            #expect(cells == 8 * 3)
             // The clock is everybody's.
             #expect(try await peer.get("/v1/time").status == 200)
         }
     }
 
     @Test func `what a session asks needs its own ticket of that stream, and no token stands in for it`() async throws {
-        try await self.run { _, peer, workshop in
+        try await self.run { _, peer, workshop, _ in
             let caller = try #require(try await Self.callers(workshop).first { $0.name == "a token of both" })
             let (own, other) = (String(repeating: "a", count: 32), String(repeating: "b", count: 32))
             let mine = try await self.join(peer, "radio1", session: own, caller.authorization)
@@ -235,6 +300,165 @@ struct ListenerAuthorizationTests {
             let leave = #"{"session":"\#(own)","ticket":"\#(mine.ticket)"}"#
             #expect(try await peer.ask("POST", "/v1/streams/radio1/leave", body: leave, headers: [:]).status == 200)
             withExtendedLifetime((mine.connection, theirs.connection, elsewhere.connection)) {}
+        }
+    }
+
+    // MARK: - Players that only fetch and call
+
+    private struct AssetList: Decodable {
+        struct Asset: Decodable {
+            let signaling: Signaling?
+
+            enum CodingKeys: String, CodingKey {
+                case signaling = "X-AD-CREATIVE-SIGNALING"
+            }
+        }
+
+        struct Signaling: Decodable {
+            let payload: [Slot]
+        }
+
+        struct Slot: Decodable {
+            let tracking: [Tracking]
+        }
+
+        struct Tracking: Decodable {
+            let type: String
+            let urls: [String]
+        }
+
+        let ASSETS: [Asset]
+
+        /// The path of the gateway's URL for an event of the first ad.
+        func path(_ event: String) throws -> String {
+            let slot = try #require(self.ASSETS.first?.signaling?.payload.first)
+            let url = try #require(slot.tracking.first { $0.type == event }?.urls.first)
+            try #require(url.hasPrefix("http://test/"))
+            return String(url.dropFirst("http://test".count))
+        }
+    }
+
+    /// Lets something happen to the tokens, or to what asks for them.
+    private static func become(_ moment: Moment, _ running: RunningGateway, _ checks: Checks) async throws {
+        try await checks.become(moment)
+        let pattern = moment == .reloaded ? "tv" : "radio*"
+        await running.gateway.reload(try Self.configuration(protecting: pattern), nil)
+    }
+
+    /// A break on each stream, of one ad that lasts longer than the test.
+    private static func publish(_ running: RunningGateway) async throws {
+        let broadcaster = try await running.broadcaster()
+        for stream in Self.streams {
+            _ = try await broadcaster.publish(
+                "b",
+                of: stream,
+                start: .after(.zero),
+                duration: .seconds(3_600),
+                advertisements: [.madeUp("a", duration: .seconds(3_600))]
+            )
+        }
+    }
+
+    @Test
+    func `every document is given to those whose token grants its stream, and refused to all others in the same words`()
+        async throws
+    {
+        try await self.run { running, peer, workshop, checks in
+            try await Self.publish(running)
+            let callers = try await Self.callers(workshop)
+            var cells = 0
+            for moment in Moment.allCases {
+                try await Self.become(moment, running, checks)
+                for (index, caller) in callers.enumerated() {
+                    for stream in Self.streams {
+                        for document in ["asset-list", "vast"] {
+                            cells += 1
+                            let place = "\(moment), \(caller.name): \(document) of \(stream)"
+                            // The same listener each time: that it was let in before is no right.
+                            let answer = try await peer.get(
+                                "/v1/streams/\(stream)/\(document)?_HLS_primary_id=\(index)",
+                                headers: caller.authorization.map { ["Authorization": $0] } ?? [:]
+                            )
+                            guard let refusal = try caller.refusal(of: stream, moment) else {
+                                #expect(answer.status == 200, "\(place): \(answer.body)")
+                                #expect(answer.body.contains("/v1/streams/\(stream)/breaks/b/track/"), "\(place)")
+                                continue
+                            }
+                            let problem: ProblemDocument = try answer.decoded()
+                            #expect(answer.status == 403 && problem.code == "NOT_ALLOWED", "\(place)")
+                            #expect(problem.detail == refusal, "\(place)")
+                        }
+                    }
+                }
+            }
+            #expect(cells == 4 * 8 * 3 * 2)
+        }
+    }
+
+    @Test func `a tracking URL is the right to say what it says, whoever calls it and whatever becomes of tokens`()
+        async throws
+    {
+        try await self.run { running, peer, workshop, checks in
+            try await Self.publish(running)
+            let callers = try await Self.callers(workshop)
+            let owner = try #require(callers.first { $0.name == "a token of both" })
+            let answer = try await peer.get(
+                "/v1/streams/radio1/asset-list?_HLS_primary_id=p",
+                headers: ["Authorization": owner.authorization ?? ""]
+            )
+            let list: AssetList = try answer.decoded()
+            let refused = "The tracking URL is not one that a gateway made for this break."
+            var cells = 0
+            func call(_ place: String, isTaken: Bool) async throws {
+                for caller in callers {
+                    for event in ["start", "complete"] {
+                        let path = try list.path(event)
+                        // Its own, and the same led to other streams and another break.
+                        for (path, isOwn) in [
+                            (path, true), (path.replacing("/radio1/", with: "/radio2/"), false),
+                            (path.replacing("/radio1/", with: "/tv/"), false),
+                            (path.replacing("/b/track", with: "/c/track"), false),
+                        ] {
+                            for method in ["GET", "POST"] {
+                                cells += 1
+                                let place = "\(place), \(caller.name): \(method) \(path)"
+                                let headers = caller.authorization.map { ["Authorization": $0] } ?? [:]
+                                let answer = try await peer.get(
+                                    path,
+                                    method: method,
+                                    headers: headers.merging(["Content-Length": "0"]) { own, _ in own }
+                                )
+                                guard !isOwn || !isTaken else {
+                                    #expect(answer.status == 204, "\(place): \(answer.body)")
+                                    continue
+                                }
+                                let problem: ProblemDocument = try answer.decoded()
+                                #expect(answer.status == 400 && problem.code == "DELIVERY_INVALID", "\(place)")
+                                #expect(problem.detail == refused, "\(place)")
+                            }
+                        }
+                    }
+                }
+            }
+            for moment in Moment.allCases {
+                try await Self.become(moment, running, checks)
+                try await call("\(moment)", isTaken: true)
+            }
+            // What signed it is its right: taken while that key is kept, and not when it is revoked.
+            let other = try #require(
+                SigningKey(secret: Array(repeating: 9, count: 32), state: .signing, since: Timestamp(microseconds: 0))
+            )
+            let old = MessageKeys.fixed.ring.signing
+            for (state, isTaken) in [(SigningKey.State.verifyOnly, true), (.revoked, false)] {
+                let kept = try #require(SigningKey(secret: old.secret, state: state, since: old.since))
+                let keys = MessageKeys(try KeyRing([other, kept]))
+                await running.gateway.reload(try Self.configuration(protecting: "radio*"), nil, keys)
+                try await call("\(state)", isTaken: isTaken)
+            }
+            #expect(cells == 6 * 8 * 2 * 4 * 2)
+            // All of that is one ad that was played.
+            let books = try await running.books { $0.total.played == 1 }
+            #expect(books.total.delivered == 1 && books.total.contradictions == 0 && books.balances)
         }
     }
 }

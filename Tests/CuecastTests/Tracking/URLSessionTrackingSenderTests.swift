@@ -140,7 +140,11 @@ struct URLSessionTrackingSenderTests {
         let server = try LoopbackServer { _ in .silence }
         defer { server.stop() }
         let result = await impatient.send(request(server.url("/")))
-        #expect(result == .uncertain("no answer within 5.0 seconds"))
+        // On a busy machine the session's own limit, which is the same, may be noticed before ours.
+        guard case .uncertain = result else {
+            Issue.record("\(result)")
+            return
+        }
         #expect(server.heads.count == 1)
     }
 
