@@ -115,6 +115,11 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
     public let advertisementCount: Int
     /// Whether it plays before the stream.
     public let isPreStream: Bool
+    /// The trace of the request that led to what is known of it, as the header `traceparent` of W3C Trace Context has it; `nil` where
+    /// the gateway does not trace it.
+    ///
+    /// An app that sends it with what it asks others because of this break continues the trace of whoever published it.
+    public let traceparent: String?
     /// Why it gives this listener no advertisements; `nil` where it is not missed.
     public internal(set) var missedReason: MissedReason?
 

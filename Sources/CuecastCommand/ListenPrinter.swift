@@ -100,11 +100,14 @@ private struct ListenLine: Encodable {
     var evidence: String?
     var heardSeconds: Double?
     var count: Int?
+    /// The trace of who published it, where the gateway traces that.
+    var traceparent: String?
     /// For people.
     var text = ""
 
     private enum CodingKeys: String, CodingKey {
         case event, time, session, state, startsInSeconds, ads, ad, outcome, reason, evidence, heardSeconds, count
+        case traceparent
         case breakID = "break"
     }
 
@@ -149,6 +152,7 @@ private struct ListenLine: Encodable {
             self.breakID = each.id
             self.startsInSeconds = countdown
             self.count = each.advertisementCount
+            self.traceparent = each.traceparent
         case .ready(let each, let ads):
             self.init("ready", "break \(each.id): batch of \(ads.count) ads is here")
             self.breakID = each.id

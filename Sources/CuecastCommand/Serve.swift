@@ -225,9 +225,11 @@ extension Serve {
             await gateway.broadcast.ask(
                 request,
                 by: principal,
-                from: RequestOrigin(.http, address: origin.address, requestID: origin.requestID)
+                from: RequestOrigin(.http, address: origin.address, requestID: origin.requestID),
+                trace: origin.trace
             )
         }
+        parts.traces = gateway.traces
         parts.listeners = gateway.listeners
         parts.configuration = { reloader.holder.running }
         parts.limits = { gateway.limits(reloader.holder.running.configuration) }

@@ -54,6 +54,8 @@ package struct Gateway: Sendable {
     package let broadcast: BroadcastEntrance
     /// Who asked for what to be changed.
     package let audit: AuditTrail
+    /// Which requests are traced.
+    package let traces: RequestTraces
     /// What signs deliveries.
     package let keys: KeyHolder
     /// Where listeners' requests come in that no connection of the edge carries.
@@ -301,6 +303,18 @@ package struct Gateway: Sendable {
                 logger: logger
             )
         )
+        let traces = RequestTraces(
+            configuration.tracing,
+            writer: TraceWriter(
+                configuration.tracing,
+                instance: instance,
+                thread: try WorkerThreads(name: "cuecast-traces", count: 1),
+                metrics: metrics,
+                readiness: readiness,
+                logger: logger
+            ),
+            metrics: metrics
+        )
         let calls = BroadcastCalls(
             callsMax: configuration.broadcastCallsWaitingMax,
             bytesMax: configuration.broadcastCallBytesWaitingMax
@@ -325,6 +339,7 @@ package struct Gateway: Sendable {
             peers: peers,
             calls: calls,
             audit: trail,
+            traces: traces,
             logger: logger
         )
         let ledgerFeed = LedgerFeed(board)
@@ -346,6 +361,8 @@ package struct Gateway: Sendable {
             observers: [requestService, ledgerFeed, breakChanges],
             sinks: [edge, hub],
             metrics: metrics,
+            traces: traces,
+            clock: clock,
             logger: logger
         )
 
@@ -360,6 +377,8 @@ package struct Gateway: Sendable {
         ]
         // Whoever is answered by anybody below stands in it.
         resources.append(trail)
+        // Whoever makes spans does so before it ends.
+        resources.append(traces.writer)
         // Joins that wait for it are answered before it ends.
         if let tokenChecks { resources.append(tokenChecks) }
         resources += [
@@ -396,6 +415,7 @@ package struct Gateway: Sendable {
         self.requestService = requestService
         self.broadcast = BroadcastEntrance(requestService, calls: calls, clock: clock, metrics: metrics, audit: trail)
         self.audit = trail
+        self.traces = traces
         self.listenerService = listenerService
         self.listeners = ListenerEntrance(
             listenerService.mailboxes,

@@ -97,6 +97,7 @@ final class GatewayRoutes: Sendable {
     ) async -> Response {
         var context = context
         context.requestID = HTTPRequestID(request.headers[.requestID]).text
+        context.trace = self.trace(of: request)
         let began = ContinuousClock.now
         var response: Response
         do {
@@ -111,15 +112,32 @@ final class GatewayRoutes: Sendable {
             .http,
             .debug,
             "a request over HTTP was answered",
-            [
+            context.told([
                 "requestId": "\(context.requestID)", "method": "\(request.method)",
                 "path": "\(told.path)", "query": "\(told.query)", "status": "\(response.status.code)",
                 "seconds": "\((ContinuousClock.now - began).inSeconds)",
-            ]
+            ])
         )
         response.headers[.requestID] = context.requestID
+        if let trace = context.trace?.begun {
+            response.headers[.traceResponse] = trace.context.header
+            let (status, requestID) = (response.status, context.requestID)
+            self.parts.traces?
+                .keep([context.trace?.span(status, requestID: requestID, to: self.parts.now())].compactMap(\.self))
+        }
         if let fields = self.listenerOriginFields(of: request) { response.headers.append(contentsOf: fields) }
         return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// The trace that a request may belong to; `nil`: none.
+    private func trace(of request: Request) -> HTTPTrace? {
+        guard let traces = self.parts.traces, traces.isOn else { return nil }
+        let headers = request.headers[values: .traceParent]
+        guard !headers.isEmpty,
+            let operation = self.table.operation(request.method, at: Self.path(of: request)),
+            let side = operation.tracedSide
+        else { return nil }
+        return HTTPTrace(headers, from: side, operation, at: self.parts.now())
     }
 
     /// What is told about a request that has no answer.
@@ -139,10 +157,10 @@ final class GatewayRoutes: Sendable {
                 .http,
                 .error,
                 "a request over HTTP could not be answered",
-                [
+                context.told([
                     "requestId": "\(context.requestID)", "error": "\(error)",
                     "path": "\(self.table.told(of: request.head.path ?? "/").path)",
-                ]
+                ])
             )
             problem = Problem(.reason(.unavailable), "The ledger cannot answer at present.")
         }
@@ -233,6 +251,7 @@ final class GatewayRoutes: Sendable {
         _ context: OperationContext,
         by principal: HTTPPrincipal?
     ) async throws -> Response {
+        if let traces = self.parts.traces { context.trace?.begin(by: traces) }
         let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = try OperationQuery(
             target.count == 2 ? target[1] : "",
@@ -424,6 +443,14 @@ final class GatewayRoutes: Sendable {
         } onGracefulShutdown: {
             sink.finish()
         }
+    }
+}
+
+extension OperationContext {
+    /// What a line about the request says: with its trace, where it is traced.
+    fileprivate func told(_ fields: Logger.Metadata) -> Logger.Metadata {
+        guard let trace = self.trace?.begun else { return fields }
+        return fields.merging(trace.logFields) { _, new in new }
     }
 }
 

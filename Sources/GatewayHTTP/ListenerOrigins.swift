@@ -24,7 +24,7 @@ package struct ListenerOrigins: Hashable, Sendable {
         return [
             .accessControlAllowOrigin: self.isOpen ? "*" : origin,
             .vary: "Origin",
-            .accessControlExposeHeaders: "X-Request-Id, Retry-After",
+            .accessControlExposeHeaders: "X-Request-Id, Retry-After, traceresponse",
         ]
     }
 
@@ -32,7 +32,7 @@ package struct ListenerOrigins: Hashable, Sendable {
     static func preflight(_ methods: [HTTPRequest.Method]) -> HTTPFields {
         [
             .accessControlAllowMethods: methods.map(\.rawValue).joined(separator: ", "),
-            .accessControlAllowHeaders: "authorization, content-type, last-event-id",
+            .accessControlAllowHeaders: "authorization, content-type, last-event-id, traceparent",
             .accessControlMaxAge: "7200",
         ]
     }

@@ -85,8 +85,20 @@ extension SeededGenerator {
             preStream: self.bool(),
             exact: self.bool(),
             endMode: self.pick(EndMode.allCases),
-            cancelReason: self.maybe { $0.pick(CancelReason.allCases) }
+            cancelReason: self.maybe { $0.pick(CancelReason.allCases) },
+            trace: self.maybe { $0.trace() }
         )
+    }
+
+    mutating func trace() -> TraceContext {
+        guard
+            let trace = TraceContext(
+                traceHigh: self.number(0...UInt64.max),
+                traceLow: self.number(1...UInt64.max),
+                span: self.number(1...UInt64.max)
+            )
+        else { preconditionFailure("the numbers are not zero") }
+        return trace
     }
 
     mutating func noticeFrame() -> NoticeFrame {

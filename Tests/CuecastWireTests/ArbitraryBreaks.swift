@@ -88,6 +88,7 @@ extension SeededGenerator {
             id: self.number(0...UInt64.max),
             token: self.words().filter { $0 != "\n" && $0 != "\t" },
             expectedRevision: revision,
+            traceparent: self.pick(["", self.trace().header, self.words()]),
             kind: kind
         )
     }
@@ -119,7 +120,12 @@ extension SeededGenerator {
                 .list(self.list(0...4) { $0.breakInfo() }, after: self.bytes(0...WireLimits.pageTokenBytesMax))
             default: .refused(self.refusal())
             }
-        return BroadcastReply(requestID: self.number(0...UInt64.max), gatewayTime: self.timestamp(), body: body)
+        return BroadcastReply(
+            requestID: self.number(0...UInt64.max),
+            gatewayTime: self.timestamp(),
+            trace: self.maybe { $0.trace() },
+            body: body
+        )
     }
 
     mutating func publishEntry(_ key: BreakKey? = nil) -> BreakEntry.Publish {
@@ -165,7 +171,9 @@ extension SeededGenerator {
             }
         var entry = BreakEntry(at: self.timestamp(), broadcaster: self.words(), kind: kind)
         switch kind {
-        case .publish, .punch, .update, .end, .cancel, .postpone: entry.expectedRevision = self.maybe { $0.revision() }
+        case .publish, .punch, .update, .end, .cancel, .postpone:
+            entry.expectedRevision = self.maybe { $0.revision() }
+            entry.trace = self.maybe { $0.trace() }
         // What timers decide has no condition.
         case .announce, .expire, .housekeeping: break
         }
@@ -217,6 +225,7 @@ extension SeededGenerator {
         record.condensed = self.bool()
         record.announced = self.maybe { $0.timestamp() }
         record.revision = self.revision()
+        record.trace = self.maybe { $0.trace() }
         return record
     }
 

@@ -48,10 +48,19 @@ struct Desk {
         _ kind: BroadcastRequest.Kind,
         expecting revision: UInt64? = nil,
         at now: Timestamp,
-        by principal: BroadcastPrincipal = .anybody
+        by principal: BroadcastPrincipal = .anybody,
+        trace: TraceContext? = nil
     ) -> Reply {
         let request = BroadcastRequest(id: 1, expectedRevision: revision, kind: kind)
-        switch self.planner.plan(request, by: principal, on: self.board, at: now, listeners: self.listeners) {
+        let plan = self.planner.plan(
+            request,
+            by: principal,
+            on: self.board,
+            at: now,
+            listeners: self.listeners,
+            trace: trace
+        )
+        switch plan {
         case .answer(let body): return .answered(body)
         case .append(let entry): return .recorded(self.append([entry])[0])
         }
@@ -60,9 +69,10 @@ struct Desk {
     mutating func ask(
         _ kind: BroadcastRequest.Kind,
         expecting revision: UInt64? = nil,
-        at seconds: Double
+        at seconds: Double,
+        trace: TraceContext? = nil
     ) -> Reply {
-        self.ask(kind, expecting: revision, at: Sample.at(seconds))
+        self.ask(kind, expecting: revision, at: Sample.at(seconds), trace: trace)
     }
 
     /// Does what is due, as often as something is.

@@ -111,6 +111,8 @@ struct Parts: Sendable {
     var broadcast: (@Sendable (BroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
     /// Where it is kept who asked for what to be changed.
     var audit: InMemoryAudit? = InMemoryAudit()
+    /// Which requests are traced; `nil`: none.
+    var traces: RequestTraces?
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var reload: @Sendable () async throws -> ReloadDocument = { ReloadDocument(changed: [], needRestart: []) }
 
@@ -141,6 +143,7 @@ struct Parts: Sendable {
             http.draining = { running.gateway.readiness.isDraining }
         }
         http.failure = { parts.failure }
+        http.traces = self.traces
         if self.running == nil { http.alarms = { parts.alarms } }
         if let broadcast { http.broadcast = broadcast }
         if let audit {

@@ -67,7 +67,7 @@ struct ConfigurationTests {
         for (key, unit) in [
             ("log.bytesMax", "bytes"), ("listeners.bytesWaitingMax", "bytes"), ("breaks.hold", "duration"),
             ("listeners.requestsPerSecondMax", "1/s"), ("breaks.batchRequestsPerSecond", "1/s"),
-            ("clock.slewRate", "ppm"),
+            ("clock.slewRate", "ppm"), ("tracing.ratio", "ratio"),
             ("listeners.max", "count"), ("ledger.paused", "flag"), ("logLevel", "text"),
         ] {
             #expect(units[key] == unit, "\(key)")
@@ -147,6 +147,8 @@ struct ConfigurationTests {
             ("breaks.batchRequestsPerSecond", "1", "1000000", "0", "1000001"),
             ("audit.keepFor", "1d", "36500d", "23h", "36501d"),
             ("audit.recordsMax", "1000", "100000000", "999", "100000001"),
+            ("tracing.tracesPerSecondMax", "1", "100000", "0", "100001"),
+            ("tracing.fileBytesMax", "1048576", "1099511627776", "1048575", "1099511627777"),
             ("drainTimeout", "0ms", "5m", "8", "301s"),
             ("ioThreads", "0", "64", "-1", "65"), ("edge.threads", "0", "64", "-1", "65"),
         ]
@@ -164,6 +166,19 @@ struct ConfigurationTests {
             #expect(faults.count == 1)
             #expect(faults.first?.hasPrefix("\(key): it must be a ") == true)
             #expect(faults.first?.hasSuffix("and is \(value)") == true)
+        }
+    }
+
+    @Test func `the ratio of traces is a number from 0 to 1`() async throws {
+        for (value, ratio) in [("0", 0), ("1", 1), ("1.0", 1), ("0.05", 0.05), (".5", 0.5)] as [(String, Double)] {
+            #expect(try await self.read(flags: ["tracing.ratio": value]).tracing.ratio == ratio)
+        }
+        for value in ["1.01", "-0.1", "2", "", "nan", "inf", "1e-3", "0x1", "5%", "0,5", "."] {
+            #expect(
+                await self.faults(flags: ["tracing.ratio": value]) == [
+                    "tracing.ratio: it must be a number from 0 to 1 such as 0.05, and is \(value)"
+                ]
+            )
         }
     }
 

@@ -189,7 +189,8 @@ extension ListenerCore {
             startsAt: notice.start.map { self.instant(moment.local(playhead: $0)) },
             duration: notice.duration,
             advertisementCount: notice.advertisementCount,
-            isPreStream: notice.preStream
+            isPreStream: notice.preStream,
+            traceparent: notice.trace?.header
         )
     }
 }

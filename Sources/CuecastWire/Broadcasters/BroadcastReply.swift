@@ -104,11 +104,14 @@ package struct BroadcastReply: Hashable, Sendable {
 
     package var requestID: UInt64
     package var gatewayTime: Timestamp
+    /// The trace of the request, with the gateway's span for it; `nil`: it is not traced.
+    package var trace: TraceContext?
     package var body: Body
 
-    package init(requestID: UInt64, gatewayTime: Timestamp, body: Body) {
+    package init(requestID: UInt64, gatewayTime: Timestamp, trace: TraceContext? = nil, body: Body) {
         self.requestID = requestID
         self.gatewayTime = gatewayTime
+        self.trace = trace
         self.body = body
     }
 
@@ -123,6 +126,7 @@ package struct BroadcastReply: Hashable, Sendable {
         )
         self.requestID = wire.requestID
         self.gatewayTime = Timestamp(microseconds: wire.gatewayUs)
+        self.trace = TraceContext(bytes: wire.trace)
         guard wire.status == .ok else {
             let status = StatusCode(rawValue: wire.status.rawValue)
             self.body = .refused(
@@ -155,6 +159,7 @@ package struct BroadcastReply: Hashable, Sendable {
                 $0.requestID = self.requestID
                 $0.gatewayUs = self.gatewayTime.microseconds
                 $0.status = .ok
+                if let trace = self.trace { $0.trace = Data(trace.bytes) }
                 switch self.body {
                 case .break(let info): $0.break = info.wire
                 case .list(let infos, let after):

@@ -146,12 +146,23 @@ package struct BroadcastRequest: Hashable, Sendable {
     ///
     /// A list has none.
     package var expectedRevision: UInt64?
+    /// The trace that it belongs to, as it was sent; empty: none is told.
+    ///
+    /// `TraceParent` reads it, where anybody wants to know.
+    package var traceparent: String
     package var kind: Kind
 
-    package init(id: UInt64, token: String = "", expectedRevision: UInt64? = nil, kind: Kind) {
+    package init(
+        id: UInt64,
+        token: String = "",
+        expectedRevision: UInt64? = nil,
+        traceparent: String = "",
+        kind: Kind
+    ) {
         self.id = id
         self.token = token
         self.expectedRevision = expectedRevision
+        self.traceparent = traceparent
         self.kind = kind
     }
 }
@@ -180,6 +191,7 @@ extension BroadcastRequest {
             wire.hasExpectedRevision
             ? try breakRevision(wire.expectedRevision, field: "expected_revision", mayBeAbsent: isPublish) : nil
         self.expectedRevision = revision
+        self.traceparent = wire.traceparent
         switch kind {
         case .publish(let request): self.kind = .publish(try Publish(wire: request))
         case .punch(let request): self.kind = .punch(try Punch(wire: request))
@@ -219,6 +231,7 @@ extension BroadcastRequest {
                 $0.requestID = self.id
                 $0.token = self.token
                 if let revision = self.expectedRevision { $0.expectedRevision = revision }
+                $0.traceparent = self.traceparent
                 switch self.kind {
                 case .publish(let request): $0.publish = request.wire
                 case .punch(let request): $0.punch = request.wire

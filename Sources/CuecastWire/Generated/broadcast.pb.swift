@@ -108,6 +108,10 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
   /// Clears the value of `expectedRevision`. Subsequent reads from it will return its default value.
   mutating func clearExpectedRevision() {self._expectedRevision = nil}
 
+  /// The trace that the request belongs to, as the header `traceparent` of W3C Trace Context writes it. What is not written so is passed
+  /// over, and so is all of it where the gateway does not trace.
+  var traceparent: String = String()
+
   var kind: Cuecast_V1_BroadcastRequest.OneOf_Kind? = nil
 
   var publish: Cuecast_V1_Publish {
@@ -490,6 +494,9 @@ nonisolated struct Cuecast_V1_BroadcastReply: Sendable {
   /// Clears the value of `list`. Subsequent reads from it will return its default value.
   mutating func clearList() {self._list = nil}
 
+  /// The trace of the request with the gateway's span for it, as Notice has it; empty unless the gateway traces this request.
+  var trace: Data = Data()
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -645,7 +652,7 @@ nonisolated extension Cuecast_V1_BreakState: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastRequest"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}token\0\u{3}expected_revision\0\u{1}traceparent\0\u{2}\u{6}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}list\0\u{1}postpone\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -656,6 +663,7 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
       case 1: try { try decoder.decodeSingularUInt64Field(value: &self.requestID) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.token) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self._expectedRevision) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.traceparent) }()
       case 10: try {
         var v: Cuecast_V1_Publish?
         var hadOneofValue = false
@@ -766,6 +774,9 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
     try { if let v = self._expectedRevision {
       try visitor.visitSingularUInt64Field(value: v, fieldNumber: 3)
     } }()
+    if !self.traceparent.isEmpty {
+      try visitor.visitSingularStringField(value: self.traceparent, fieldNumber: 4)
+    }
     switch self.kind {
     case .publish?: try {
       guard case .publish(let v)? = self.kind else { preconditionFailure() }
@@ -804,6 +815,7 @@ nonisolated extension Cuecast_V1_BroadcastRequest: SwiftProtobuf.Message, SwiftP
     if lhs.requestID != rhs.requestID {return false}
     if lhs.token != rhs.token {return false}
     if lhs._expectedRevision != rhs._expectedRevision {return false}
+    if lhs.traceparent != rhs.traceparent {return false}
     if lhs.kind != rhs.kind {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -1231,7 +1243,7 @@ nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastReply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1247,6 +1259,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
       case 6: try { try decoder.decodeSingularInt64Field(value: &self.gatewayUs) }()
       case 10: try { try decoder.decodeSingularMessageField(value: &self._break) }()
       case 11: try { try decoder.decodeSingularMessageField(value: &self._list) }()
+      case 12: try { try decoder.decodeSingularBytesField(value: &self.trace) }()
       default: break
       }
     }
@@ -1281,6 +1294,9 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     try { if let v = self._list {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
     } }()
+    if !self.trace.isEmpty {
+      try visitor.visitSingularBytesField(value: self.trace, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1293,6 +1309,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     if lhs.gatewayUs != rhs.gatewayUs {return false}
     if lhs._break != rhs._break {return false}
     if lhs._list != rhs._list {return false}
+    if lhs.trace != rhs.trace {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

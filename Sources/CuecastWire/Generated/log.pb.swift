@@ -106,6 +106,13 @@ nonisolated struct Cuecast_V1_BreakEntry: @unchecked Sendable {
     set {_uniqueStorage()._broadcaster = newValue}
   }
 
+  /// The trace of the request with the gateway's span for it, as Notice has it; empty where the gateway does not trace it. It decides
+  /// nothing: a reader that passes over it comes to the same breaks and positions.
+  var trace: Data {
+    get {_storage._trace}
+    set {_uniqueStorage()._trace = newValue}
+  }
+
   var kind: OneOf_Kind? {
     get {return _storage._kind}
     set {_uniqueStorage()._kind = newValue}
@@ -786,6 +793,12 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     set {_uniqueStorage()._revision = newValue}
   }
 
+  /// The trace of the request that led to what a timer will tell listeners, as Notice has it; empty where there is none.
+  var trace: Data {
+    get {_storage._trace}
+    set {_uniqueStorage()._trace = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -833,11 +846,12 @@ nonisolated extension Cuecast_V1_BreakGroup: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakEntry"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{2}\u{8}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}at_us\0\u{1}broadcaster\0\u{1}trace\0\u{2}\u{7}publish\0\u{1}punch\0\u{1}update\0\u{1}end\0\u{1}cancel\0\u{1}announce\0\u{1}expire\0\u{1}housekeeping\0\u{1}postpone\0\u{1}expecting\0")
 
   fileprivate class _StorageClass {
     var _atUs: Int64 = 0
     var _broadcaster: String = String()
+    var _trace: Data = Data()
     var _kind: Cuecast_V1_BreakEntry.OneOf_Kind?
 
       // This property is used as the initial default value for new instances of the type.
@@ -851,6 +865,7 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
     init(copying source: _StorageClass) {
       _atUs = source._atUs
       _broadcaster = source._broadcaster
+      _trace = source._trace
       _kind = source._kind
     }
   }
@@ -872,6 +887,7 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
         switch fieldNumber {
         case 1: try { try decoder.decodeSingularInt64Field(value: &_storage._atUs) }()
         case 2: try { try decoder.decodeSingularStringField(value: &_storage._broadcaster) }()
+        case 3: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
         case 10: try {
           var v: Cuecast_V1_PublishEntry?
           var hadOneofValue = false
@@ -1020,6 +1036,9 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
       if !_storage._broadcaster.isEmpty {
         try visitor.visitSingularStringField(value: _storage._broadcaster, fieldNumber: 2)
       }
+      if !_storage._trace.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._trace, fieldNumber: 3)
+      }
       switch _storage._kind {
       case .publish?: try {
         guard case .publish(let v)? = _storage._kind else { preconditionFailure() }
@@ -1074,6 +1093,7 @@ nonisolated extension Cuecast_V1_BreakEntry: SwiftProtobuf.Message, SwiftProtobu
         let rhs_storage = _args.1
         if _storage._atUs != rhs_storage._atUs {return false}
         if _storage._broadcaster != rhs_storage._broadcaster {return false}
+        if _storage._trace != rhs_storage._trace {return false}
         if _storage._kind != rhs_storage._kind {return false}
         return true
       }
@@ -1785,7 +1805,7 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BreakRecord"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}break_number\0\u{3}published_us\0\u{1}broadcaster\0\u{1}publish\0\u{3}start_us\0\u{3}duration_ms\0\u{1}advertisements\0\u{3}announce_us\0\u{1}window\0\u{1}phase\0\u{3}ended_us\0\u{3}end_mode\0\u{3}closed_us\0\u{3}punched_as\0\u{3}last_notice\0\u{1}condensed\0\u{3}advertisements_as_published\0\u{3}announced_us\0\u{1}revision\0\u{1}trace\0")
 
   fileprivate class _StorageClass {
     var _breakNumber: UInt64 = 0
@@ -1807,6 +1827,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
     var _advertisementsAsPublished: Bool = false
     var _announcedUs: Int64? = nil
     var _revision: UInt64 = 0
+    var _trace: Data = Data()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1836,6 +1857,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       _advertisementsAsPublished = source._advertisementsAsPublished
       _announcedUs = source._announcedUs
       _revision = source._revision
+      _trace = source._trace
     }
   }
 
@@ -1873,6 +1895,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         case 17: try { try decoder.decodeSingularBoolField(value: &_storage._advertisementsAsPublished) }()
         case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._announcedUs) }()
         case 19: try { try decoder.decodeSingularUInt64Field(value: &_storage._revision) }()
+        case 20: try { try decoder.decodeSingularBytesField(value: &_storage._trace) }()
         default: break
         }
       }
@@ -1942,6 +1965,9 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
       if _storage._revision != 0 {
         try visitor.visitSingularUInt64Field(value: _storage._revision, fieldNumber: 19)
       }
+      if !_storage._trace.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._trace, fieldNumber: 20)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1970,6 +1996,7 @@ nonisolated extension Cuecast_V1_BreakRecord: SwiftProtobuf.Message, SwiftProtob
         if _storage._advertisementsAsPublished != rhs_storage._advertisementsAsPublished {return false}
         if _storage._announcedUs != rhs_storage._announcedUs {return false}
         if _storage._revision != rhs_storage._revision {return false}
+        if _storage._trace != rhs_storage._trace {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -13,6 +13,11 @@
 /// A message on the wire is ONE frame: the stream id, one zero byte, then an encoded Notice. Subscribe to the stream id
 /// with the zero byte, so that "radio1" never receives "radio10".
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 internal import SwiftProtobuf
 
 // If the compiler emits an error on this type, it is because this file
@@ -265,6 +270,10 @@ nonisolated struct Cuecast_V1_Notice: Sendable {
   /// The break must not cut its last advertisement short: a late batch holds only what fits.
   var exact: Bool = false
 
+  /// The trace of the request that led to this notice; empty unless the gateway traces that request. 24 bytes as W3C Trace Context has
+  /// them: the 16 of the trace id, and the 8 of the gateway's span for the request, which is the parent of what follows.
+  var trace: Data = Data()
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -380,7 +389,7 @@ nonisolated extension Cuecast_V1_RequestWindow: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Notice"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}position\0\u{1}kind\0\u{3}break_id\0\u{3}start_us\0\u{3}duration_ms\0\u{1}window\0\u{3}expires_us\0\u{3}advertisement_count\0\u{3}sent_us\0\u{3}pre_stream\0\u{3}end_mode\0\u{3}cancel_reason\0\u{1}exact\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}position\0\u{1}kind\0\u{3}break_id\0\u{3}start_us\0\u{3}duration_ms\0\u{1}window\0\u{3}expires_us\0\u{3}advertisement_count\0\u{3}sent_us\0\u{3}pre_stream\0\u{3}end_mode\0\u{3}cancel_reason\0\u{1}exact\0\u{1}trace\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -401,6 +410,7 @@ nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._M
       case 11: try { try decoder.decodeSingularEnumField(value: &self.endMode) }()
       case 12: try { try decoder.decodeSingularEnumField(value: &self.cancelReason) }()
       case 13: try { try decoder.decodeSingularBoolField(value: &self.exact) }()
+      case 14: try { try decoder.decodeSingularBytesField(value: &self.trace) }()
       default: break
       }
     }
@@ -450,6 +460,9 @@ nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.exact != false {
       try visitor.visitSingularBoolField(value: self.exact, fieldNumber: 13)
     }
+    if !self.trace.isEmpty {
+      try visitor.visitSingularBytesField(value: self.trace, fieldNumber: 14)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -467,6 +480,7 @@ nonisolated extension Cuecast_V1_Notice: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.endMode != rhs.endMode {return false}
     if lhs.cancelReason != rhs.cancelReason {return false}
     if lhs.exact != rhs.exact {return false}
+    if lhs.trace != rhs.trace {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -237,12 +237,14 @@ package enum NoticeField: Int, MessageField {
     case endMode = 11
     case cancelReason = 12
     case exact = 13
+    case trace = 14
 
     @inlinable package var type: MessageFieldType {
         switch self {
         case .position, .window: .message
         case .kind, .endMode, .cancelReason: .enumeration
         case .breakID: .text
+        case .trace: .bytes
         case .startUs, .expiresUs, .sentUs: .int64
         case .durationMs, .advertisementCount: .uint32
         case .preStream, .exact: .bool

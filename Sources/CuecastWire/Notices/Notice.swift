@@ -3,6 +3,12 @@
 
 import SwiftProtobuf
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Where a stream's history stands.
 package struct Position: Hashable, Sendable, CustomStringConvertible {
     /// Changes when history is lost; positions of different epochs cannot be compared.
@@ -104,6 +110,8 @@ package struct Notice: Hashable, Sendable {
     package var exact: Bool
     package var endMode: EndMode
     package var cancelReason: CancelReason?
+    /// The trace of the request that led to it, with the gateway's span for that request; `nil`: that is not traced.
+    package var trace: TraceContext?
 
     package init(
         position: Position,
@@ -118,7 +126,8 @@ package struct Notice: Hashable, Sendable {
         preStream: Bool = false,
         exact: Bool = false,
         endMode: EndMode = .cut,
-        cancelReason: CancelReason? = nil
+        cancelReason: CancelReason? = nil,
+        trace: TraceContext? = nil
     ) {
         self.position = position
         self.kind = kind
@@ -133,6 +142,7 @@ package struct Notice: Hashable, Sendable {
         self.exact = exact
         self.endMode = endMode
         self.cancelReason = cancelReason
+        self.trace = trace
     }
 
     /// A notice that only tells the stream's position.
@@ -157,7 +167,8 @@ extension Notice {
             preStream: wire.preStream,
             exact: wire.exact,
             endMode: EndMode(wire: wire.endMode) ?? .cut,
-            cancelReason: CancelReason(wire: wire.cancelReason)
+            cancelReason: CancelReason(wire: wire.cancelReason),
+            trace: TraceContext(bytes: wire.trace)
         )
     }
 
@@ -176,6 +187,7 @@ extension Notice {
             $0.exact = self.exact
             $0.endMode = self.endMode.wire
             $0.cancelReason = self.cancelReason?.wire ?? .unspecified
+            if let trace = self.trace { $0.trace = Data(trace.bytes) }
         }
     }
 }

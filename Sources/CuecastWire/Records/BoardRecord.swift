@@ -48,6 +48,9 @@ package struct BreakRecord: Hashable, Sendable {
     package var condensed: Bool
     /// 1 when it was published, and one more with each change: by a broadcaster, or by a timer.
     package var revision: UInt64
+    /// The trace of the newest request about it, while a timer will tell listeners of what was asked; `nil`: that is not traced, or no
+    /// timer will.
+    package var trace: TraceContext?
 
     package init(number: BreakNumber, published: Timestamp, broadcaster: String, publish: BreakEntry.Publish) {
         self.number = number
@@ -238,6 +241,7 @@ extension BreakRecord {
         self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
         // Absent in snapshots of versions that did not keep it.
         if wire.revision != 0 { self.revision = try breakRevision(wire.revision, field: "revision") }
+        self.trace = TraceContext(bytes: wire.trace)
     }
 
     var wire: Cuecast_V1_BreakRecord {
@@ -264,6 +268,7 @@ extension BreakRecord {
             $0.condensed = self.condensed
             if let announced = self.announced { $0.announcedUs = announced.microseconds }
             $0.revision = self.revision
+            if let trace = self.trace { $0.trace = Data(trace.bytes) }
         }
     }
 }

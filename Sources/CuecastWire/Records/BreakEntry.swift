@@ -3,6 +3,12 @@
 
 import SwiftProtobuf
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// One thing asked of a break, with all that the gateway's clock and configuration decided about it, so that every
 /// reader of the event log comes to the same result.
 package struct BreakEntry: Hashable, Sendable {
@@ -99,12 +105,23 @@ package struct BreakEntry: Hashable, Sendable {
     ///
     /// Timers expect none.
     package var expectedRevision: UInt64?
+    /// The trace of the request, with the gateway's span for it; `nil`: it is not traced.
+    ///
+    /// It decides nothing. What timers decide has none.
+    package var trace: TraceContext?
     package var kind: Kind
 
-    package init(at: Timestamp, broadcaster: String = "", expectedRevision: UInt64? = nil, kind: Kind) {
+    package init(
+        at: Timestamp,
+        broadcaster: String = "",
+        expectedRevision: UInt64? = nil,
+        trace: TraceContext? = nil,
+        kind: Kind
+    ) {
         self.at = at
         self.broadcaster = broadcaster
         self.expectedRevision = expectedRevision
+        self.trace = trace
         self.kind = kind
     }
 
@@ -168,6 +185,7 @@ extension BreakEntry {
     init(wire: Cuecast_V1_BreakEntry) throws(WireError) {
         self.at = Timestamp(microseconds: wire.atUs)
         self.broadcaster = wire.broadcaster
+        self.trace = TraceContext(bytes: wire.trace)
         switch wire.kind {
         case .publish(let entry): self.kind = .publish(try Publish(wire: entry))
         case .punch(let entry): self.kind = try .init(wire: entry)
@@ -208,6 +226,7 @@ extension BreakEntry {
         .with {
             $0.atUs = self.at.microseconds
             $0.broadcaster = self.broadcaster
+            if let trace = self.trace { $0.trace = Data(trace.bytes) }
             guard let revision = self.expectedRevision else {
                 $0.kind = self.kind.wire
                 return

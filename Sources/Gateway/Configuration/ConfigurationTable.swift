@@ -39,6 +39,7 @@ package enum ConfigurationTable {
         /// Whether a running gateway takes over a new value (SIGHUP); others need a restart.
         package var isReloadable: Bool {
             ConfigurationTable.reloadableKeys.contains(self.key) || self.key.hasPrefix("breaks.")
+                || self.key.hasPrefix("tracing.")
         }
 
         /// The environment variable, for instance `CUECAST_BREAKS_ANNOUNCE_AHEAD`.
@@ -56,7 +57,7 @@ package enum ConfigurationTable {
         }
     }
 
-    /// What a running gateway takes over, beside everything about breaks.
+    /// What a running gateway takes over, beside everything about breaks and about tracing.
     private static let reloadableKeys: Set<String> = [
         "listeners.max", "listeners.requestsPerSecondMax", "drainTimeout", "logLevel", "log.format",
         "http.openReads", "http.hosts", "http.listenerOrigins", "http.tokenKeysFile", "http.tokenIssuer",
@@ -465,6 +466,41 @@ package enum ConfigurationTable {
             },
             get: { $0.logFormat.rawValue }
         ),
+        flag(
+            "tracing.enabled",
+            "true to follow requests whose callers have sampled their traces (traceparent), to their notices",
+            \.tracing.isEnabled
+        ),
+        Row(
+            key: "tracing.ratio",
+            help: "how many of those traces are followed, from 0 to 1; picked by their ids, as OpenTelemetry does",
+            set: { configuration, value in
+                guard let ratio = Self.ratio(value) else {
+                    return "it must be a number from 0 to 1 such as 0.05, and is \(value)"
+                }
+                configuration.tracing.ratio = ratio
+                return nil
+            },
+            get: { "\($0.tracing.ratio)" }
+        )
+        .counting("ratio"),
+        number(
+            "tracing.tracesPerSecondMax",
+            "the most traces that are followed in a second, of broadcasters and of listeners each",
+            \.tracing.tracesPerSecondMax,
+            1...100_000
+        ),
+        text(
+            "tracing.file",
+            "the file that spans are written to, for a collector (OTLP as JSON, a line each time); opened anew with SIGHUP; empty: none",
+            \.tracing.file
+        ) { Self.reasonAgainstFile($0) },
+        number(
+            "tracing.fileBytesMax",
+            "how large that file grows before it becomes FILE.1, in the place of the one before, and a new one is begun",
+            \.tracing.fileBytesMax,
+            1_048_576...1_099_511_627_776
+        ),
         number("ioThreads", "threads that move the bytes of broadcasters; 0: one", \.ioThreads, 0...64),
         number(
             "edge.threads",
@@ -479,7 +515,17 @@ package enum ConfigurationTable {
     ]
 
     /// What values can be.
-    package static let units = ["text", "flag", "duration", "bytes", "1/s", "ppm", "count"]
+    package static let units = ["text", "flag", "duration", "bytes", "1/s", "ppm", "ratio", "count"]
+
+    /// A part of everything, as one writes it in a configuration.
+    private static func ratio(_ value: String) -> Double? {
+        // No sign, no exponent, no name of a number.
+        guard (1...20).contains(value.utf8.count),
+            value.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let ratio = Double(value), ratio <= 1
+        else { return nil }
+        return ratio
+    }
 
     /// What a number counts, by the name of its key.
     private static func unit(ofNumber key: String) -> String {

@@ -126,6 +126,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var ioThreads = 0
     /// Threads that serve listeners; 0: as many as there are cores less one, and at least one.
     package var edgeThreads = 0
+    /// Which requests are traced, and where their spans go.
+    package var tracing = TracingSettings()
     /// The least severe messages that are logged: trace, debug, info, notice, warning, error, critical.
     package var logLevel = "info"
     /// How messages are written.

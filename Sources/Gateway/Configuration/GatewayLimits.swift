@@ -71,7 +71,24 @@ extension Gateway {
             LimitState(.httpNoticesWaitingMax, NoticeHub.Settings(epoch: 0).noticesWaitingMax),
             LimitState(.httpRequestsWaitingMax, ListenerEntrance.Limits().requestsWaitingMax),
             LimitState(.httpRequestsWaitingPerAddressMax, ListenerEntrance.Limits().requestsWaitingPerAddressMax),
+            LimitState(
+                .spansWaitingMax,
+                configuration.tracing.spansWaitingMax,
+                use: self.metrics.value(.spansWaiting)
+            ),
             LimitState(.tokenChecksWaitingMax, TokenChecks.tokenChecksWaitingMax),
+            LimitState(
+                .traceFileBytesMax,
+                configuration.tracing.fileBytesMax,
+                .bytes,
+                key: "tracing.fileBytesMax"
+            ),
+            LimitState(
+                .tracesPerSecondMax,
+                configuration.tracing.tracesPerSecondMax,
+                .perSecond,
+                key: "tracing.tracesPerSecondMax"
+            ),
         ]
     }
 

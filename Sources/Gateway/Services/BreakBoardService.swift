@@ -38,6 +38,8 @@ package struct BreakBoardService: Service {
     private let sinks: [any NoticeSink]
     private let metrics: MetricRegistry
     private let logger: Logger
+    private let traces: RequestTraces
+    private let clock: any GatewayClock
     private let snapshots: SnapshotDesk
 
     /// - Parameters:
@@ -47,6 +49,8 @@ package struct BreakBoardService: Service {
     ///   - observers: told of results first.
     ///   - sinks: given the notices.
     ///   - metrics: counts what happens.
+    ///   - traces: keeps the spans of notices.
+    ///   - clock: when they were sent.
     ///   - logger: for people.
     init(
         log: any EventLog,
@@ -55,6 +59,8 @@ package struct BreakBoardService: Service {
         observers: [any BoardObserver],
         sinks: [any NoticeSink],
         metrics: MetricRegistry,
+        traces: RequestTraces,
+        clock: any GatewayClock,
         logger: Logger
     ) {
         self.log = log
@@ -63,6 +69,8 @@ package struct BreakBoardService: Service {
         self.sinks = sinks
         self.metrics = metrics
         self.logger = logger
+        self.traces = traces
+        self.clock = clock
         self.snapshots = SnapshotDesk(changes, of: holder.board)
     }
 
@@ -174,15 +182,25 @@ package struct BreakBoardService: Service {
                 self.snapshots.note(changes, board)
                 notices += self.tell(results, of: group, board: board)
             }
-            if !notices.isEmpty {
-                for sink in self.sinks { await sink.publish(notices) }
-            }
+            if !notices.isEmpty { await self.publish(notices) }
             snapshotGroups += UInt64(records.count)
             if snapshotGroups >= Self.groupsPerSnapshot {
                 snapshotGroups = 0
                 self.snapshots.wake()
             }
         }
+    }
+
+    /// Has notices sent, and keeps the spans of those that are traced.
+    private func publish(_ notices: [StreamNotice]) async {
+        guard self.traces.keepsSpans, notices.contains(where: { $0.notice.trace != nil }) else {
+            for sink in self.sinks { await sink.publish(notices) }
+            return
+        }
+        let start = self.clock.now()
+        for sink in self.sinks { await sink.publish(notices) }
+        let end = self.clock.now()
+        self.traces.keep(notices.compactMap { TraceSpan(of: $0, from: start, to: end) })
     }
 
     /// Tells everybody here what a group did; listeners are told afterwards.
@@ -199,10 +217,7 @@ package struct BreakBoardService: Service {
             case .housekept: self.metrics.count(.breakEntries, .changed)
             case .refused(let refusal):
                 self.metrics.count(.breakEntries, .refused)
-                self.logger.debug(
-                    "entry without effect",
-                    metadata: ["break": "\(entry.key?.description ?? "")", "status": "\(refusal.status.name)"]
-                )
+                self.logger.debug("entry without effect", metadata: Self.metadata(of: entry, refusal))
             }
         }
         self.holder.swap(board)
@@ -210,6 +225,17 @@ package struct BreakBoardService: Service {
         self.metrics.set(.boardBytes, to: board.bytes)
         for observer in self.observers { observer.applied(results, offset: board.offset, board: board) }
         return notices
+    }
+
+    private static func metadata(of entry: BreakEntry, _ refusal: Refusal) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "break": "\(entry.key?.description ?? "")", "status": "\(refusal.status.name)",
+        ]
+        if let trace = entry.trace {
+            metadata["trace_id"] = "\(trace.traceID)"
+            metadata["span_id"] = "\(trace.spanID)"
+        }
+        return metadata
     }
 
     private func keepSnapshot() async {
@@ -227,6 +253,28 @@ package struct BreakBoardService: Service {
             self.snapshots.giveBack(changes)
             self.logger.warning("could not keep a snapshot of the board", metadata: ["error": "\(error)"])
         }
+    }
+}
+
+extension TraceSpan {
+    /// The span of a notice that was sent; `nil`: it is not traced.
+    fileprivate init?(of sent: StreamNotice, from start: Timestamp, to end: Timestamp) {
+        guard let trace = sent.notice.trace else { return nil }
+        var attributes: [(name: String, value: Value)] = [
+            ("cuecast.stream", .text(sent.stream.description)),
+            ("cuecast.notice.kind", .text("\(sent.notice.kind)")),
+            ("cuecast.notice.position", .text(sent.notice.position.description)),
+        ]
+        if let id = sent.notice.breakID { attributes.append(("cuecast.break", .text(id.description))) }
+        self.init(
+            "notice published",
+            kind: .producer,
+            trace.newSpan(),
+            parent: trace.span,
+            from: start,
+            to: end,
+            attributes: attributes
+        )
     }
 }
 

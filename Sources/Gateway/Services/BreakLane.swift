@@ -25,6 +25,10 @@ struct WaitingBroadcaster: Sendable {
     let origin: RequestOrigin
     /// The name of who asks; empty where broadcasters are not told apart, or it is not known.
     var by = ""
+    /// The request's trace; `nil`: it is not traced.
+    var trace: RequestTrace?
+    /// When it was decided what is recorded, by the gateway's clock; for traces only.
+    var decided: Timestamp?
 
     /// What a line about the request says, and more.
     func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
@@ -35,6 +39,7 @@ struct WaitingBroadcaster: Sendable {
         metadata["stream"] = self.key.map { "\($0.stream)" }
         metadata["break"] = self.key.map { "\($0.id)" }
         if !self.by.isEmpty { metadata["by"] = "\(self.by)" }
+        if let trace { metadata.merge(trace.logFields) { _, new in new } }
         return metadata
     }
 }
@@ -169,6 +174,14 @@ struct BreakLane {
         record.reserveCapacity(members.reduce(0) { $0 + $1.record.count })
         for member in members { record += member.record }
         return (self.counter, record)
+    }
+
+    /// Those whose request is traced, in a group that the log has not answered yet.
+    ///
+    /// - Parameter id: of the group.
+    /// - Returns: who waits.
+    func traced(_ id: UInt64) -> [WaitingBroadcaster] {
+        (self.inFlight[id] ?? []).compactMap { $0.waiting }.filter { $0.trace != nil }
     }
 
     /// The log has a group at this offset.

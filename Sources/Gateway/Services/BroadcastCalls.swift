@@ -15,6 +15,8 @@ struct BroadcastCall: Sendable {
     let read: Result<BroadcastRequest, WireError>
     /// How large it is as a frame.
     let bytes: Int
+    /// Its trace; `nil`: it is not traced.
+    let trace: RequestTrace?
 }
 
 /// The requests from inside the process that are not answered yet, and who waits for them.

@@ -49,11 +49,13 @@ package final class BroadcastEntrance: Sendable {
     ///   - request: what is asked; its id comes back with the answer, and nothing looks at its token.
     ///   - principal: who asks, and on which streams it may publish; whoever calls this has made sure of it.
     ///   - origin: where the request came from.
+    ///   - trace: as the entrance has decided; `nil`: it is not traced, whatever the request itself says.
     /// - Returns: the answer: always one, also while the gateway stops and after it has.
     package func ask(
         _ request: BroadcastRequest,
         by principal: BroadcastPrincipal,
-        from origin: RequestOrigin
+        from origin: RequestOrigin,
+        trace: RequestTrace? = nil
     ) async -> BroadcastReply {
         // As bytes and back, so that the rules for fields are those of the socket.
         let frame = request.encoded()
@@ -66,7 +68,13 @@ package final class BroadcastEntrance: Sendable {
         switch self.calls.begin(request.id, bytes: frame.count) {
         case .begun(let number):
             // Once the service has it, the service puts it into the audit.
-            let call = BroadcastCall(number: number, request: request, read: read, bytes: frame.count)
+            let call = BroadcastCall(
+                number: number,
+                request: request,
+                read: read,
+                bytes: frame.count,
+                trace: trace
+            )
             await self.service.take(call, by: principal, from: origin)
             return await self.calls.answer(to: number) ?? self.reply(.gone, to: request)
         case .reached(let limit, let maximum):

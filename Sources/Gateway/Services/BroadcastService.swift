@@ -44,6 +44,7 @@ actor BroadcastService: Service, BoardObserver {
     /// Who waits for an answer inside the process.
     private let calls: BroadcastCalls
     private let audit: AuditTrail
+    private let traces: RequestTraces
 
     private var socket: BroadcastSocket
     private var authentication: AuthenticationSocket
@@ -96,12 +97,14 @@ actor BroadcastService: Service, BoardObserver {
         peers: PeerLog,
         calls: BroadcastCalls,
         audit: AuditTrail,
+        traces: RequestTraces,
         logger: Logger
     ) {
         self.manager = manager
         self.peers = peers
         self.calls = calls
         self.audit = audit
+        self.traces = traces
         self.retention = retention
         self.expected = expected
         self.counts = counts
@@ -158,6 +161,7 @@ actor BroadcastService: Service, BoardObserver {
         self.timers.policy = configuration.breaks
         self.drainTimeout = configuration.drainTimeout
         self.listeners.reload(configuration)
+        self.traces.reload(configuration.tracing)
     }
 
     func run() async throws {
@@ -277,6 +281,10 @@ extension BroadcastService {
         } catch {
             principal = .failure(error)
         }
+        // Nobody who may not ask is traced.
+        if self.traces.isOn, case .success = principal, !request.traceparent.isEmpty, request.kind.key != nil {
+            waiting.trace = self.traces.begin([request.traceparent], from: .broadcasters, at: reading.now)
+        }
         self.decide(request, by: principal, bytes: frame.count, for: waiting, at: reading)
     }
 
@@ -314,7 +322,15 @@ extension BroadcastService {
         guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
         let stream = request.kind.stream
         let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
-        let plan = self.planner.plan(request, by: by, on: self.board, at: reading.now, listeners: listeners)
+        let plan = self.planner.plan(
+            request,
+            by: by,
+            on: self.board,
+            at: reading.now,
+            listeners: listeners,
+            trace: waiting.trace?.context
+        )
+        if waiting.trace != nil { self.traceDecision(&waiting, plan, from: reading.now) }
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
         case .append(let entry) where self.isLogFull && !entry.kind.mayUseReserve:
@@ -343,7 +359,8 @@ extension BroadcastService {
             kind: .undecodable,
             key: call.request.kind.key,
             origin: origin,
-            by: principal.name
+            by: principal.name,
+            trace: call.trace
         )
         switch call.read {
         case .success(let request):
@@ -360,6 +377,7 @@ extension BroadcastService {
     }
 
     private func breaksAnswered(_ id: UInt64, _ result: Result<UInt64, EventLogError>) {
+        if self.traces.keepsSpans { self.traceCommit(of: id, result) }
         switch result {
         case .success(let offset):
             for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
@@ -400,12 +418,108 @@ extension BroadcastService {
             if refusal == .tooManyStreams { self.metrics.count(.limitsHit, .limit(.streamsMax)) }
             if refusal == .boardFull() { self.metrics.count(.limitsHit, .limit(.boardBytesMax)) }
         }
-        let reply = BroadcastReply(requestID: waiting.requestID, gatewayTime: self.clock.now(), body: body)
+        let reply = BroadcastReply(
+            requestID: waiting.requestID,
+            gatewayTime: self.clock.now(),
+            trace: waiting.trace?.context,
+            body: body
+        )
+        if waiting.trace != nil { self.traceRequest(waiting, reply) }
         // Lists change nothing.
         if waiting.kind != .list { self.audit.note(waiting.auditRecord(reply, isNew: isNew)) }
         switch waiting.side {
         case .peer(let peer): self.socket.send(reply.encoded(), to: peer)
         case .call(let number): self.calls.answer(number, reply)
+        }
+    }
+}
+
+// MARK: - Traces
+
+extension BroadcastService {
+    /// Keeps the span of a decision.
+    private func traceDecision(_ waiting: inout WaitingBroadcaster, _ plan: BroadcastPlan, from start: Timestamp) {
+        guard let trace = waiting.trace else { return }
+        let now = self.clock.now()
+        waiting.decided = now
+        let decided = waiting
+        self.traces.keep([
+            TraceSpan(
+                "decide",
+                trace.context.newSpan(),
+                parent: trace.context.span,
+                from: start,
+                to: now,
+                attributes: decided.traceAttributes + [("cuecast.plan", .text(plan.word))]
+            )
+        ])
+    }
+
+    /// Keeps the spans of a group that the log has answered.
+    private func traceCommit(of id: UInt64, _ result: Result<UInt64, EventLogError>) {
+        let now = self.clock.now()
+        var fault: String?
+        var more: [(name: String, value: TraceSpan.Value)] = []
+        switch result {
+        case .success(let offset): more = [("cuecast.log.offset", .number(Int(clamping: offset)))]
+        case .failure: fault = "The event log did not take it."
+        }
+        let spans = self.breaks.traced(id)
+            .compactMap { waiting in
+                waiting.trace.map { trace in
+                    TraceSpan(
+                        "log commit",
+                        trace.context.newSpan(),
+                        parent: trace.context.span,
+                        from: waiting.decided ?? trace.start,
+                        to: now,
+                        attributes: waiting.traceAttributes + more,
+                        fault: fault
+                    )
+                }
+            }
+        self.traces.keep(spans)
+    }
+
+    /// Keeps the span of a request by the broadcasters' socket; whoever asks by another way keeps its own.
+    private func traceRequest(_ waiting: WaitingBroadcaster, _ reply: BroadcastReply) {
+        guard let trace = waiting.trace, case .peer = waiting.side else { return }
+        var fault: String?
+        if case .refused(let refusal) = reply.body, refusal.status == .unavailable { fault = refusal.sentence }
+        self.traces.keep([
+            TraceSpan(
+                "zeromq request",
+                kind: .server,
+                trace.context,
+                parent: trace.parent,
+                from: trace.start,
+                to: reply.gatewayTime,
+                attributes: waiting.traceAttributes,
+                fault: fault
+            )
+        ])
+    }
+}
+
+extension WaitingBroadcaster {
+    /// What spans say about the request.
+    fileprivate var traceAttributes: [(name: String, value: TraceSpan.Value)] {
+        var attributes: [(name: String, value: TraceSpan.Value)] = [("cuecast.kind", .text(self.kind.text))]
+        if let key {
+            attributes.append(("cuecast.stream", .text(key.stream.description)))
+            attributes.append(("cuecast.break", .text(key.id.description)))
+        }
+        return attributes
+    }
+}
+
+extension BroadcastPlan {
+    /// What becomes of the request next.
+    fileprivate var word: String {
+        switch self {
+        case .append: "record"
+        case .answer(.refused(let refusal)): refusal.status.name
+        case .answer: "unchanged"
         }
     }
 }

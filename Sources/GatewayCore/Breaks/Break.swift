@@ -171,7 +171,14 @@ package struct Break: Hashable, Sendable {
     }
 
     /// A notice about it as it stands.
-    func notice(_ kind: Notice.Kind, position: Position, at now: Timestamp) -> Notice {
+    ///
+    /// - Parameters:
+    ///   - kind: what listeners are told.
+    ///   - position: the notice's.
+    ///   - now: when it is made.
+    ///   - trace: of the request that led to it; `nil`: that is not traced.
+    /// - Returns: the notice.
+    func notice(_ kind: Notice.Kind, position: Position, at now: Timestamp, trace: TraceContext?) -> Notice {
         Notice(
             position: position,
             kind: kind,
@@ -186,7 +193,8 @@ package struct Break: Hashable, Sendable {
             exact: self.exact,
             endMode: self.record.endMode,
             cancelReason: self.record.phase == .cancelled
-                ? .broadcaster : self.record.phase == .expired ? .notStarted : nil
+                ? .broadcaster : self.record.phase == .expired ? .notStarted : nil,
+            trace: trace
         )
     }
 }

@@ -67,34 +67,34 @@ extension StreamBoard {
         }
         switch entry.kind {
         case .publish(let publish):
-            return self.publish(publish, by: entry.broadcaster, number: number, at: entry.at, epoch: epoch, room: room)
+            return self.publish(publish, asked: entry, number: number, epoch: epoch, room: room)
         case .punch(let punch, let start):
-            return self.change(punch.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+            return self.change(punch.key, asked: entry, epoch: epoch) { (stream, each) throws(Refusal) in
                 try stream.punch(&each, punch, start: start, at: entry.at)
             }
         case .update(let update):
-            return self.change(update.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+            return self.change(update.request.key, asked: entry, epoch: epoch) { (stream, each) throws(Refusal) in
                 try stream.update(&each, update, at: entry.at, room: room)
             }
         case .postpone(let postpone):
-            return self.change(postpone.request.key, at: entry.at, epoch: epoch) { (stream, each) throws(Refusal) in
+            return self.change(postpone.request.key, asked: entry, epoch: epoch) { (stream, each) throws(Refusal) in
                 try stream.postpone(&each, postpone, at: entry.at)
             }
         case .end(let end):
-            return self.change(end.key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+            return self.change(end.key, asked: entry, epoch: epoch) { (_, each) throws(Refusal) in
                 try Self.end(&each, end, at: entry.at)
             }
         case .cancel(let key):
-            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+            return self.change(key, asked: entry, epoch: epoch) { (_, each) throws(Refusal) in
                 try Self.cancel(&each, at: entry.at)
             }
         case .announce(let key, let number, let window):
-            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+            return self.change(key, asked: entry, epoch: epoch) { (_, each) throws(Refusal) in
                 guard each.number == number else { return .nothing }
                 return Self.announce(&each, window: window, at: entry.at)
             }
         case .expire(let key, let number):
-            return self.change(key, at: entry.at, epoch: epoch) { (_, each) throws(Refusal) in
+            return self.change(key, asked: entry, epoch: epoch) { (_, each) throws(Refusal) in
                 guard each.number == number else { return .nothing }
                 return Self.expire(&each, at: entry.at)
             }
@@ -114,7 +114,7 @@ extension StreamBoard {
 
     private func change(
         _ key: BreakKey,
-        at now: Timestamp,
+        asked entry: BreakEntry,
         epoch: UInt64,
         _ step: (StreamBoard, inout Break) throws(Refusal) -> Step
     ) -> EntryResult {
@@ -123,8 +123,14 @@ extension StreamBoard {
             let step = try step(self, &each)
             guard case .nothing = step else {
                 each.record.revision += 1
-                guard case .tell(let kind) = step else { return .changed(each, nil) }
-                let notice = self.announce(kind, of: &each, epoch: epoch, at: now)
+                // A timer tells of what was asked before.
+                if !entry.kind.isTimers { each.record.trace = entry.trace }
+                guard case .tell(let kind) = step else {
+                    each.letGoOfTrace()
+                    return .changed(each, nil)
+                }
+                let notice = self.announce(kind, of: &each, epoch: epoch, at: entry.at)
+                each.letGoOfTrace()
                 return .changed(each, notice)
             }
             return .unchanged(each)
@@ -135,12 +141,12 @@ extension StreamBoard {
 
     private func publish(
         _ publish: BreakEntry.Publish,
-        by broadcaster: String,
+        asked entry: BreakEntry,
         number: BreakNumber,
-        at now: Timestamp,
         epoch: UInt64,
         room: Int
     ) -> EntryResult {
+        let now = entry.at
         let id = publish.request.key.id
         if let existing = self.breaks[id] {
             guard let field = existing.differs(from: publish.request) else { return .unchanged(existing) }
@@ -160,13 +166,15 @@ extension StreamBoard {
             )
         }
         var each = Break(
-            BreakRecord(number: number, published: now, broadcaster: broadcaster, publish: publish)
+            BreakRecord(number: number, published: now, broadcaster: entry.broadcaster, publish: publish)
         )
+        each.record.trace = entry.trace
         if let refusal = self.overlap(of: each) { return .refused(refusal) }
         guard each.bytes <= room else { return .refused(.boardFull()) }
         guard publish.announce <= now else { return .changed(each, nil) }
         each.record.phase = .announced
         let notice = self.announce(.available, of: &each, epoch: epoch, at: now)
+        each.letGoOfTrace()
         return .changed(each, notice)
     }
 
@@ -382,7 +390,22 @@ extension BroadcastRequest.Punch {
     var asSaid: BreakStart { self.start ?? .after(.zero) }
 }
 
+extension BreakEntry.Kind {
+    /// Whether a timer decided it, and nobody asked for it.
+    fileprivate var isTimers: Bool {
+        switch self {
+        case .announce, .expire, .housekeeping: true
+        case .publish, .punch, .update, .end, .cancel, .postpone: false
+        }
+    }
+}
+
 extension Break {
+    /// Keeps the trace of the newest request about it only while a timer will tell listeners something because of that.
+    fileprivate mutating func letGoOfTrace() {
+        if self.record.trace != nil, self.timer == nil { self.record.trace = nil }
+    }
+
     /// The shortest that a break lasts: one millisecond, as the wire has it.
     fileprivate static let shortest: Duration = .milliseconds(1)
 

@@ -30,13 +30,15 @@ package struct BroadcastPlanner: Sendable {
     ///   - board: the board as it is.
     ///   - now: when the request was received.
     ///   - listeners: how many listeners are expected to ask for a batch.
+    ///   - trace: of the request; `nil`: it is not traced.
     /// - Returns: an answer, or the entry to append.
     package func plan(
         _ request: BroadcastRequest,
         by principal: BroadcastPrincipal,
         on board: Board,
         at now: Timestamp,
-        listeners: Int
+        listeners: Int,
+        trace: TraceContext? = nil
     ) -> BroadcastPlan {
         if let stream = request.kind.stream, !principal.mayPublish(on: stream) {
             return .answer(.refused(principal.refusal(for: stream)))
@@ -60,6 +62,7 @@ package struct BroadcastPlanner: Sendable {
                 at: now,
                 broadcaster: principal.name,
                 expectedRevision: request.expectedRevision,
+                trace: trace,
                 kind: kind
             )
             switch board.trial(of: entry) {

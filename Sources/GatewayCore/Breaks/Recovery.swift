@@ -31,7 +31,7 @@ extension StreamBoard {
         // Only a listener that hears the stream late can have too many: what is over longest is left out.
         let open = self.announced(overAfter: now - delayMax, most: WireLimits.noticesPerJoinMax)
         let notices = open.compactMap { each in
-            each.record.lastNotice.map { each.notice(.available, position: $0.position, at: $0.sent) }
+            each.record.lastNotice.map { each.notice(.available, position: $0.position, at: $0.sent, trace: $0.trace) }
         }
         return .snapshot(notices.sorted { $0.position.sequence < $1.position.sequence })
     }

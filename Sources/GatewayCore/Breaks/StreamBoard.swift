@@ -243,7 +243,7 @@ package struct StreamBoard: Hashable, Sendable {
     /// Gives a notice about a break the next sequence, and has the break remember it.
     func announce(_ kind: Notice.Kind, of each: inout Break, epoch: UInt64, at now: Timestamp) -> Notice {
         let position = Position(epoch: epoch, sequence: self.sequence + 1)
-        let notice = each.notice(kind, position: position, at: now)
+        let notice = each.notice(kind, position: position, at: now, trace: each.record.trace)
         if each.record.lastNotice == nil { each.record.announced = now }
         each.record.lastNotice = notice
         return notice

@@ -31,6 +31,8 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case diskRoom
     /// So many connections are open that no more are accepted.
     case connections
+    /// The trace file cannot be written: the spans are lost, and everything else goes on.
+    case traceFile
 }
 
 /// An alarm that is raised, and why.

@@ -16,6 +16,9 @@ package enum Metric: String, CaseIterable, Sendable {
     case broadcasterKeys = "cuecast_broadcaster_keys"
     case refusals = "cuecast_refusals_total"
     case auditRecords = "cuecast_audit_records_total"
+    case traces = "cuecast_traces_total"
+    case spans = "cuecast_trace_spans_total"
+    case spansWaiting = "cuecast_trace_spans_waiting"
     case joins = "cuecast_joins_total"
     case batches = "cuecast_batches_total"
     case deliveredAdvertisements = "cuecast_delivered_advertisements_total"
@@ -91,6 +94,7 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
         case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .httpListeners,
+            .spansWaiting,
             .encryptedConnections, .certificateExpiry,
             .subscribedStreams, .streams,
             .boardBytes, .logOffset,
@@ -116,6 +120,9 @@ package enum Metric: String, CaseIterable, Sendable {
         case .broadcasterKeys: "Public keys of broadcasters that the gateway knows."
         case .refusals: "Requests that were refused, by status."
         case .auditRecords: "Lines of the audit, by what became of them."
+        case .traces: "Requests that came with a trace while tracing was on, by what became of that."
+        case .spans: "Spans for the trace file, by what became of them."
+        case .spansWaiting: "Spans that wait for the trace file."
         case .joins: "Joins, by what the listener had missed."
         case .batches: "Batches handed out."
         case .deliveredAdvertisements: "Advertisements of batches that are recorded as delivered."
@@ -193,7 +200,8 @@ package enum Metric: String, CaseIterable, Sendable {
         switch self {
         case .listenerRequests, .broadcastRequests, .logLinesSuppressed, .trackings: "kind"
         case .refusals: "status"
-        case .joins, .breakEntries, .auditRecords, .broadcastAuthentications, .httpAuthorizations, .joinTokens,
+        case .joins, .breakEntries, .auditRecords, .traces, .spans, .broadcastAuthentications, .httpAuthorizations,
+            .joinTokens,
             .ledgerCopies, .encryptionHandshakes, .httpHandshakes, .proxyHeaders:
             "result"
         case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded, .trackingsRefused: "reason"
@@ -229,6 +237,8 @@ package enum Metric: String, CaseIterable, Sendable {
             ]
         case .refusals: StatusCode.allCases.filter { $0 != .ok }.map(MetricLabel.status)
         case .auditRecords: [.kept, .lost]
+        case .traces: [.traced, .notSampled, .leftOut, .overLimit, .invalid]
+        case .spans: [.kept, .lost]
         case .joins: [.current, .recovered, .snapshot, .ahead]
         case .trackings: TrackingKind.allCases.map(\.metricLabel)
         case .trackingsRefused: [.malformed, .unknownKey, .revokedKey, .forged, .otherBreak]
@@ -366,6 +376,11 @@ package struct MetricLabel: Hashable, Sendable {
     package static let played = MetricLabel(text: "played")
     package static let ignored = MetricLabel(text: "ignored")
 
+    package static let traced = MetricLabel(text: "traced")
+    package static let notSampled = MetricLabel(text: "not_sampled")
+    package static let leftOut = MetricLabel(text: "left_out")
+    package static let overLimit = MetricLabel(text: "over_limit")
+    package static let invalid = MetricLabel(text: "invalid")
     package static let forged = MetricLabel(text: "forged")
     package static let otherBreak = MetricLabel(text: "other_break")
 

@@ -10,7 +10,7 @@ import HTTPTypes
 ///
 /// Nothing is decided here: what changes something is the same request as by the broadcasters' socket, and goes the same way.
 func breakOperations(_ parts: HTTPParts) -> [Operation] {
-    breakReads(parts) + breakChanges(parts)
+    breakReads(parts) + breakChanges(parts).map { $0.traced(as: .broadcasters) }
 }
 
 private func breakReads(_ parts: HTTPParts) -> [Operation] {
@@ -243,7 +243,7 @@ extension HTTPParts {
             expectedRevision: expected,
             kind: asked
         )
-        let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID)
+        let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
         switch await self.broadcast(request, principal, origin).body {
         case .break(let info): return .break(info)
         case .refused(let refusal): throw Problem(refusal)

@@ -12,6 +12,8 @@ package struct HTTPRequestOrigin: Hashable, Sendable {
     package let address: String
     /// The id by which the request is found again.
     package let requestID: String
+    /// Its trace; `nil`: it is not traced.
+    package var trace: RequestTrace?
 }
 
 /// Everything that operations ask of the rest of a gateway.
@@ -66,6 +68,8 @@ package struct HTTPParts: Sendable {
     package var version = ""
     /// Where listeners' requests go; `nil`: nobody listens over HTTP.
     package var listeners: ListenerEntrance?
+    /// Which requests are traced; `nil`: none.
+    package var traces: RequestTraces?
     /// For people.
     package let logger: Logger
     /// For lines that peers cause.

@@ -29,6 +29,8 @@ struct NoticeDocument: Encodable, Hashable, Sendable {
     var exact: Bool?
     var endMode: String?
     var cancelReason: String?
+    /// As the header `traceparent` has it.
+    var trace: String?
 
     init(_ notice: Notice) {
         self.position = notice.position.description
@@ -45,6 +47,7 @@ struct NoticeDocument: Encodable, Hashable, Sendable {
         self.exact = notice.exact
         self.endMode = notice.endMode.word
         self.cancelReason = notice.cancelReason?.word
+        self.trace = notice.trace?.header
     }
 }
 

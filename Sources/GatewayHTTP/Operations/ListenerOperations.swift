@@ -14,7 +14,8 @@ import NetworkIO
 func listenerOperations(_ parts: HTTPParts) -> [Operation] {
     guard let listeners = parts.listeners else { return [] }
     return [
-        listen(listeners), batch(listeners), acknowledge(listeners), leave(listeners), time(listeners),
+        listen(listeners), batch(listeners).traced(as: .listeners), acknowledge(listeners).traced(as: .listeners),
+        leave(listeners), time(listeners),
     ]
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GatewayCore
 import HTTPTypes
 import TokenFormats
 
@@ -168,13 +169,15 @@ struct Operation: Sendable {
     /// What else there is to know; empty: nothing.
     let details: String
     let access: OperationAccess
-    let parameters: [OperationParameter]
+    var parameters: [OperationParameter]
     /// Whether its query may have other parameters too, which are passed over: players add what they like to an address that they are given.
     let takesOtherParameters: Bool
     let body: OperationBody?
-    let answers: [OperationAnswer]
+    var answers: [OperationAnswer]
     /// The reason codes with which it is refused, beside those that every operation has.
     let refusals: [ProblemCode]
+    /// As whose request it is traced; `nil`: it never is.
+    var tracedSide: TraceSampler.Side?
     let handle: @Sendable (OperationCall) async throws -> HTTPAnswer
 
     init(

@@ -24,6 +24,8 @@ package struct OperationCall: Sendable {
     let peer: String
     /// When it came, by the gateway's clock.
     let received: Timestamp
+    /// Its trace; `nil`: it is not traced.
+    let trace: RequestTrace?
     /// The values in its path, decoded.
     let path: [String: String]
 
@@ -46,6 +48,7 @@ package struct OperationCall: Sendable {
         self.query = query
         self.peer = context.peer
         self.received = received
+        self.trace = context.trace?.begun
         self.routes = routes
         self.channel = context.channel
         var path: [String: String] = [:]
@@ -161,6 +164,8 @@ struct OperationContext: RequestContext {
     let channel: any Channel
     /// The id by which the request is found again.
     var requestID = ""
+    /// The trace that it may belong to; `nil`: none.
+    var trace: HTTPTrace?
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)

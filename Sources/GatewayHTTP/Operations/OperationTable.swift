@@ -61,6 +61,11 @@ struct OperationTable: Sendable {
         self.operations(at: path).filter { $0.access == .listener }.map(\.method)
     }
 
+    /// The operation of a path and a method; `nil`: there is none.
+    func operation(_ method: HTTPRequest.Method, at path: Substring) -> Operation? {
+        self.operations(at: path).first { $0.method == method }
+    }
+
     private static func components(_ path: some StringProtocol) -> [Substring] {
         path.split(separator: "/", omittingEmptySubsequences: true).map { Substring($0) }
     }

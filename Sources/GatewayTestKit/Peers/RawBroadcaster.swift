@@ -86,6 +86,20 @@ package final class RawBroadcaster: Sendable {
         try await self.requests.send { BroadcastRequest(id: $0, kind: kind).encoded() }
     }
 
+    /// Asks as part of a trace, and waits for the whole reply.
+    ///
+    /// - Parameters:
+    ///   - kind: what is asked.
+    ///   - traceparent: as it is sent, whether it is one or not.
+    /// - Returns: the reply.
+    /// - Throws: what libzmq refuses, and when nothing comes.
+    package func ask(_ kind: BroadcastRequest.Kind, traceparent: String) async throws -> BroadcastReply {
+        let id = try await self.requests.send {
+            BroadcastRequest(id: $0, traceparent: traceparent, kind: kind).encoded()
+        }
+        return try await self.requests.reply(to: id) { try? BroadcastReply(decoding: $0) }
+    }
+
     /// Waits for the reply to a request.
     package func reply(to id: UInt64) async throws -> BroadcastReply.Body {
         try await self.requests.reply(to: id) { try? BroadcastReply(decoding: $0) }.body

@@ -35,6 +35,7 @@ extension GatewayConfiguration {
         configuration.stalledTimeout = waitMax
         configuration.drainTimeout = waitMax
         configuration.logSilenceMax = waitMax
+        configuration.tracing.endTimeout = waitMax
         // Tests have one token after another refused, and shall not wait for it.
         configuration.refusedTokensPerConnectionPerSecondMax = 0
         configuration.edgeThreads = Self.testEdgeThreads

@@ -42,6 +42,22 @@ struct ListenerCoreTests {
         #expect(self.steps(bench) == ["connect", "+radio1", "+~sync", "-~sync", "join"])
     }
 
+    @Test func `an announced break has the trace of its notice, as the header writes it`() throws {
+        var bench = try CoreBench(headInterval: .seconds(600))
+        bench.listen()
+        for (sequence, name, trace) in [
+            (1, "traced", TraceContext(traceHigh: 1, traceLow: 2, span: 3)), (2, "plain", nil),
+        ] as [(UInt64, String, TraceContext?)] {
+            var told = notice(sequence, break: name, start: 60)
+            told.trace = trace
+            bench.receive(told)
+        }
+        let announced = bench.events.compactMap { if case .announced(let it) = $0 { it } else { nil } }
+        #expect(
+            announced.map(\.traceparent) == ["00-00000000000000010000000000000002-0000000000000003-01", nil]
+        )
+    }
+
     @Test func `on one connection a session joins at once, and asks for the notices with it`() throws {
         var bench = try CoreBench(headInterval: .seconds(600)) { $0.attributes = ["device": "car"] }
         bench.listen()
