@@ -223,7 +223,7 @@ let package = Package(
         ),
         // What several test targets need that is of no module.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
-        tests("ZeroMQTests", ["SecretFiles", "ZeroMQ"]),
+        tests("ZeroMQTests", ["SecretFiles", "ZeroMQ", "TestSupport"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
         tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", "TestSupport"]),
         tests(

@@ -160,6 +160,15 @@ class SourcesTests(CheckerTest):
         self.assertEqual(len(found), 1, found)
         self.assertTrue(found[0].startswith("Tests/ATests/ATests.swift:3: a time limit"), found)
 
+    def test_tests_start_commands_their_own_way(self):
+        starts = f"{HEADER}let child = Process()\n"
+        self.write("Tests/ATests/ATests.swift", starts)
+        self.write("Sources/A/A.swift", starts)
+        self.write("Tests/ATests/BTests.swift", f"{HEADER}let child = try ChildProcess([])\n")
+        found = list(CHECK_SOURCES.offences(self.root))
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("Tests/ATests/ATests.swift:3: Foundation's Process"), found)
+
     def test_a_package_without_files_is_no_success(self):
         self.assertEqual(len(list(CHECK_SOURCES.offences(self.root))), 1)
 

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import TestSupport
 
 /// Somebody who signs certificates, with a key of a test's own: made by the command `openssl`, in a folder that goes with it.
 final class TestAuthority: Sendable {
@@ -70,16 +71,7 @@ final class TestAuthority: Sendable {
     }
 
     private static func run(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(arguments: arguments, status: process.terminationStatus)
-        }
+        let status = try ChildProcess(["openssl"] + arguments).wait()
+        guard status == 0 else { throw Failure(arguments: arguments, status: status) }
     }
 }

@@ -6,6 +6,7 @@ import GRDB
 import GatewayCore
 import SQLiteStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// What the log does when its disk fails (docs/decisions/0023).
@@ -330,47 +331,27 @@ extension EventLogFailureTests {
 
 private struct SharedLockError: Error {
     let said: String
-    let isRunning: Bool
 }
 
 /// A lock on one byte of a file, held by another process: those of one process do not keep each other out.
 private final class SharedLock: Sendable {
-    private let process: Process
-    private let input: Pipe
+    private let process: ChildProcess
 
     init(path: String, byte: Int) throws {
-        let process = Process()
-        let (input, output) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "python3", "-c",
-            """
+        let program = """
             import fcntl, sys
             file = open(sys.argv[1], "r+b")
             fcntl.lockf(file, fcntl.LOCK_EX, 1, int(sys.argv[2]))
             print("held", flush=True)
             sys.stdin.read()
-            """,
-            path, "\(byte)",
-        ]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        // Until it has said all of it, or is gone.
-        var said = Data()
-        while said.count < 5, let more = try output.fileHandleForReading.read(upToCount: 5 - said.count), !more.isEmpty
-        {
-            said += more
-        }
-        guard said == Data("held\n".utf8) else {
-            throw SharedLockError(said: String(decoding: said, as: UTF8.self), isRunning: process.isRunning)
-        }
-        self.process = process
-        self.input = input
+            """
+        self.process = try ChildProcess(["python3", "-c", program, path, "\(byte)"], input: .pipe, output: .pipe)
+        let said = self.process.said(5)
+        guard said == "held\n" else { throw SharedLockError(said: said) }
     }
 
     func release() async {
-        try? self.input.fileHandleForWriting.close()
-        self.process.waitUntilExit()
+        self.process.closeInput()
+        _ = self.process.wait()
     }
 }

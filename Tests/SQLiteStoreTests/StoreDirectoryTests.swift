@@ -5,6 +5,7 @@ import Foundation
 import GRDB
 import GatewayCore
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// Who may open a data directory, and what is in it.
@@ -54,20 +55,16 @@ struct StoreDirectoryTests {
         guard FileManager.default.isExecutableFile(atPath: tool) else { try Test.cancel("no flock on this machine") }
         let path = self.directory.path
         try await File.events.open(path)
-        let owner = Process()
-        owner.executableURL = URL(fileURLWithPath: tool)
-        let output = Pipe()
-        owner.standardOutput = output
-        owner.arguments = ["--no-fork", path + "/cuecast.lock", "sh", "-c", "echo held; exec sleep 1000"]
-        try owner.run()
-        #expect(output.fileHandleForReading.readData(ofLength: 5) == Data("held\n".utf8))
+        let command = [tool, "--no-fork", path + "/cuecast.lock", "sh", "-c", "echo held; exec sleep 1000"]
+        let owner = try ChildProcess(command, output: .pipe)
+        #expect(owner.said(5) == "held\n")
         let error = #expect(throws: StoreError.self) { _ = try StoreDirectory(path: path) }
         guard case .inUse(path, _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "")")
             return
         }
-        kill(owner.processIdentifier, SIGKILL)
-        owner.waitUntilExit()
+        owner.terminate()
+        _ = owner.wait()
         try await File.events.open(path)
     }
 

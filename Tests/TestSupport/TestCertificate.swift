@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import Foundation
+import Foundation
 
 /// A certificate of a test's own for 127.0.0.1 and a name, signed by itself, and its key: made by the command `openssl`, in files of a folder of its own.
 package final class TestCertificate: Sendable {
@@ -42,20 +42,7 @@ package final class TestCertificate: Sendable {
 
     /// Runs the command `openssl` to its end.
     package static func run(_ arguments: [String]) throws {
-        let process = Self.process(arguments)
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-    }
-
-    /// The command `openssl`, not started.
-    package static func process(_ arguments: [String]) -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.standardInput = FileHandle.nullDevice
-        return process
+        let status = try ChildProcess(["openssl"] + arguments).wait()
+        guard status == 0 else { throw Failure(status: status) }
     }
 }

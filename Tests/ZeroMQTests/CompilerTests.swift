@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import TestSupport
 import Testing
 
 /// What the compiler must refuse, tried with the compiler.
@@ -180,11 +181,9 @@ struct CompilerTests {
         let source = directory.appending(path: "Program.swift")
         try program.source.write(to: source, atomically: true, encoding: .utf8)
 
-        let compiler = Process()
-        compiler.executableURL = URL(filePath: "/usr/bin/env")
-        compiler.arguments =
+        let command =
             [
-                "swiftc", "-emit-sil", "-o", "/dev/null", "-module-name", "Program", "-parse-as-library",
+                "env", "swiftc", "-emit-sil", "-o", "/dev/null", "-module-name", "Program", "-parse-as-library",
                 "-swift-version", "6", "-I", products.appending(path: "Modules").path,
                 "-Xcc", "-fmodule-map-file=\(root.appending(path: "Sources/CZeroMQ/module.modulemap").path)",
             ]
@@ -192,14 +191,11 @@ struct CompilerTests {
             .flatMap {
                 ["-enable-upcoming-feature", $0]
             } + [source.path]
-        let output = Pipe()
-        compiler.standardError = output
-        compiler.standardOutput = output
-        try compiler.run()
-        let diagnostics = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        compiler.waitUntilExit()
+        let compiler = try ChildProcess(command, errors: .pipe)
+        let diagnostics = compiler.allErrors()
+        let status = compiler.wait()
         // What `env` answers when there is no such command.
-        if compiler.terminationStatus == 127 { try Test.cancel("no swiftc on PATH") }
-        return (compiler.terminationStatus, diagnostics)
+        if status == 127 { try Test.cancel("no swiftc on PATH") }
+        return (status, diagnostics)
     }
 }

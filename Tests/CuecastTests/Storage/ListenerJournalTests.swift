@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast
@@ -205,20 +206,14 @@ struct ListenerJournalTests {
 
     @Test func `a second process on the same file is refused`() async throws {
         let lock = self.path + ".lock"
-        let other = Process()
-        other.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         // `cat` holds the lock until its input ends.
-        other.arguments = ["flock", "--exclusive", lock, "sh", "-c", "echo held; cat"]
-        let input = Pipe()
-        let output = Pipe()
-        other.standardInput = input
-        other.standardOutput = output
-        try other.run()
-        #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "held\n")
+        let command = ["flock", "--exclusive", lock, "sh", "-c", "echo held; cat"]
+        let other = try ChildProcess(command, input: .pipe, output: .pipe)
+        #expect(other.said(5) == "held\n")
         let journal = OpenJournal(self.path)
         #expect(await journal.open() == .inUse)
-        try input.fileHandleForWriting.close()
-        other.waitUntilExit()
+        other.closeInput()
+        #expect(other.wait() == 0)
         #expect(await journal.open() == .file(problems: []))
         await journal.close()
     }
