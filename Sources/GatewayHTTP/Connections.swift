@@ -63,6 +63,11 @@ final class Connections: Sendable {
         self.metrics.count(.connectionsEnded, .http)
     }
 
+    /// An exchange ends before its answer does.
+    func cut(_ reason: MetricLabel) {
+        self.metrics.count(.httpExchangesCut, reason)
+    }
+
     /// Whether a further connection is accepted.
     func mayOpen() -> Bool {
         let may = self.state.withLock { $0.book.mayOpen() }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GatewayCore
 import NIOCore
 import NIOHTTPTypes
 
@@ -14,6 +15,25 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
+
+    /// What must happen in time.
+    private enum Wait {
+        /// A head, where no answer is asked for.
+        case head
+        /// The rest of an exchange.
+        case exchange
+        /// That the peer takes something of an answer that goes on.
+        case taking
+
+        /// As what it is counted when it does not happen in time; `nil`: a connection that is not used any more is nobody's loss.
+        var cut: MetricLabel? {
+            switch self {
+            case .head: nil
+            case .exchange: .late
+            case .taking: .stalled
+            }
+        }
+    }
 
     /// What the maker of an answer tells.
     enum Event: Sendable {
@@ -42,7 +62,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.connections.opened(context.channel)
-        self.setDeadline(self.idleTimeout, context)
+        self.setDeadline(for: .head, context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -55,7 +75,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head:
             self.connections.began(context.channel)
             self.pending += 1
-            if self.pending == 1 { self.setDeadline(self.exchangeTimeout, context) }
+            if self.pending == 1 { self.setDeadline(for: .exchange, context) }
             context.fireChannelRead(data)
         case .body, .end: context.fireChannelRead(data)
         }
@@ -90,7 +110,7 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
                 self.answerBytes += bytes
                 break
             }
-            if self.piecesWaiting == 0 { self.setDeadline(self.exchangeTimeout, context) }
+            if self.piecesWaiting == 0 { self.setDeadline(for: .taking, context) }
             self.piecesWaiting += 1
             let sent = promise ?? context.eventLoop.makePromise(of: Void.self)
             let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
@@ -114,20 +134,25 @@ final class ExchangeGuard: ChannelDuplexHandler, RemovableChannelHandler {
         self.connections.sent(context.channel, bytes: bytes)
         guard self.isStream else { return }
         self.deadline?.cancel()
-        if self.piecesWaiting > 0 { self.setDeadline(self.exchangeTimeout, context) }
+        if self.piecesWaiting > 0 { self.setDeadline(for: .taking, context) }
     }
 
     private func answered(bytes: Int, _ context: ChannelHandlerContext) {
         // A request that cannot be understood is answered although its head never came.
         self.pending = max(0, self.pending - 1)
-        self.setDeadline(self.pending > 0 ? self.exchangeTimeout : self.idleTimeout, context)
+        self.setDeadline(for: self.pending > 0 ? .exchange : .head, context)
         self.connections.answered(context.channel, bytes: bytes)
     }
 
-    private func setDeadline(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+    /// Ends the connection, and counts that, unless this happens in time.
+    private func setDeadline(for wait: Wait, _ context: ChannelHandlerContext) {
         self.deadline?.cancel()
-        let channel = context.channel
-        self.deadline = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+        let (channel, connections) = (context.channel, self.connections)
+        let time = if case .head = wait { self.idleTimeout } else { self.exchangeTimeout }
+        self.deadline = context.eventLoop.scheduleTask(in: time) {
+            if let reason = wait.cut { connections.cut(reason) }
+            channel.close(promise: nil)
+        }
     }
 }
 

@@ -393,6 +393,7 @@ struct EventTests {
             while running.metrics.value(.connections, .http) > 1 { _ = try await other.next("gateway") }
             _ = try await other.next("gateway")
             while try await slow.next() != nil {}
+            #expect(running.metrics.value(.httpExchangesCut, .stalled) >= 1)
         }
     }
 

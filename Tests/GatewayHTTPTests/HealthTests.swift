@@ -68,7 +68,7 @@ struct HealthTests {
     @Test func `a head that trickles in is not waited for longer than idleTimeout`() async throws {
         var parts = Parts()
         parts.configuration.idleTimeout = .milliseconds(300)
-        try await parts.serve { peer in
+        try await parts.serve { [metrics = parts.metrics] peer in
             let connection = try peer.connect()
             try connection.send("GET /healthz HTTP/1.1\r\n")
             await withTaskGroup(of: Void.self) { group in
@@ -83,6 +83,8 @@ struct HealthTests {
                 #expect(rest == [])
                 group.cancelAll()
             }
+            // Nothing was asked.
+            #expect(metrics.value(.httpExchangesCut, .late) == 0)
         }
     }
 
@@ -114,9 +116,12 @@ struct HealthTests {
         var parts = Parts()
         parts.books.beforeReport = { await barrier.pass() }
         parts.configuration.exchangeTimeout = .milliseconds(200)
-        try await parts.serve { peer in
+        parts.configuration.idleTimeout = .seconds(3_600)
+        try await parts.serve { [metrics = parts.metrics] peer in
+            #expect(metrics.value(.httpExchangesCut, .late) == 0)
             let bytes = try await peer.exchange(Array("GET /v1/reports HTTP/1.1\r\nHost: test\r\n\r\n".utf8))
             #expect(bytes.isEmpty)
+            #expect(metrics.value(.httpExchangesCut, .late) == 1)
             // Others are answered; on a busy machine not always in so short a time.
             while try await peer.exchange(HTTPPeer.request("/healthz")).isEmpty {}
             barrier.open()

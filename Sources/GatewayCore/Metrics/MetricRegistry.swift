@@ -47,6 +47,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case pushedConnections = "cuecast_pushed_connections"
     case httpListeners = "cuecast_http_listeners"
     case httpListenersEnded = "cuecast_http_listeners_ended_total"
+    case httpExchangesCut = "cuecast_http_exchanges_cut_total"
     case encryptionHandshakes = "cuecast_tls_handshakes_total"
     case encryptedConnections = "cuecast_tls_connections"
     case certificateExpiry = "cuecast_tls_certificate_expiry_timestamp_seconds"
@@ -152,6 +153,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .pushedConnections: "Connections that have notices pushed beside their answers."
         case .httpListeners: "Listeners that hear their stream's notices over HTTP now."
         case .httpListenersEnded: "Listeners whose notices over HTTP came to an end, by reason."
+        case .httpExchangesCut: "Exchanges over HTTP that the gateway ended before their answers were sent, by reason."
         case .encryptionHandshakes:
             "Handshakes of TLS with listeners, by what became of them, and what ended a session after its handshake."
         case .encryptedConnections: "Open connections of listeners that are encrypted by the gateway."
@@ -204,7 +206,9 @@ package enum Metric: String, CaseIterable, Sendable {
             .joinTokens,
             .ledgerCopies, .encryptionHandshakes, .httpHandshakes, .proxyHeaders:
             "result"
-        case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded, .trackingsRefused: "reason"
+        case .repliesDropped, .framesRefused, .connectionsClosed, .httpListenersEnded, .httpExchangesCut,
+            .trackingsRefused:
+            "reason"
         case .limitsHit: "limit"
         case .connections, .connectionsEnded, .certificateExpiry: "socket"
         case .logOffset, .ledgerOffset, .ledgerLag: "lane"
@@ -252,6 +256,7 @@ package enum Metric: String, CaseIterable, Sendable {
                 .limit(.subscriptionsPerConnectionMax), .limit(.connectionsPerAddressMax), .limit(.bytesWaitingMax),
             ]
         case .httpListenersEnded: NoticeReaderEnd.allCases.map(\.metricLabel)
+        case .httpExchangesCut: [.late, .stalled]
         case .encryptionHandshakes:
             [
                 .done, .plaintext, .version, .cipher, .alert, .tooLong, .renegotiation, .keyUpdates, .violation, .late,
