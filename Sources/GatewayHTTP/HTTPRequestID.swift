@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import HTTPTypes
-
 /// The id by which one request over HTTP is found again: the caller's own, or one that is made.
 package struct HTTPRequestID: Hashable, Sendable {
     /// The longest id that is taken from a caller, in bytes.
@@ -21,12 +19,4 @@ package struct HTTPRequestID: Hashable, Sendable {
             self.text = String(UInt64.random(in: 1 ... .max))
         }
     }
-}
-
-extension HTTPField.Name {
-    /// `X-Request-Id`, which no standard has and which proxies and clients agree on.
-    static let requestID: HTTPField.Name = {
-        guard let name = HTTPField.Name("X-Request-Id") else { preconditionFailure("the name of a header is wrong") }
-        return name
-    }()
 }

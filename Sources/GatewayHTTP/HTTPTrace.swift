@@ -66,18 +66,6 @@ final class HTTPTrace: Sendable {
     }
 }
 
-extension HTTPField.Name {
-    private static func named(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("the name of a header is wrong") }
-        return name
-    }
-
-    /// The caller's span (W3C Trace Context, section 3.2).
-    static let traceParent = named("traceparent")
-    /// The gateway's span (W3C Trace Context, editor's draft, "Traceresponse Header").
-    static let traceResponse = named("traceresponse")
-}
-
 extension Operation {
     /// The same, which is traced where its caller has sampled its trace.
     ///

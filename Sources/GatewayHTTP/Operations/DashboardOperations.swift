@@ -125,12 +125,3 @@ extension OperationContent {
         OperationContent(type, .inline(Schema.text()), example: "…")
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static func named(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("the name of a header is wrong") }
-        return name
-    }
-
-    fileprivate static let referrerPolicy = named("Referrer-Policy")
-}

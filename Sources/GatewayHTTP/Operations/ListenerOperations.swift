@@ -342,18 +342,6 @@ extension DecodingError {
     }
 }
 
-extension HTTPField.Name {
-    fileprivate static func named(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("the name of a header is wrong") }
-        return name
-    }
-
-    /// The id of the last event that a reader has (HTML, "Server-sent events").
-    static let lastEventID = named("Last-Event-ID")
-    /// Whether a proxy gathers an answer before it passes it on.
-    static let accelBuffering = named("X-Accel-Buffering")
-}
-
 // MARK: - Schemas
 
 extension OperationAnswer {

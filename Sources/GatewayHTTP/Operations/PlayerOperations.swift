@@ -436,16 +436,6 @@ extension OperationCall {
     }
 }
 
-extension HTTPField.Name {
-    /// By which scheme a front was asked.
-    fileprivate static let forwardedProto: HTTPField.Name = {
-        guard let name = HTTPField.Name("X-Forwarded-Proto") else {
-            preconditionFailure("the name of a header is wrong")
-        }
-        return name
-    }()
-}
-
 // MARK: - Schemas
 
 /// What examples are made of.

@@ -219,14 +219,6 @@ extension CharacterSet {
     )
 }
 
-extension HTTPField.Name {
-    /// Where else to look (RFC 8288).
-    fileprivate static let link: HTTPField.Name = {
-        guard let name = HTTPField.Name("Link") else { preconditionFailure("the name of a header is wrong") }
-        return name
-    }()
-}
-
 extension OperationParameter {
     /// How much of a list is asked for.
     static func limit(max: Int) -> OperationParameter {
