@@ -204,6 +204,23 @@ final class TraceFileTests {
         #expect(self.text()?.split(separator: "\n").count == 1, "they stand in one line")
     }
 
+    @Test func `a file that holds as much as it may is no event, and a span more is one`() async throws {
+        var settings = self.settings()
+        settings.fileBytesMax = 2 * TraceDocument.line([try Self.span()], instance: 1).count
+        let bench = try self.bench(settings)
+        try await self.run(bench) {
+            for count in 1...2 {
+                bench.writer.note([try Self.span()])
+                try await until("it is written") { bench.metrics.value(.spans, .kept) == count }
+            }
+            #expect(bench.metrics.value(.limitsHit, .limit(.traceFileBytesMax)) == 0)
+            bench.writer.note([try Self.span()])
+            try await until("it is written") { bench.metrics.value(.spans, .kept) == 3 }
+            #expect(bench.metrics.value(.limitsHit, .limit(.traceFileBytesMax)) == 1)
+        }
+        #expect(self.text("traces.jsonl.1")?.split(separator: "\n").count == 2)
+    }
+
     @Test func `what waits at the end is written, and nothing after it`() async throws {
         let bench = try self.bench(self.settings())
         try await self.run(bench) { bench.writer.note([try Self.span()]) }
