@@ -24,6 +24,23 @@ struct PublishingTests {
         }
     }
 
+    @Test func `a request has the trace of its task, and no other`() async throws {
+        try await RouterGateway.with { gateway in
+            let client = makeClient(gateway.endpoint)
+            let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+            try await BroadcastClient.$traceparent.withValue(trace) {
+                _ = try await client.publish(.sample())
+                // What no gateway can read is its matter: the request is done.
+                _ = try await BroadcastClient.$traceparent.withValue("no trace\n") {
+                    try await client.breaks(stream: "radio1")
+                }
+            }
+            _ = try await client.cancel(stream: "radio1", breakID: "noon")
+            let sent = try await gateway.requests.map { try BroadcastRequest(decoding: $0).traceparent }
+            #expect(sent == [trace, "no trace\n", ""])
+        }
+    }
+
     @Test func `publishing the same break again is the same break`() async throws {
         try await RouterGateway.with { gateway in
             let client = makeClient(gateway.endpoint)

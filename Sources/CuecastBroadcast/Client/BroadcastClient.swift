@@ -32,6 +32,19 @@ public final class BroadcastClient: Sendable {
     /// The most breaks that ``breaks(stream:breakID:)`` returns.
     public static let listedBreaksMax = 100_000
 
+    /// The trace that requests of this task belong to, as the header `traceparent` has it
+    /// ([W3C Trace Context](https://www.w3.org/TR/trace-context/#traceparent-header)); `nil`: none.
+    ///
+    /// A gateway that traces follows it to the notice. What is not written as the standard says is passed over, and the request is done as
+    /// without it.
+    ///
+    /// ```swift
+    /// try await BroadcastClient.$traceparent.withValue("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01") {
+    ///     _ = try await client.publish(noon)
+    /// }
+    /// ```
+    @TaskLocal public static var traceparent: String?
+
     /// The longest patience that can be asked for.
     private static let timeoutMax: Duration = .seconds(86_400)
 
@@ -272,6 +285,7 @@ extension BroadcastClient {
             id: id,
             token: self.configuration.token,
             expectedRevision: expectedRevision,
+            traceparent: Self.traceparent ?? "",
             kind
         )
         let timeout = min(max(.zero, self.configuration.timeout), Self.timeoutMax)

@@ -18,9 +18,17 @@ enum RequestEncoder {
         id: UInt64,
         token: String,
         expectedRevision: UInt64? = nil,
+        traceparent: String = "",
         _ kind: BroadcastRequest.Kind
     ) throws(BroadcastError) -> [UInt8] {
-        let frame = BroadcastRequest(id: id, token: token, expectedRevision: expectedRevision, kind: kind).encoded()
+        let request = BroadcastRequest(
+            id: id,
+            token: token,
+            expectedRevision: expectedRevision,
+            traceparent: traceparent,
+            kind: kind
+        )
+        let frame = request.encoded()
         do throws(WireError) {
             _ = try BroadcastRequest(decoding: frame)
         } catch {
