@@ -66,11 +66,12 @@ def viewers(addresses, count, streams=lambda number: ["bench"]):
 def beside_viewers(bench, figures):
     scale, count = bench.scale, bench.scale.connections(2_000)
     figures["p99"] = Figure("", "ms", Goal("<=", 1.1), against="no viewers")
-    every = max(1, scale.seconds / 5)
+    # One slow break of ten would be the 99th percentile by itself.
+    breaks, every = max(5, round(4 * scale.seconds)), 1
 
     def p99(viewing):
         with bench.servers.gateway() as (_, addresses), viewers(addresses, viewing) as counts:
-            report = bench.load.run(addresses, 300, listeners=count, breaks=10, every=every, ahead=every, lasts=every / 2,
+            report = bench.load.run(addresses, 300, listeners=count, breaks=breaks, every=every, ahead=every, lasts=0.8 * every,
                                     advertisements=1)
         if not all(counts):
             raise MeasurementError("a viewer read nothing")
