@@ -20,6 +20,8 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let hashTrees: Target.Dependency = .product(name: "HashTreeCollections", package: "swift-collections")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+// On Apple's systems CryptoKit has it.
+let sha256: Target.Dependency = .target(name: "CSHA256", condition: .when(platforms: [.linux]))
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -114,6 +116,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CZeroMQ"),
+        .systemLibrary(name: "CSHA256"),
         library("SecretFiles"),
         library("ZeroMQ", ["CZeroMQ", "SecretFiles"]),
         library("ProcessLimits"),
@@ -126,7 +129,7 @@ let package = Package(
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
-        library("GatewayCore", ["CuecastWire", crypto, heap, hashTrees]),
+        library("GatewayCore", ["CuecastWire", sha256, heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "Gateway",
@@ -287,7 +290,7 @@ let package = Package(
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
         tests("LiveTerminalTests", ["LiveTerminal", "TestSupport"]),
         tests("TopViewTests", ["TopView", "GatewayHTTP", "LiveTerminal", "TestSupport"]),
-        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", hashTrees]),
+        tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", crypto, hashTrees]),
         tests(
             "ListenerTransportTests",
             [
@@ -301,7 +304,7 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "CEpoll", "COpenSSL", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
+    "CEpoll", "COpenSSL", "CSHA256", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Crypto
 package import CuecastWire
 
 /// A ring of keys, ready to sign and to check: what depends on the keys alone is worked out once.
@@ -29,26 +28,24 @@ package struct MessageKeys: Sendable {
     private struct Entry: Sendable {
         let id: KeyID
         let isRevoked: Bool
-        let delivery: HMAC<SHA256>
-        let ticket: HMAC<SHA256>
-        let tracking: HMAC<SHA256>
-        let session: HMAC<SHA256>
-        let serving: HMAC<SHA256>
+        let delivery: KeyedHash
+        let ticket: KeyedHash
+        let tracking: KeyedHash
+        let session: KeyedHash
+        let serving: KeyedHash
 
         init(_ key: SigningKey) {
             self.id = key.id
             self.isRevoked = key.state == .revoked
-            self.delivery = Self.authenticator(of: key, for: .delivery)
-            self.ticket = Self.authenticator(of: key, for: .ticket)
-            self.tracking = Self.authenticator(of: key, for: .tracking)
-            self.session = Self.authenticator(of: key, for: .session)
-            self.serving = Self.authenticator(of: key, for: .serving)
+            self.delivery = Self.keyedHash(of: key, for: .delivery)
+            self.ticket = Self.keyedHash(of: key, for: .ticket)
+            self.tracking = Self.keyedHash(of: key, for: .tracking)
+            self.session = Self.keyedHash(of: key, for: .session)
+            self.serving = Self.keyedHash(of: key, for: .serving)
         }
 
-        private static func authenticator(of key: SigningKey, for purpose: Purpose) -> HMAC<SHA256> {
-            let secret = SymmetricKey(data: key.secret)
-            let derived = HMAC<SHA256>.authenticationCode(for: Array(purpose.rawValue.utf8), using: secret)
-            return HMAC(key: SymmetricKey(data: derived))
+        private static func keyedHash(of key: SigningKey, for purpose: Purpose) -> KeyedHash {
+            KeyedHash(key: KeyedHash(key: key.secret).wholeCode(of: Array(purpose.rawValue.utf8)))
         }
     }
 
@@ -86,23 +83,21 @@ package struct MessageKeys: Sendable {
         first: Int,
         at now: Timestamp
     ) -> DeliveryToken {
-        let entry = self.entries[0]
-        return DeliveryToken(
+        DeliveryToken(
             session: session,
             breakNumber: breakNumber,
             variant: variant,
             first: UInt8(truncatingIfNeeded: first),
             issued: now,
-            key: entry.id
-        ) { Self.code(of: $0[...], entry.delivery) }
+            key: self.entries[0].id
+        ) { self.entries[0].delivery.code(of: $0[...]) }
     }
 
     /// The bytes of a signed ticket.
     ///
     /// - Returns: `nil` where it would be longer than tickets may be.
     package func ticket(_ ticket: SessionTicket) -> [UInt8]? {
-        let entry = self.entries[0]
-        return ticket.signed(entry.id) { Self.code(of: $0[...], entry.ticket) }
+        ticket.signed(self.entries[0].id) { self.entries[0].ticket.code(of: $0[...]) }
     }
 
     /// Why a ticket is not one that a gateway with these keys made; `nil`: it is.
@@ -112,7 +107,7 @@ package struct MessageKeys: Sendable {
     ///   - signature: its code.
     /// - Returns: what is wrong with it.
     package func fault(ofTicket bytes: ArraySlice<UInt8>, _ signature: Signature) -> Fault? {
-        self.fault(of: signature) { Self.code(of: bytes, $0.ticket) }
+        self.fault(of: signature) { $0.ticket.code(of: bytes) }
     }
 
     // MARK: - Players that only call URLs
@@ -128,13 +123,13 @@ package struct MessageKeys: Sendable {
         guard let key = delivery.signature?.key, let ordinal = UInt8(exactly: ordinal),
             let entry = self.entries.first(where: { $0.id == key && !$0.isRevoked })
         else { return nil }
-        return TrackingToken(kind, ordinal: ordinal, of: delivery) { Self.code(of: $0[...], entry.tracking) }
+        return TrackingToken(kind, ordinal: ordinal, of: delivery) { entry.tracking.code(of: $0[...]) }
     }
 
     /// Why what a tracking URL holds is not of a gateway with these keys; `nil`: it is, and so is its delivery.
     package func fault(of tracking: TrackingToken) -> Fault? {
         let bytes = tracking.codedBytes
-        return self.fault(of: tracking.signature) { Self.code(of: bytes[...], $0.tracking) }
+        return self.fault(of: tracking.signature) { $0.tracking.code(of: bytes[...]) }
     }
 
     /// The session of a player that only has a name for its playback: the same for the same stream and name, and nobody without the keys can
@@ -144,7 +139,7 @@ package struct MessageKeys: Sendable {
     package func session(of name: String, on stream: StreamID) -> SessionID {
         // No stream's id has a zero.
         let bytes = Array(stream.description.utf8) + [0] + Array(name.utf8)
-        let code = Self.code(of: bytes[...], self.entries[0].session)
+        let code = self.entries[0].session.code(of: bytes[...])
         return SessionID(high: code.high, low: code.low)
     }
 
@@ -158,7 +153,7 @@ package struct MessageKeys: Sendable {
         ] {
             bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) }
         }
-        let code = Self.code(of: bytes[...], self.entries[0].serving)
+        let code = self.entries[0].serving.code(of: bytes[...])
         var text = SessionID(high: code.high, low: code.low).description
         for place in [20, 16, 12, 8] { text.insert("-", at: text.index(text.startIndex, offsetBy: place)) }
         return text
@@ -170,28 +165,16 @@ package struct MessageKeys: Sendable {
     /// Why a delivery is not one that a gateway with these keys made; `nil`: it is, or it is not signed.
     package func fault(of delivery: DeliveryToken) -> Fault? {
         guard let signature = delivery.signature, let bytes = delivery.codedBytes else { return nil }
-        return self.fault(of: signature) { Self.code(of: bytes[...], $0.delivery) }
+        return self.fault(of: signature) { $0.delivery.code(of: bytes[...]) }
     }
 
     @inline(__always)
     private func fault(of signature: Signature, code: (Entry) -> AuthenticationCode) -> Fault? {
-        for entry in self.entries where entry.id == signature.key {
-            if entry.isRevoked { return .revokedKey }
-            return code(entry).matches(signature.code) ? nil : .forged
+        // By index: an entry is a kilobyte, which need not be copied.
+        for index in self.entries.indices where self.entries[index].id == signature.key {
+            if self.entries[index].isRevoked { return .revokedKey }
+            return code(self.entries[index]).matches(signature.code) ? nil : .forged
         }
         return .unknownKey
-    }
-
-    private static func code(of bytes: ArraySlice<UInt8>, _ authenticator: HMAC<SHA256>) -> AuthenticationCode {
-        var authenticator = authenticator
-        authenticator.update(data: bytes)
-        let code = authenticator.finalize()
-        // Safety: a code of SHA-256 has 32 bytes.
-        return unsafe code.withUnsafeBytes { bytes in
-            unsafe AuthenticationCode(
-                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Crypto
 package import CuecastWire
 
 /// A secret by which gateways know what they made: deliveries and tickets.
@@ -39,7 +38,7 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
         self.state = state
         self.since = since
         self.id = KeyID(
-            rawValue: SHA256.hash(data: Array("cuecast key id".utf8) + secret).prefix(4)
+            rawValue: KeyedHash.hash(Array("cuecast key id".utf8) + secret).prefix(4)
                 .reduce(0) { $0 << 8 | UInt32($1) }
         )
     }
