@@ -61,7 +61,8 @@ struct KeyedHashTests {
             key: Array(repeating: 0xAA, count: 131),
             message: Array(
                 ("This is a test using a larger than block-size key and a larger than block-size data. "
-                    + "The key needs to be hashed before being used by the HMAC algorithm.").utf8
+                    + "The key needs to be hashed before being used by the HMAC algorithm.")
+                    .utf8
             ),
             code: "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
         ),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import CuecastWire
+
 #if canImport(CryptoKit)
 import CryptoKit
 #else
 import CSHA256
 #endif
-package import CuecastWire
 
 /// HMAC-SHA256 with one key (RFC 2104, FIPS 198-1), for any number of messages.
 ///
@@ -52,9 +53,11 @@ package struct KeyedHash: Sendable {
     private typealias Words = (UInt64, UInt64, UInt64, UInt64)
 
     private static func bytes(_ words: Words) -> [UInt8] {
-        [words.0, words.1, words.2, words.3].flatMap { word in
-            stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: UInt64(bigEndian: word) >> UInt64($0)) }
-        }
+        [words.0, words.1, words.2, words.3]
+            .flatMap { word in
+                stride(from: 56, through: 0, by: -8)
+                    .map { UInt8(truncatingIfNeeded: UInt64(bigEndian: word) >> UInt64($0)) }
+            }
     }
 
     #if canImport(CryptoKit)
