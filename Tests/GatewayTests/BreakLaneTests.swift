@@ -17,6 +17,14 @@ struct BreakLaneTests {
         return BreakLane.Member(entry: entry, waiting: nil, bytes: bytes)
     }
 
+    /// Hands the next group to the log.
+    ///
+    /// - Returns: its number.
+    private func close(_ lane: inout BreakLane) throws -> UInt64 {
+        let closed = lane.close()
+        return try #require(closed).id
+    }
+
     /// How many entries each record has.
     private func records(of members: [BreakLane.Member]) throws -> [Int] {
         var lane = BreakLane(entriesWaitingMax: .max, entryBytesWaitingMax: .max)
@@ -51,5 +59,39 @@ struct BreakLaneTests {
         #expect(lane.add(try self.member(51)) == .entryBytesWaitingMax)
         #expect(lane.add(try self.member(50)) == nil)
         #expect(lane.add(try self.member(0)) == .entriesWaitingMax)
+    }
+
+    @Test func `a stream is settled when all of its entries are answered, whatever became of them`() throws {
+        let stream = try StreamID("radio1")
+        var lane = BreakLane(entriesWaitingMax: .max, entryBytesWaitingMax: .max)
+        #expect(lane.isSettled(stream))
+
+        // The log answers first, then the board; and the other way round.
+        for boardIsFirst in [false, true] {
+            #expect(lane.add(try self.member(1)) == nil)
+            let id = try self.close(&lane)
+            #expect(!lane.isSettled(stream))
+            let results = [EntryResult.refused(.logBehind)]
+            if boardIsFirst {
+                #expect(lane.applied(results, offset: 7).isEmpty)
+                #expect(!lane.isSettled(stream))
+                #expect(lane.appended(id, offset: 7).count == 1)
+            } else {
+                #expect(lane.appended(id, offset: 7).isEmpty)
+                #expect(!lane.isSettled(stream))
+                #expect(lane.applied(results, offset: 7).count == 1)
+            }
+            #expect(lane.isSettled(stream))
+        }
+
+        // Two groups, of which one fails.
+        #expect(lane.add(try self.member(1)) == nil)
+        let failing = try self.close(&lane)
+        #expect(lane.add(try self.member(1)) == nil)
+        #expect(lane.failed(failing).count == 1)
+        #expect(!lane.isSettled(stream))
+        let last = try self.close(&lane)
+        #expect(lane.failed(last).count == 1)
+        #expect(lane.isSettled(stream))
     }
 }

@@ -11,7 +11,7 @@ struct WaitingBroadcaster: Sendable {
     /// By which way the answer goes.
     enum Side: Sendable {
         /// The broadcasters' socket.
-        case peer(RoutingID)
+        case peer(RequestReturn)
         /// A caller inside the process, by its number in the book of calls.
         case call(UInt64)
     }
@@ -115,6 +115,8 @@ struct BreakLane {
     private var durable: [UInt64: [Member]] = [:]
     /// Applied by the board, by offset, while the log has not told whose they are.
     private var early: [UInt64: [EntryResult]] = [:]
+    /// How many entries of each stream are not answered yet.
+    private var open: [StreamID: Int] = [:]
     private var counter: UInt64 = 0
 
     init(entriesWaitingMax: Int, entryBytesWaitingMax: Int) {
@@ -131,13 +133,25 @@ struct BreakLane {
     /// Whether nobody waits for anything.
     var isIdle: Bool { self.gathered.isEmpty && self.inFlight.isEmpty && self.durable.isEmpty }
 
+    /// Whether the board has all entries of a stream that were taken here.
+    func isSettled(_ stream: StreamID) -> Bool { self.open[stream] == nil }
+
     /// Takes an entry, unless too many wait already: then it says which limit is reached.
     mutating func add(_ member: Member) -> ReachedLimit? {
         guard self.gathered.count < self.entriesWaitingMax else { return .entriesWaitingMax }
         guard self.gatheredBytes + member.bytes <= self.entryBytesWaitingMax else { return .entryBytesWaitingMax }
         self.gathered.append(member)
         self.gatheredBytes += member.bytes
+        if let stream = member.entry.key?.stream { self.open[stream, default: 0] += 1 }
         return nil
+    }
+
+    /// These wait no more.
+    private mutating func settle(_ members: [Member]) {
+        for member in members {
+            guard let stream = member.entry.key?.stream, let count = self.open[stream] else { continue }
+            self.open[stream] = count > 1 ? count - 1 : nil
+        }
     }
 
     /// Gives up what has gathered and may not use the log's reserve.
@@ -148,6 +162,7 @@ struct BreakLane {
         guard !refused.isEmpty else { return [] }
         self.gathered.removeAll { !$0.entry.kind.mayUseReserve }
         self.gatheredBytes -= refused.reduce(0) { $0 + $1.bytes }
+        self.settle(refused)
         return refused
     }
 
@@ -194,6 +209,7 @@ struct BreakLane {
             self.durable[offset] = members
             return []
         }
+        self.settle(members)
         return Array(zip(members, results))
     }
 
@@ -202,7 +218,9 @@ struct BreakLane {
     /// - Returns: the members that get no other answer.
     mutating func failed(_ id: UInt64) -> [Member] {
         defer { self.forgetEarly() }
-        return self.takeInFlight(id) ?? []
+        let members = self.takeInFlight(id) ?? []
+        self.settle(members)
+        return members
     }
 
     private mutating func takeInFlight(_ id: UInt64) -> [Member]? {
@@ -219,7 +237,10 @@ struct BreakLane {
     ///
     /// - Returns: the members with their results, if they are ours.
     mutating func applied(_ results: [EntryResult], offset: UInt64) -> [(Member, EntryResult)] {
-        if let members = self.durable.removeValue(forKey: offset) { return Array(zip(members, results)) }
+        if let members = self.durable.removeValue(forKey: offset) {
+            self.settle(members)
+            return Array(zip(members, results))
+        }
         // It is another gateway's, or ours and the log has not told us yet.
         if !self.inFlight.isEmpty { self.early[offset] = results }
         return []

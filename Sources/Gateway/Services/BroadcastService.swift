@@ -53,6 +53,7 @@ actor BroadcastService: Service, BoardObserver {
     /// The newest board that this thread has seen.
     private var board: Board
     private var breaks: BreakLane
+    private var parked: ParkedRequests
     private var timer: PollingThread.Timer?
     private var timerQueue: TimerQueue
     /// Whether the gateway is stopping.
@@ -115,6 +116,10 @@ actor BroadcastService: Service, BoardObserver {
         self.listeners = listeners
         self.live = live
         self.breaks = BreakLane(
+            entriesWaitingMax: configuration.entriesWaitingMax,
+            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+        )
+        self.parked = ParkedRequests(
             entriesWaitingMax: configuration.entriesWaitingMax,
             entryBytesWaitingMax: configuration.entryBytesWaitingMax
         )
@@ -202,7 +207,7 @@ actor BroadcastService: Service, BoardObserver {
                     case .refused, .housekept: break
                     }
                 }
-                for (member, result) in self.breaks.applied(results, offset: offset) { self.answer(member, result) }
+                self.answer(self.breaks.applied(results, offset: offset))
                 self.runTimers()
             }
             self.closeGroups()
@@ -258,7 +263,7 @@ extension BroadcastService {
         self.metrics.set(.broadcasterKeys, to: directory.keyCount)
     }
 
-    private func decide(_ frame: [UInt8], from peer: RoutingID, at reading: ClockReading) {
+    private func decide(_ frame: [UInt8], from peer: RequestReturn, at reading: ClockReading) {
         var waiting = WaitingBroadcaster(
             side: .peer(peer),
             requestID: 0,
@@ -320,16 +325,45 @@ extension BroadcastService {
         }
         waiting.by = by.name
         guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
-        let stream = request.kind.stream
-        let listeners = stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
+        let admitted = AdmittedRequest(
+            request: request,
+            principal: by,
+            bytes: bytes,
+            waiting: waiting,
+            reading: reading
+        )
+        if let stream = admitted.stream, self.parked.holds(stream) {
+            self.park(admitted, of: stream)
+        } else if !self.decide(admitted), let stream = admitted.stream {
+            self.park(admitted, of: stream)
+        }
+    }
+
+    private func park(_ admitted: AdmittedRequest, of stream: StreamID) {
+        guard let limit = self.parked.park(admitted, of: stream) else { return }
+        self.metrics.count(.limitsHit, .limit(limit))
+        self.reply(.refused(.logBehind), to: admitted.waiting)
+    }
+
+    /// Decides about a request on the board as it is.
+    ///
+    /// What has to be recorded is decided once more when the board applies it, behind all entries before it. What needs no
+    /// record is answered for good, and only by a board that has all of them.
+    ///
+    /// - Returns: whether it was decided; where not, it has to wait for entries of its stream.
+    private func decide(_ admitted: AdmittedRequest) -> Bool {
+        var waiting = admitted.waiting
+        let reading = admitted.reading
+        let listeners = admitted.request.kind.stream.map { self.listeners(of: $0, at: reading.steady) } ?? 0
         let plan = self.planner.plan(
-            request,
-            by: by,
+            admitted.request,
+            by: admitted.principal,
             on: self.board,
             at: reading.now,
             listeners: listeners,
             trace: waiting.trace?.context
         )
+        if case .answer = plan, let stream = admitted.stream, !self.breaks.isSettled(stream) { return false }
         if waiting.trace != nil { self.traceDecision(&waiting, plan, from: reading.now) }
         switch plan {
         case .answer(let body): self.reply(body, to: waiting)
@@ -337,10 +371,20 @@ extension BroadcastService {
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             self.reply(.refused(.logFull), to: waiting)
         case .append(let entry):
-            if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: bytes)) {
+            if let limit = self.breaks.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: admitted.bytes)) {
                 self.metrics.count(.limitsHit, .limit(limit))
-                return self.reply(.refused(.logBehind), to: waiting)
+                self.reply(.refused(.logBehind), to: waiting)
             }
+        }
+        return true
+    }
+
+    /// Decides about what waited for these entries.
+    private func release(behind entries: [BreakEntry]) {
+        guard self.parked.count > 0 else { return }
+        self.board = self.holder.board
+        for stream in Set(entries.compactMap { $0.key?.stream }) where self.breaks.isSettled(stream) {
+            self.parked.release(stream) { self.decide($0) }
         }
     }
 
@@ -380,15 +424,22 @@ extension BroadcastService {
         if self.traces.keepsSpans { self.traceCommit(of: id, result) }
         switch result {
         case .success(let offset):
-            for (member, result) in self.breaks.appended(id, offset: offset) { self.answer(member, result) }
+            self.answer(self.breaks.appended(id, offset: offset))
         case .failure:
             self.listeners.noteLogFailure()
-            for member in self.breaks.failed(id) {
+            let failed = self.breaks.failed(id)
+            for member in failed {
                 self.waitAgain(member.entry)
                 if case .housekeeping = member.entry.kind { self.housekeeping.answered(nil) }
                 if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
             }
+            self.release(behind: failed.map(\.entry))
         }
+    }
+
+    private func answer(_ settled: [(member: BreakLane.Member, result: EntryResult)]) {
+        for (member, result) in settled { self.answer(member, result) }
+        self.release(behind: settled.map(\.member.entry))
     }
 
     private func answer(_ member: BreakLane.Member, _ result: EntryResult) {
@@ -531,10 +582,12 @@ extension BroadcastService {
     private func lookAtRoom() {
         self.isLogFull = self.log.lookAtRoom()
         guard self.isLogFull else { return }
-        for member in self.breaks.refuseNewWork() {
+        let refused = self.breaks.refuseNewWork()
+        for member in refused {
             self.metrics.count(.limitsHit, .limit(.logBytesMax))
             if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
         }
+        self.release(behind: refused.map(\.entry))
     }
 }
 
@@ -622,7 +675,7 @@ extension BroadcastService {
         self.listeners.refuseNewRequests()
         self.readiness.set(.sockets, isReady: false)
         let isDrained = await self.waitForAnswers()
-        let waiting = self.listeners.waitingCount + self.breaks.waitingCount
+        let waiting = self.listeners.waitingCount + self.breaks.waitingCount + self.parked.count
         if !isDrained, waiting > 0 || !self.log.hasFailed {
             self.logger.error("stopping before everything was answered", metadata: ["waiting": "\(waiting)"])
         }
@@ -639,7 +692,7 @@ extension BroadcastService {
     }
 
     private func tellIfDrained() {
-        if self.isDraining, self.breaks.isIdle { self.drained.happen() }
+        if self.isDraining, self.breaks.isIdle, self.parked.count == 0 { self.drained.happen() }
     }
 
     /// The log takes nothing until the next start: takes nothing new, and returns when everybody who waits was answered, at

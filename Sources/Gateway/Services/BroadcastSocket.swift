@@ -13,12 +13,12 @@ struct BroadcastSocket: ~Copyable {
         case nothing
         /// A message that is not a request; it was counted.
         case refused
-        /// A request of this peer; its bytes are `body`.
-        case request(RoutingID)
+        /// A request, and where its answer goes; its bytes are `body`.
+        case request(RequestReturn)
     }
 
     private var socket: Socket?
-    private var frames = FrameBuffer(framesMax: 3)
+    private var frames = FrameBuffer(framesMax: FrameBuffer.requestFramesMax)
     private let metrics: MetricRegistry
     private let peers: PeerLog
 
@@ -49,12 +49,18 @@ struct BroadcastSocket: ~Copyable {
         do throws(ZeroMQError) {
             switch try self.socket?.receive(into: &self.frames) {
             case .nothing, nil: return .nothing
-            case .message where self.frames.isRequest:
-                self.frames.copyBytes(at: 2, into: &self.body)
-                self.key = self.frames.property("User-Id")
-                self.address = self.frames.property("Peer-Address")
-                return .request(self.frames.routingID)
-            case .message: self.refuse(.noEnvelope, "it is not an empty frame and one more")
+            case .message:
+                if let place = self.frames.requestReturn {
+                    self.frames.copyBytes(at: self.frames.count - 1, into: &self.body)
+                    self.key = self.frames.property("User-Id")
+                    self.address = self.frames.property("Peer-Address")
+                    return .request(place)
+                }
+                if self.frames.count == FrameBuffer.requestFramesMax {
+                    self.refuse(.tooManyFrames, "it has too many frames")
+                } else {
+                    self.refuse(.noEnvelope, "it is not an empty frame and one more")
+                }
             case .tooManyFrames: self.refuse(.tooManyFrames, "it has too many frames")
             }
             return .refused
@@ -82,9 +88,9 @@ struct BroadcastSocket: ~Copyable {
     private(set) var address: String?
 
     /// Sends a reply without waiting; one that its peer cannot take is dropped and counted.
-    func send(_ reply: [UInt8], to peer: RoutingID) {
+    func send(_ reply: [UInt8], to place: RequestReturn) {
         do throws(ZeroMQError) {
-            switch try self.socket?.sendReply(to: peer, head: reply) {
+            switch try self.socket?.sendReply(to: place, reply) {
             case .sent, nil: break
             case .wouldBlock: self.metrics.count(.repliesDropped, .peerSlow)
             case .unreachable: self.metrics.count(.repliesDropped, .peerGone)
