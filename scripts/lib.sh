@@ -6,6 +6,7 @@
 #
 #   CUECAST_SCRATCH_PATH   where builds go; .build unless told
 #   TESTS_ARE_BUILT        when not empty, scripts that need the build of the tests find it and do not build
+#   CI                     when not empty, as in continuous integration, builds are made for one run and not for developing
 #   CUECAST_WARNINGS       `error` or `allow`; unless told, warnings are errors with the compiler that the project is
 #                          developed with, and allowed with a newer one, which may warn of what nobody has seen yet
 
@@ -51,6 +52,11 @@ choose_swift_flags() {
         allow) ;;
         *) fail 64 "CUECAST_WARNINGS is '$warnings'; it may be 'error' or 'allow'" ;;
     esac
+    # Built once, from nothing, and looked at by nobody: whole modules without debug information take a fifth less time. A
+    # developer's next build takes less time without.
+    if [ -n "${CI:-}" ]; then
+        swift_flags+=(-debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2)
+    fi
 }
 
 # Builds everything and the tests, unless the whole check has done so a moment ago.
