@@ -12,7 +12,7 @@ package import ZMTP
 /// var offset = 0
 /// while true {
 ///     switch connection.next(in: received.span, at: &offset) {
-///     case .request(let body): answer(received[body])
+///     case .request(let body, let correlation): answer(received[body], correlation)
 ///     case .needsMore: …  // keep what is behind `offset`, and come back with more behind it
 ///     …
 ///     }
@@ -31,7 +31,7 @@ package struct EdgeConnection: Sendable {
 
     /// Why a message has no meaning here; it was passed over.
     package enum Strange: Hashable, Sendable {
-        /// It is not an empty frame and one more.
+        /// It is not an empty frame and one more, nor these behind an ``EdgeCorrelation``.
         case noEnvelope
         case tooManyFrames
         /// Its first byte is not 0 or 1.
@@ -44,7 +44,8 @@ package struct EdgeConnection: Sendable {
         case needsMore
         /// The handshake is done: send `ready`, then answers.
         case ready
-        case request(Range<Int>)
+        /// A request; its answer begins with the correlation, where there is one.
+        case request(Range<Int>, EdgeCorrelation?)
         case subscribe(topic: Range<Int>)
         case cancel(topic: Range<Int>)
         /// Send a PONG with this context.
@@ -61,7 +62,9 @@ package struct EdgeConnection: Sendable {
     package private(set) var peer: Peer?
     /// How many frames of the message at hand have come.
     private var frameCount = 0
-    /// Whether the first of them is the empty one that a request begins with.
+    /// The first of them, where it may be what answers are told apart by.
+    private var correlation: EdgeCorrelation?
+    /// Whether the first of them, or the one behind the correlation, is the empty one before a request.
     private var hasDelimiter = false
 
     package init() {
@@ -94,7 +97,7 @@ package struct EdgeConnection: Sendable {
                 }
                 return .ready
             case .frame(let body, let more):
-                if let event = self.frame(body, more: more) { return event }
+                if let event = self.frame(body, more: more, in: bytes) { return event }
             case .ping(let context): return .ping(context: context)
             case .subscribe(let topic):
                 guard self.peer == .subscriber else { continue }
@@ -110,15 +113,21 @@ package struct EdgeConnection: Sendable {
     /// Takes note of a frame of a message.
     ///
     /// - Returns: what the message is, where this was its last frame.
-    private mutating func frame(_ body: Range<Int>, more: Bool) -> Event? {
+    private mutating func frame(_ body: Range<Int>, more: Bool, in bytes: Span<UInt8>) -> Event? {
         let number = self.frameCount
         self.frameCount += 1
         guard self.frameCount <= EdgeSettings.framesPerMessageMax else { return .endless }
-        if number == 0 { self.hasDelimiter = body.isEmpty && more }
+        if number == 0 {
+            self.hasDelimiter = body.isEmpty && more
+            let mayBeCorrelation = body.count == EdgeCorrelation.byteCount && more
+            self.correlation = mayBeCorrelation ? EdgeCorrelation(bytes.extracting(body)) : nil
+        } else if number == 1, self.correlation != nil {
+            self.hasDelimiter = body.isEmpty && more
+        }
         guard !more else { return nil }
         self.frameCount = 0
         if self.peer == .subscriber { return .strange(number == 0 ? .notSubscription : .tooManyFrames) }
-        if number > 1 { return .strange(.tooManyFrames) }
-        return number == 1 && self.hasDelimiter ? .request(body) : .strange(.noEnvelope)
+        if self.hasDelimiter, number == (self.correlation == nil ? 1 : 2) { return .request(body, self.correlation) }
+        return .strange(number > 1 ? .tooManyFrames : .noEnvelope)
     }
 }

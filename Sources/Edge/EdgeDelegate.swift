@@ -7,25 +7,33 @@ package import NetworkIO
 package import TLS
 package import ZMTP
 
-/// A connection of an ``EdgeLoop``: a value, valid until the connection ends.
+/// A connection of an ``EdgeLoop``, and what its answer to the request at hand begins with: a value, valid until the connection ends.
 ///
 /// What is sent to it later is dropped and counted.
 package struct EdgePeer: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
+    /// What the answer begins with; `nil`: with its delimiter.
+    let correlation: EdgeCorrelation?
 
-    init(index: UInt32, generation: UInt32) {
+    init(index: UInt32, generation: UInt32, correlation: EdgeCorrelation? = nil) {
         self.index = index
         self.generation = generation
+        self.correlation = correlation
     }
 
-    /// The connection with this number.
+    /// The connection with this number, for answers without a correlation.
     package init(number: UInt64) {
-        self.index = UInt32(truncatingIfNeeded: number)
-        self.generation = UInt32(truncatingIfNeeded: number >> 32)
+        self.init(
+            index: UInt32(truncatingIfNeeded: number),
+            generation: UInt32(truncatingIfNeeded: number >> 32)
+        )
     }
 
-    /// It, for whoever keeps numbers.
+    /// Whether its number alone does not say how it is answered.
+    package var isCorrelated: Bool { self.correlation != nil }
+
+    /// The connection, for whoever keeps numbers: the same for all requests of it.
     package var number: UInt64 { UInt64(self.generation) << 32 | UInt64(self.index) }
 }
 

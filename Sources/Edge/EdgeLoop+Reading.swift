@@ -192,7 +192,7 @@ extension EdgeLoop {
             let event = self.next(index, count, &offset)
             switch event {
             case .needsMore: return self.keepInput(index, count, from: offset)
-            case .request(let body): self.request(index, body)
+            case .request(let body, let correlation): self.request(index, body, correlation)
             case .ready:
                 self.slots[index].phase = .ready
                 self.slots[index].since = self.now
@@ -223,12 +223,12 @@ extension EdgeLoop {
         return self.slots[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
     }
 
-    private func request(_ index: Int, _ body: Range<Int>) {
+    private func request(_ index: Int, _ body: Range<Int>, _ correlation: EdgeCorrelation?) {
         self.takeAllowance(index)
         self.slots[index].isUsed = true
         self.request.removeAll(keepingCapacity: true)
         self.request += self.buffer[body]
-        let peer = self.peer(at: index)
+        let peer = self.peer(at: index, correlation)
         let mayBegin = self.mayBeginSession(index)
         let answer = self.delegate.handle(
             self.request,
@@ -243,7 +243,7 @@ extension EdgeLoop {
             guard self.index(of: peer) != nil else { return self.repliesGone.add() }
         }
         if let reply = answer.reply {
-            self.send(reply, index)
+            self.send(reply, index, correlation)
             if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
         } else {
             self.slots[index].waitingCount += 1

@@ -16,21 +16,22 @@ extension EdgeLoop {
     package func answer(_ reply: ReplyBytes, to peer: EdgePeer) {
         guard let index = self.index(of: peer) else { return self.repliesGone.add() }
         self.slots[index].waitingCount -= 1
-        self.send(reply, index)
+        self.send(reply, index, peer.correlation)
         guard self.index(of: peer) != nil else { return }
         if Int(self.slots[index].waitingCount) <= self.settings.requestsWaitingPerConnectionMax / 2 {
             self.lift(.waiting, index)
         }
     }
 
-    /// Sends a reply, as a ROUTER does: an empty frame and one body.
+    /// Sends a reply, as a ROUTER does: what the request's envelope was, an empty frame and one body.
     ///
     /// It goes out with the others of the connection.
-    func send(_ reply: ReplyBytes, _ index: Int) {
+    func send(_ reply: ReplyBytes, _ index: Int, _ correlation: EdgeCorrelation?) {
         if self.scratchOwner != index {
             self.flushScratch()
             self.scratchOwner = index
         }
+        if let correlation { correlation.appendFrame(to: &self.scratch) }
         FrameHeader.append(bodyBytes: 0, more: true, to: &self.scratch)
         FrameHeader.append(bodyBytes: reply.head.count + reply.tail.count, to: &self.scratch)
         self.scratch += reply.head

@@ -367,8 +367,8 @@ package final class EdgeLoop {
 
     func key(of index: Int) -> UInt64 { UInt64(self.slots[index].generation) << 32 | UInt64(index) }
 
-    func peer(at index: Int) -> EdgePeer {
-        EdgePeer(index: UInt32(index), generation: self.slots[index].generation)
+    func peer(at index: Int, _ correlation: EdgeCorrelation? = nil) -> EdgePeer {
+        EdgePeer(index: UInt32(index), generation: self.slots[index].generation, correlation: correlation)
     }
 
     /// The place of a connection that has not ended.

@@ -13,7 +13,7 @@ struct EdgeConnectionPropertyTests {
     /// What a connection said, with the bytes it pointed at.
     private enum Said: Hashable {
         case ready
-        case request([UInt8])
+        case request([UInt8], EdgeCorrelation? = nil)
         case subscribe([UInt8])
         case cancel([UInt8])
         case ping([UInt8])
@@ -32,7 +32,7 @@ struct EdgeConnectionPropertyTests {
             switch connection.next(in: kept.span, at: &offset) {
             case .needsMore: break reading
             case .ready: said.append(.ready)
-            case .request(let body): said.append(.request(Array(kept[body])))
+            case .request(let body, let correlation): said.append(.request(Array(kept[body]), correlation))
             case .subscribe(let topic): said.append(.subscribe(Array(kept[topic])))
             case .cancel(let topic): said.append(.cancel(Array(kept[topic])))
             case .ping(let context): said.append(.ping(Array(kept[context])))
@@ -55,7 +55,7 @@ struct EdgeConnectionPropertyTests {
         var said: [Said] = [.ready]
         for _ in 0..<generator.number(0...20) {
             let body = generator.bytes(0...400)
-            switch generator.number(0...5) {
+            switch generator.number(0...6) {
             case 0:
                 let context = Array(body.prefix(ZMTPLimits.pingContextBytesMax))
                 Outgoing.appendPing(ttlTenths: 1, context: context, to: &bytes)
@@ -67,6 +67,13 @@ struct EdgeConnectionPropertyTests {
             case 2:
                 Outgoing.appendFrame(body, to: &bytes)
                 said.append(.strange(.noEnvelope))
+            case 3:
+                // As REQ does that tells answers apart; an envelope of another length is none.
+                let envelope = generator.bytes(0...8)
+                Outgoing.appendFrame(envelope, more: true, to: &bytes)
+                Outgoing.appendRequest(body, to: &bytes)
+                let isOne = envelope.count == EdgeCorrelation.byteCount
+                said.append(isOne ? .request(body, EdgeCorrelation(envelope.span)) : .strange(.tooManyFrames))
             default:
                 Outgoing.appendRequest(body, to: &bytes)
                 said.append(.request(body))

@@ -92,6 +92,59 @@ struct RouterTests {
         }
     }
 
+    @Test func `a req socket that tells answers apart takes the one that begins as its request did`() throws {
+        let router = try self.makeRouter()
+        let requester = try Socket(.req, in: self.context)
+        try requester.set(.requestCorrelate, to: true)
+        try requester.set(.requestRelaxed, to: true)
+        try requester.connect(try router.bind(anyPort))
+        var frames = FrameBuffer(framesMax: FrameBuffer.requestFramesMax)
+        var places: [RequestReturn] = []
+        for number in UInt8(1)...2 {
+            try requester.mustSend([number])
+            try #require(try router.waitUntilReadable(for: patience))
+            #expect(try router.receive(into: &frames) == .message)
+            let found = frames.requestReturn
+            let place = try #require(found)
+            #expect(frames.isRequest == false)
+            #expect(place.correlationFrame?.count == RequestReturn.correlationBytes)
+            #expect(frames.bytes(at: frames.count - 1) == [number])
+            places.append(place)
+        }
+        #expect(places[0] != places[1] && places[0].peer == places[1].peer)
+        // The first answer comes late, and is passed over.
+        for (place, answer) in zip(places, [[11], [12]] as [[UInt8]]) {
+            #expect(try router.sendReply(to: place, answer) == .sent)
+        }
+        #expect(try requester.next().bytes() == [12])
+    }
+
+    @Test func `what a request begins with is four bytes or nothing`() throws {
+        let router = try self.makeRouter()
+        let dealer = try Socket(.dealer, in: self.context)
+        try dealer.connect(try router.bind(anyPort))
+        var frames = FrameBuffer(framesMax: FrameBuffer.requestFramesMax)
+        for count in 0...8 {
+            try dealer.mustSend([UInt8](repeating: 7, count: count), [], [1])
+            try #require(try router.waitUntilReadable(for: patience))
+            #expect(try router.receive(into: &frames) == .message)
+            let place = frames.requestReturn
+            #expect((place != nil) == (count == 4))
+            guard let place else { continue }
+            #expect(place.correlationFrame == [7, 7, 7, 7])
+            #expect(try router.sendReply(to: place, [2]) == .sent)
+            #expect(try dealer.nextFrames() == [[7, 7, 7, 7], [], [2]])
+        }
+        #expect(try dealer.sendRequest([1]) == .sent)
+        try #require(try router.waitUntilReadable(for: patience))
+        #expect(try router.receive(into: &frames) == .message)
+        let last = frames.requestReturn
+        let plain = try #require(last)
+        #expect(plain.correlationFrame == nil)
+        #expect(try router.sendReply(to: plain, [3]) == .sent)
+        #expect(try dealer.nextFrames() == [[], [3]])
+    }
+
     @Test func `the peer's address is read from the message`() throws {
         let router = try self.makeRouter()
         let dealer = try Socket(.dealer, in: self.context)

@@ -44,6 +44,9 @@ final class ListenerDesk: EdgeDelegate {
     /// Those of them that wait for their token.
     private var callsChecked: Set<UInt64> = []
     private var newestCall = ListenerCall.numbersFrom
+    /// Requests of connections that wait for the log and whose answers begin with a correlation, by numbers like those of calls: the
+    /// number of a connection would not say it.
+    private var correlated: [UInt64: EdgePeer] = [:]
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
 
@@ -77,11 +80,19 @@ final class ListenerDesk: EdgeDelegate {
         case .now(let reply):
             return EdgeAnswer(reply: reply, hasBegunSession: hasBegun, push: self.handler.takePushChange())
         case .afterGroup(let deferred):
-            self.handler.wait(peer.number, for: deferred)
+            self.handler.wait(self.number(of: peer), for: deferred)
             return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
         case .afterToken(let token):
             return self.check(token, of: request, from: peer)
         }
+    }
+
+    /// By what a request that waits for the log finds who asked.
+    private func number(of peer: EdgePeer) -> UInt64 {
+        guard peer.isCorrelated else { return peer.number }
+        self.newestCall += 1
+        self.correlated[self.newestCall] = peer
+        return self.newestCall
     }
 
     /// Takes what is newest.
@@ -303,10 +314,12 @@ final class ListenerDesk: EdgeDelegate {
         let now = self.now
         for waiter in waiters {
             let reply = self.handler.finish(waiter.deferred, isDurable: isDurable, at: now)
-            if waiter.peer >= ListenerCall.numbersFrom {
-                self.calls.removeValue(forKey: waiter.peer)?.answer(reply)
-            } else {
+            if waiter.peer < ListenerCall.numbersFrom {
                 loop.answer(reply, to: EdgePeer(number: waiter.peer))
+            } else if let peer = self.correlated.removeValue(forKey: waiter.peer) {
+                loop.answer(reply, to: peer)
+            } else {
+                self.calls.removeValue(forKey: waiter.peer)?.answer(reply)
             }
         }
     }

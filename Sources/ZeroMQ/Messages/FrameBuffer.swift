@@ -6,11 +6,10 @@ internal import CZeroMQ
 /// Room for the frames of one multipart message, used again for every message.
 ///
 /// ```swift
-/// var frames = FrameBuffer(framesMax: 3)
+/// var frames = FrameBuffer(framesMax: FrameBuffer.requestFramesMax)
 /// while try socket.receive(into: &frames) == .message {
-///     guard frames.isRequest else { continue }
-///     let peer = frames.routingID
-///     frames.withBytes(at: 2) { body in … }
+///     guard let place = frames.requestReturn else { continue }
+///     frames.withBytes(at: frames.count - 1) { body in … }
 /// }
 /// ```
 @safe
@@ -75,8 +74,23 @@ package struct FrameBuffer: ~Copyable {
     }
 
     /// Whether this is what a router receives from a requester: a routing id, an empty frame, a body.
+    ///
+    /// One of a requester that tells answers apart has a frame more: see ``requestReturn``.
     package var isRequest: Bool {
         self.count == 3 && self.byteCount(at: 1) == 0
+    }
+
+    /// The most frames of a request that a router receives.
+    package static let requestFramesMax = 4
+
+    /// Where the answer goes, where this is a request: a routing id, a frame of four bytes where the requester tells answers apart by
+    /// it (`requestCorrelate`), an empty frame, a body.
+    package var requestReturn: RequestReturn? {
+        if self.isRequest { return RequestReturn(self.routingID) }
+        guard self.count == Self.requestFramesMax, self.byteCount(at: 1) == RequestReturn.correlationBytes,
+            self.byteCount(at: 2) == 0
+        else { return nil }
+        return self.withBytes(at: 1) { RequestReturn(self.routingID, correlation: $0) }
     }
 
     /// The first frame of a message that a router received: who sent it.

@@ -99,12 +99,16 @@ struct FrameList {
         var bytes = Self.opening(of: type, &generator)
         for _ in 0..<generator.number(0...8) {
             let body = generator.bytes(0...40)
-            switch Int.random(in: 0..<6, using: &generator) {
+            switch Int.random(in: 0..<7, using: &generator) {
             case 0: Outgoing.appendPing(ttlTenths: 1, context: Array(body.prefix(16)), to: &bytes)
             case 1: Outgoing.appendPong(context: Array(body.prefix(16)), to: &bytes)
             case 2:
                 Outgoing.appendSubscription(body, cancel: generator.bool(), asCommand: generator.bool(), to: &bytes)
             case 3: Outgoing.appendFrame(body, more: generator.bool(), to: &bytes)
+            case 4:
+                // What answers are told apart by, or something that is nearly that.
+                Outgoing.appendFrame(generator.bytes(3...5), more: true, to: &bytes)
+                Outgoing.appendRequest(body, to: &bytes)
             default: Outgoing.appendRequest(body, to: &bytes)
             }
         }

@@ -127,7 +127,7 @@ private struct SessionReader: StreamReader {
 private struct ConnectionReader: StreamReader {
     enum Heard: Equatable {
         case ready, endless, failed
-        case request([UInt8])
+        case request([UInt8], EdgeCorrelation?)
         case subscribe([UInt8])
         case cancel([UInt8])
         case ping([UInt8])
@@ -147,10 +147,10 @@ private struct ConnectionReader: StreamReader {
         case .ready:
             try insist(self.connection.peer != nil, "ready for nobody")
             return .ready
-        case .request(let body):
+        case .request(let body, let correlation):
             try insist(self.connection.peer != nil && self.connection.peer != .subscriber, "a request of a subscriber")
             try insist(body.count <= EdgeSettings.requestBytesMax, "a request of \(body.count) bytes")
-            return .request(try part(body, bytes, offset))
+            return .request(try part(body, bytes, offset), correlation)
         case .subscribe(let topic): return .subscribe(try self.topic(topic, bytes, offset))
         case .cancel(let topic): return .cancel(try self.topic(topic, bytes, offset))
         case .ping(let context): return .ping(try part(context, bytes, offset))
