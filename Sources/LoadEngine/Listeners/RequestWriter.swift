@@ -109,6 +109,11 @@ package struct RequestWriter: Sendable {
         self.finish(.acknowledge, id: id, session: session, ticket: ticket)
     }
 
+    package mutating func time(id: UInt64, session: SessionID, ticket: [UInt8]) {
+        self.body.removeAll(keepingCapacity: true)
+        self.finish(.getTime, id: id, session: session, ticket: ticket)
+    }
+
     package mutating func leave(id: UInt64, session: SessionID, ticket: [UInt8], stream: [UInt8]) {
         self.body.removeAll(keepingCapacity: true)
         self.body.appendField(LeaveField.stream, stream)

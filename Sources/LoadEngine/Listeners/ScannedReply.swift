@@ -77,6 +77,8 @@ package struct ScannedJoin: Sendable {
     package private(set) var hasNotices = false
     package private(set) var instance: UInt64 = 0
     package private(set) var headInterval: Microseconds = 0
+    /// How long the session counts as listening after a request.
+    package private(set) var leaseMilliseconds: UInt32 = 0
     package private(set) var ticket = 0..<0
     package private(set) var pushed = false
 
@@ -95,6 +97,7 @@ package struct ScannedJoin: Sendable {
             case .fixed64(.instance, let value): self.instance = value
             case .varint(.headIntervalMs, let value):
                 self.headInterval = Microseconds(UInt32(truncatingIfNeeded: value)) * 1_000
+            case .varint(.leaseMs, let value): self.leaseMilliseconds = UInt32(truncatingIfNeeded: value)
             case .bytes(.ticket, let range): self.ticket = range
             case .varint(.pushed, let value): self.pushed = value != 0
             case .unreadable: return nil

@@ -31,6 +31,7 @@ extension SimulatedListener {
         case (.join, .joined(let range)): return self.joined(range, in: frame, now: now, world: &world)
         case (.batch, .batch(let range)): self.gotBatch(range, in: frame, now: now, world: &world)
         case (.acknowledge, .acknowledged(let recorded)): self.confirmed(recorded, now: now, world: &world)
+        case (.time, .none): self.abandonRequest()
         case (.leave, _):
             world.statistics.counts.left += 1
             self.abandonRequest()

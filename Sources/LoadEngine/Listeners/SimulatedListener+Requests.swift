@@ -18,18 +18,31 @@ extension SimulatedListener {
             if let chosen = best, self.work[chosen].due <= self.work[index].due { continue }
             best = index
         }
-        guard let best else { return self.isLeaving ? self.ask(.leave, of: -1, now: now, in: &world) : [] }
+        guard let best else {
+            return self.isLeaving
+                ? self.ask(.leave, of: -1, now: now, in: &world) : self.renewLease(now: now, in: &world)
+        }
         if self.isLeaving, self.work[best].failures == 0, self.work[best].due > now {
             // Who leaves says at once what became of the batches it has.
             (self.work[best].due, self.work[best].intended) = (now, now)
         }
-        guard self.work[best].due <= now else { return [] }
+        guard self.work[best].due <= now else { return self.renewLease(now: now, in: &world) }
         let kind: Request = self.work[best].state == .fetch ? .batch : .acknowledge
         if kind == .batch, self.work[best].failures == 0 {
             let gateway = world.clock.gateway(now)
             world.streams[Int(self.stream)].update(Int(self.work[best].breakIndex)) { $0.tally.asked(at: gateway) }
         }
         return self.ask(kind, of: self.work[best].breakIndex, now: now, in: &world)
+    }
+
+    /// When the time is asked for unless something else is: every request makes the session count as listening for as long again.
+    var renewalDue: Microseconds {
+        self.renewalMilliseconds == 0 ? .max : self.requestSent + Microseconds(self.renewalMilliseconds) * 1_000
+    }
+
+    /// Asks for the time, where the lease would end soon.
+    private mutating func renewLease(now: Microseconds, in world: inout LoadWorld) -> Actions {
+        now >= self.renewalDue ? self.ask(.time, of: -1, now: now, in: &world) : []
     }
 
     private mutating func ask(
@@ -76,6 +89,7 @@ extension SimulatedListener {
         case .acknowledge:
             guard let work = self.work.first(where: { $0.breakIndex == self.requestBreak }) else { return false }
             self.writeAcknowledgement(of: work, into: &writer, in: world)
+        case .time: writer.time(id: self.requestID, session: self.session, ticket: self.ticket)
         case .leave:
             writer.leave(id: self.requestID, session: self.session, ticket: self.ticket, stream: stream)
         }
@@ -140,6 +154,7 @@ extension SimulatedListener {
                 self.work[index].due = now + wait
                 if self.work[index].failures < .max { self.work[index].failures += 1 }
             }
+        case .time: self.requestSent = now + wait - Microseconds(self.renewalMilliseconds) * 1_000
         case .leave, .none: break
         }
         self.abandonRequest()

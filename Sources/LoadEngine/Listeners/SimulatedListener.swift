@@ -91,6 +91,8 @@ package struct SimulatedListener: Sendable {
         case join
         case batch
         case acknowledge
+        /// The gateway's time, only so that the session goes on counting as listening.
+        case time
         case leave
     }
 
@@ -115,6 +117,8 @@ package struct SimulatedListener: Sendable {
     var connectedAt: Microseconds = 0
     var failures: UInt8 = 0
     var unanswered: UInt8 = 0
+    /// How long after its last request the next one is made, so that its lease does not end; 0: it has none. (ms)
+    var renewalMilliseconds: UInt32 = 0
     var heard: Microseconds = 0
     var headInterval: Microseconds = 5_000_000
     var order = NoticeOrder()
@@ -306,7 +310,10 @@ extension SimulatedListener {
             if self.phase == .rejoining { next = min(next, self.silenceDeadline) }
         case .following:
             next = min(self.silenceDeadline, self.requestDeadline)
-            if self.request == .none { for each in self.work { next = min(next, each.due) } }
+            if self.request == .none {
+                for each in self.work { next = min(next, each.due) }
+                next = min(next, self.renewalDue)
+            }
         }
         return next
     }

@@ -454,4 +454,51 @@ struct SimulatedListenerTests {
         stage.notice(stage.gateway.headFrame(now: stage.now))
         #expect(stage.findings[.noticesLost] == 1)
     }
+
+    @Test func `it asks for the time before its lease ends, where nothing else makes it ask`() throws {
+        var stage = try Stage()
+        try stage.join()
+        // The gateway of values grants 300 s.
+        for _ in 0..<3 {
+            let asked = stage.now
+            try stage.waitUntilItAsks()
+            #expect((112_000_000...150_000_000).contains(stage.now - asked), "\(stage.now - asked) µs")
+            let frame = try stage.request()
+            #expect(try ListenerRequest(decoding: frame).kind == .getTime)
+            stage.reply(try stage.gateway.answer(frame, now: stage.now))
+            #expect(stage.pending == [] && stage.listener.isSettled(in: stage.world))
+        }
+        #expect(stage.findings.isEmpty)
+    }
+
+    @Test func `what it asks for otherwise renews its lease too, and sessions renew theirs at different times`() throws
+    {
+        var waits: Set<Microseconds> = []
+        for seed in UInt64(1)...20 {
+            var stage = try Stage(asksAtOnce: true, seed: seed)
+            try stage.join()
+            stage.notice(try stage.announce("noon"))
+            try stage.exchange()
+            let asked = stage.now
+            try stage.waitUntilItAsks()
+            waits.insert(stage.now - asked)
+        }
+        #expect(waits.count > 15)
+        let least = try #require(waits.min())
+        let most = try #require(waits.max())
+        #expect(least >= 112_000_000 && most <= 150_000_000 && most - least > 10_000_000)
+    }
+
+    @Test func `a renewal without an answer is asked again soon`() throws {
+        var stage = try Stage()
+        try stage.join()
+        try stage.waitUntilItAsks()
+        _ = try stage.request()
+        let asked = stage.now
+        try stage.waitUntilItAsks()
+        #expect(stage.now - asked <= 5_000_000 + 250_000)
+        #expect(stage.counts.timeouts == 1)
+        try stage.exchange()
+        #expect(stage.findings.isEmpty && stage.listener.isSettled(in: stage.world))
+    }
 }

@@ -65,6 +65,9 @@ struct WireInPlaceTests {
             writer.leave(id: id, session: session, ticket: ticket, stream: wireStream)
             check(.leave(stream))
 
+            writer.time(id: id, session: session, ticket: ticket)
+            check(.getTime)
+
             let token = (0..<Int.random(in: 0...64, using: &source))
                 .map { _ in UInt8.random(in: 0...255, using: &source) }
             let outcomes = try (0..<Int.random(in: 1...64, using: &source))

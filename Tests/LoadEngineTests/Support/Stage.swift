@@ -59,6 +59,19 @@ struct Stage {
         self.wake()
     }
 
+    /// Lets time pass until the listener asks for something, on a stream that is never quiet for long.
+    mutating func waitUntilItAsks() throws {
+        while !self.pending.contains(.send) {
+            if self.listener.deadline <= self.now + 2_000_000 {
+                try self.wakeAtDeadline()
+            } else {
+                self.now += 2_000_000
+                self.notice(self.gateway.headFrame(now: self.now))
+            }
+            try #require(!self.pending.contains(.disconnect))
+        }
+    }
+
     /// Answers requests until there is none.
     mutating func exchange() throws {
         while self.pending.contains(.send) {
