@@ -176,6 +176,8 @@ struct Restore: AsyncParsableCommand {
         } catch {
             if case BackupError.notEmpty = error {
                 complain("nothing was restored: \(error) --replace keeps what is there aside.")
+            } else if case BackupError.unfinished = error {
+                complain("\(error)")
             } else {
                 complain("nothing was restored: \(error)")
             }

@@ -114,7 +114,7 @@ package enum SecretFile {
         return Contents(path: path, bytes: Array(bytes[..<count]), status: status)
     }
 
-    /// Makes a file that is not there yet, and brings it to the disk.
+    /// Makes a file that is not there yet, and brings it to the disk; where root makes it, it is the folder's owner's (`FolderOwner`).
     ///
     /// - Throws: where there is one already: a key that is in use is never written over.
     package static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(Fault) {
@@ -128,7 +128,8 @@ package enum SecretFile {
             )
         }
         // Whatever the process leaves out of new files' modes.
-        let isWritten = fchmod(descriptor, mode) == 0 && self.put(bytes, into: descriptor)
+        let isWritten =
+            fchmod(descriptor, mode) == 0 && FolderOwner.take(descriptor, at: path) && self.put(bytes, into: descriptor)
         let fault = self.systemFault(path, "it cannot be written")
         close(descriptor)
         guard isWritten else {
@@ -153,7 +154,8 @@ package enum SecretFile {
 
     /// Puts new contents in the place of a file, or makes it; whoever reads it at the same time reads the old one or the new one whole.
     ///
-    /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as somebody else.
+    /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as somebody else. A file
+    /// that root makes anew is the folder's owner's (`FolderOwner`).
     ///
     /// - Throws: also where another process changes it at the same time.
     package static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(Fault) {

@@ -46,6 +46,8 @@ extension SecretFile {
             if isThere, status.st_uid != geteuid() || status.st_gid != getegid() {
                 isWritten =
                     isWritten && (geteuid() != 0 || fchown(self.descriptor, status.st_uid, status.st_gid) == 0)
+            } else if !isThere {
+                isWritten = isWritten && FolderOwner.take(self.descriptor, at: self.path)
             }
             isWritten = isWritten && SecretFile.put(bytes, into: self.descriptor)
             guard isWritten, unsafe rename(Self.file(self.path), self.path) == 0 else {
@@ -58,8 +60,7 @@ extension SecretFile {
 
         /// Makes the name survive a loss of power.
         private func synchronizeFolder() throws(Fault) {
-            let folder = self.path.lastIndex(of: "/").map { String(self.path[...$0]) } ?? "."
-            let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC)
+            let descriptor = unsafe open(FolderOwner.folder(of: self.path), O_RDONLY | O_CLOEXEC)
             let fault = SecretFile.systemFault(self.path, "its folder cannot be written")
             guard descriptor >= 0 else { throw fault }
             defer { close(descriptor) }

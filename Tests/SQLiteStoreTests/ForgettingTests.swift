@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import SecretFiles
 import TestSupport
 import Testing
 
@@ -209,6 +210,18 @@ struct ForgettingTests {
         try files.removePending()
         try files.removePending()
         #expect(try files.readPending() == nil)
+        for (name, limit) in [
+            (ForgettingFiles.refusedName, "forgottenSessionsFileBytesMax is 640064"),
+            (ForgettingFiles.pendingName, "forgettingPendingFileBytesMax is 256"),
+        ] {
+            try Data(repeating: 0, count: ForgettingFiles.refusedBytesMax + 1)
+                .write(to: URL(fileURLWithPath: path + "/" + name))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
+            let error = #expect(throws: SecretFile.Fault.self) {
+                if name == ForgettingFiles.refusedName { _ = try files.read() } else { _ = try files.readPending() }
+            }
+            #expect(error?.reason == "it is too large; the limit \(limit)")
+        }
         for name in [ForgettingFiles.refusedName, ForgettingFiles.pendingName] {
             try Data("something else\n".utf8).write(to: URL(fileURLWithPath: path + "/" + name))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)

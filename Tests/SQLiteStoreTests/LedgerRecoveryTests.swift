@@ -203,6 +203,47 @@ struct LedgerRecoveryTests {
         await again.close()
     }
 
+    @Test(arguments: ["random", "cut", "folder", "pipe", "link"])
+    func `a seal that cannot be read is none, and is taken away`(kind: String) async throws {
+        let books = try await self.books(copies: 0, seed: "seal")
+        let before = try await books.totals()
+        await books.close()
+        let seal = books.path + "/ledger.seal"
+        let whole = try String(contentsOfFile: seal, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: seal)
+        switch kind {
+        case "random": try Data((0..<200).map { UInt8($0) | 0x80 }).write(to: URL(fileURLWithPath: seal))
+        case "cut": try Data(whole.utf8.dropLast(3)).write(to: URL(fileURLWithPath: seal))
+        case "folder": try FileManager.default.createDirectory(atPath: seal + "/x", withIntermediateDirectories: true)
+        case "pipe": try #require(unsafe mkfifo(seal, 0o600) == 0)
+        default: try FileManager.default.createSymbolicLink(atPath: seal, withDestinationPath: "/nonexistent/seal")
+        }
+        let again = try await KeptBooks(books.path)
+        #expect(again.ledger.recoveryAtStart == nil)
+        #expect(!FileManager.default.fileExists(atPath: seal))
+        #expect(FileManager.default.fileExists(atPath: books.path + "/set-aside/ledger.seal") == (kind == "folder"))
+        #expect(try await again.totals() == before)
+        await again.close()
+        #expect(try String(contentsOfFile: seal, encoding: .utf8).hasSuffix("\n"))
+    }
+
+    @Test func `a folder where SQLite puts a file of the ledger's is kept aside with it`() async throws {
+        let books = try await self.books(seed: "shm")
+        let before = try await books.totals()
+        await books.close()
+        try FileManager.default.createDirectory(
+            atPath: books.ledgerFile + "-shm/x",
+            withIntermediateDirectories: true
+        )
+        let again = try await KeptBooks(books.path)
+        let aside = try #require(again.ledger.recoveryAtStart?.keptAside)
+        #expect(FileManager.default.fileExists(atPath: aside + "-shm/x"))
+        try await self.tellBreaks(again)
+        try await again.catchUp()
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+
     @Test func `what is damaged is kept aside`() async throws {
         let books = try await self.books(seed: "aside")
         await books.close()

@@ -147,7 +147,7 @@ struct StoreBackupTests {
         await stores.close()
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         // It had moved files aside that knew this offset, and copied one of the two.
-        try Data("9000".utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
+        try Data("9000\n".utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
         try FileManager.default.copyItem(atPath: backup + "/ledger.sqlite", toPath: data + "/ledger.sqlite")
         let error = #expect(throws: StoreError.self) { try self.open(data) }
         #expect(error.map { "\($0)" }?.contains("cuecast restore --replace") == true)
@@ -156,6 +156,88 @@ struct StoreBackupTests {
         let again = try self.open(data)
         #expect(again.newEpoch == nil)
         await again.close()
+    }
+
+    /// A backup, and a data directory that went on after it; what its newest record is.
+    private func backupAndData() async throws -> (backup: String, data: String, newest: UInt64) {
+        let (data, backup) = (self.directory.fresh("data"), self.directory.fresh("backup"))
+        var stores = try self.open(data)
+        try await self.fill(stores, 0..<5, counting: 5)
+        _ = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        try await beginEpochOfLog(in: data)
+        stores = try self.open(data)
+        try await self.fill(stores, 5..<9, counting: 4)
+        let newest = try await stores.log.head(of: Books.lane)
+        await stores.close()
+        return (backup, data, newest)
+    }
+
+    /// Something in the way of a copy, so that a restore ends there.
+    private func block(_ data: String) throws -> String {
+        let path = data + "/ledger.sqlite.partial"
+        try FileManager.default.createDirectory(atPath: path + "/x", withIntermediateDirectories: true)
+        return path
+    }
+
+    @Test func `a restore that ends in the middle tells where the files are, and what to do`() async throws {
+        let (backup, data, newest) = try await self.backupAndData()
+        let inTheWay = try self.block(data)
+        for _ in 0..<2 {
+            do {
+                _ = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+                Issue.record("it was restored")
+            } catch BackupError.unfinished(let replaced, let reason) {
+                #expect(replaced == [data + "/replaced"])
+                #expect(reason == "\(inTheWay): File exists")
+                let text = "\(BackupError.unfinished(replaced: replaced, reason: reason))"
+                #expect(text.contains("cuecast restore --replace") && !text.contains("NSURL"))
+            }
+            let kept = try String(contentsOfFile: data + "/restore.unfinished", encoding: .utf8)
+            #expect(kept == "\(newest)\n")
+        }
+        try FileManager.default.removeItem(atPath: inTheWay)
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
+    }
+
+    @Test(arguments: ["", "1", "12345", "x\n", "\u{0}"])
+    func `a number that was cut off is found again in the files that were moved aside`(text: String) async throws {
+        let (backup, data, newest) = try await self.backupAndData()
+        let inTheWay = try self.block(data)
+        await #expect(throws: BackupError.self) {
+            try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        }
+        try FileManager.default.removeItem(atPath: inTheWay)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
+        #expect(!FileManager.default.fileExists(atPath: data + "/restore.unfinished"))
+    }
+
+    @Test func `a number that was cut off, and that no file says any more, is refused`() async throws {
+        let (backup, data, _) = try await self.backupAndData()
+        let empty = self.directory.fresh("empty")
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: backup + "/ledger.sqlite", toPath: empty + "/ledger.sqlite")
+        try Data().write(to: URL(fileURLWithPath: empty + "/restore.unfinished"))
+        for _ in 0..<2 {
+            await #expect(throws: BackupError.floorUnknown(empty)) {
+                try await StoreBackups.restore(from: backup, to: empty, replacing: true)
+            }
+        }
+        #expect("\(BackupError.floorUnknown(empty))".contains("remove restore.unfinished"))
+        // Files that are in place still say it themselves.
+        try Data().write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base > EventLogLimits.epochOffsetStep)
+    }
+
+    @Test func `what no system's sentence says is not printed as it is`() {
+        let error = #expect(throws: (any Error).self) {
+            try Data([1]).write(to: URL(fileURLWithPath: self.directory.path + "/none/file"))
+        }
+        #expect(error.map { StoreFile.sentence($0) } == self.directory.path + "/none/file: No such file or directory")
     }
 
     @Test func `a folder with something in it gets no backup`() async throws {

@@ -80,6 +80,29 @@ struct StoreDirectoryTests {
         }
     }
 
+    @Test(arguments: ["cuecast.lock", "cuecast.open"])
+    func `a link to nowhere in the way of a file is named, with what to do`(name: String) async throws {
+        let path = self.directory.fresh()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let link = path + "/" + name
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nonexistent/file")
+        let reason = "\(name) in it cannot be made: No such file or directory; remove what has that name"
+        await #expect(throws: StoreError.unusable(directory: path, reason: reason)) { try await File.events.open(path) }
+        try FileManager.default.removeItem(atPath: link)
+        try await File.events.open(path)
+    }
+
+    @Test func `only a damaged log asks for a backup`() async throws {
+        for file in File.allCases {
+            let path = self.directory.fresh()
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let name = path + "/" + file.rawValue
+            try Data(repeating: 7, count: 20_000).write(to: URL(fileURLWithPath: name))
+            let error = await #expect(throws: StoreError.self) { try await file.open(path) }
+            #expect(error.map { "\($0)" }?.contains("cuecast restore --from … --replace") == (file == .events))
+        }
+    }
+
     @Test(arguments: File.allCases)
     func `a file of a later version is refused and left alone`(_ file: File) async throws {
         let path = self.directory.path

@@ -7,10 +7,15 @@ import Glibc
 import Darwin
 #endif
 
+/// `open(2)`, which has the name of a function here.
+private func openFile(_ path: String, _ flags: Int32, _ rights: mode_t) -> Int32 {
+    unsafe open(path, flags, rights)
+}
+
 /// A small file of the data directory that only makes the next start better: whole, or not there.
 ///
 /// It is written beside itself and moved into place (but for a few bytes of it), readable by its owner only. It is not forced to the disk: after a loss
-/// of power it may be old or damaged, and then it is ignored.
+/// of power it may be old or damaged, and then it is ignored. So is whatever is no file, such as a pipe, which must not hold up a start.
 struct StateFile: Sendable {
     let directory: String
     let name: String
@@ -19,8 +24,7 @@ struct StateFile: Sendable {
 
     /// What stands in it; `nil` where there is none, or where it is too large.
     func read() -> [UInt8]? {
-        let descriptor = unsafe open(self.directory + "/" + self.name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
+        guard let descriptor = self.open(O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while true {
@@ -44,7 +48,9 @@ struct StateFile: Sendable {
     /// - Returns: whether that worked.
     func write(_ bytes: [UInt8]) -> Bool {
         let (path, beside) = (self.directory + "/" + self.name, self.directory + "/" + self.name + ".new")
-        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // What a process before left, or somebody put there.
+        unsafe unlink(beside)
+        let descriptor = openFile(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         var left = bytes[...]
         while !left.isEmpty {
@@ -65,12 +71,24 @@ struct StateFile: Sendable {
     ///
     /// - Returns: whether that worked.
     func overwrite(_ bytes: [UInt8], at offset: Int) -> Bool {
-        let descriptor = unsafe open(self.directory + "/" + self.name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return false }
+        guard let descriptor = self.open(O_WRONLY) else { return false }
         defer { close(descriptor) }
         guard lseek(descriptor, 0, SEEK_END) >= offset + bytes.count else { return false }
         return unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
             == bytes.count
+    }
+
+    /// Opens it where it is there, and a file; a pipe of that name is waited for by nobody.
+    private func open(_ access: Int32) -> Int32? {
+        let path = self.directory + "/" + self.name
+        let descriptor = openFile(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {

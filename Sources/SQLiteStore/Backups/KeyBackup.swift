@@ -71,7 +71,11 @@ enum KeyBackup {
                 limit: "keyRingFileBytesMax"
             )
         }
-        return try SecretFile.secret(path, bytesMax: ForgettingFiles.refusedBytesMax, limit: "forgottenSessionsMax")
+        return try SecretFile.secret(
+            path,
+            bytesMax: ForgettingFiles.refusedBytesMax,
+            limit: ForgettingFiles.refusedLimit
+        )
     }
 
     /// Refuses the sessions that a backup refuses; where the data directory has a list of its own, that is newer and stays.

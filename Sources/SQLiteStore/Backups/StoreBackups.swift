@@ -5,6 +5,7 @@ package import CuecastWire
 import Foundation
 import GRDB
 import GatewayCore
+import SecretFiles
 
 #if canImport(Glibc)
 import Glibc
@@ -23,6 +24,10 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The log forgot records, again and again, before the copy of the ledger could rely on them.
     case pruned
     case failed(String)
+    /// A restore did not end; `replaced` are the folders with the files that were there before.
+    case unfinished(replaced: [String], reason: String)
+    /// A restore did not end, and nothing says any more which numbers were given out before it.
+    case floorUnknown(String)
 
     package var description: String {
         switch self {
@@ -31,6 +36,14 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case .damaged(let reason): "The backup cannot be used: \(reason)."
         case .pruned: "The event log forgot records while it was copied; try again."
         case .failed(let reason): "It failed: \(reason)."
+        case .unfinished(let replaced, let reason):
+            """
+            The restore did not end: \(reason).             \(replaced.isEmpty ? "" : "The files that were there are in \(replaced.joined(separator: ", ")). ")            No gateway starts on what is only half there: make room, or put right what else is said, and run             'cuecast restore --replace' again.
+            """
+        case .floorUnknown(let directory):
+            """
+            The file \(directory)/\(StoreBackups.unfinishedFile) was cut off and does not say any more up to which number was given out             before the restore, and there is no folder \(directory)/replaced that does. Put that folder back; or, where no gateway             has run in \(directory) before, remove \(StoreBackups.unfinishedFile). Then run 'cuecast restore --replace' again.
+            """
         }
     }
 }
@@ -259,20 +272,42 @@ package enum StoreBackups {
         guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
             throw BackupError.notEmpty(path)
         }
+        do {
+            return try await Self.replace(with: folder, manifest, in: directory)
+        } catch let error as BackupError {
+            throw error
+        } catch {
+            guard directory.isRestoreUnfinished else { throw Self.untouched(error) }
+            let said = StoreFile.sentence(error)
+            throw BackupError.unfinished(
+                replaced: RestoreFloor.replacedFolders(in: directory),
+                reason: said.hasSuffix(".") ? String(said.dropLast()) : said
+            )
+        }
+    }
+
+    /// What is told where the data directory is as it was: our own sentences as they are, and the system's as ours.
+    private static func untouched(_ error: any Error) -> any Error {
+        (error as NSError).domain == NSCocoaErrorDomain ? BackupError.failed(StoreFile.sentence(error)) : error
+    }
+
+    private static func replace(
+        with folder: String,
+        _ manifest: BackupManifest,
+        in directory: StoreDirectory
+    ) async throws -> RestoredStores {
+        // On a disk without room nothing is touched, and the files that are there can be opened to tell what they know.
+        let bytes = manifest.files.values.reduce(0) { $0 + $1.bytes }
+        let free = StoreFiles.bytesFree(at: directory.path)
+        if let refusal = StoreCopyLimits.refusal(of: directory.path, bytes: bytes, free: free) { throw refusal }
         // Before anything is replaced: keys that cannot be used leave everything as it is.
         try KeyBackup.restoreKeys(from: folder, manifest, to: directory)
-        let unfinished = directory.file(Self.unfinishedFile)
-        // What an attempt that did not end knew of the files that were there first.
-        let before = (try? String(contentsOfFile: unfinished, encoding: .utf8)).flatMap { UInt64($0) } ?? 0
-        let floor = max(before, directory.hasStores ? directory.highestOffset() : 0)
+        let floor = try RestoreFloor.find(in: directory)
         // From here on a gateway refuses to start on what is only half there.
-        try Data("\(floor)".utf8).write(to: URL(fileURLWithPath: unfinished))
-        _ = unsafe chmod(unfinished, 0o600)
-        try StoreFiles.synchronize(unfinished)
-        try StoreFiles.synchronizeFolder(of: unfinished)
-        let aside = directory.hasStores ? try directory.moveAside() : nil
+        try RestoreFloor.keep(floor, in: directory)
         // It is of the ledger that was there.
         _ = try LedgerSeal.take(from: directory)
+        let aside = directory.hasStores ? try directory.moveAside() : nil
         for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
             let target = directory.file(name)
             StoreFiles.remove(target)
@@ -295,6 +330,7 @@ package enum StoreBackups {
             replaced: aside
         )
         await stores.close()
+        let unfinished = directory.file(Self.unfinishedFile)
         _ = unsafe unlink(unfinished)
         try StoreFiles.synchronizeFolder(of: unfinished)
         return restored
@@ -345,7 +381,7 @@ package enum StoreBackups {
         case let error as BackupError: error
         case let error as StoreCopyError: .failed("\(error)")
         case let error as KeyFileError: .failed("\(error)")
-        default: .failed(error is DatabaseError ? StoreFile.sentence(error) : error.localizedDescription)
+        default: .failed(StoreFile.sentence(error))
         }
     }
 }
@@ -354,23 +390,6 @@ extension StoreDirectory {
     /// Whether a restore began here and did not end.
     package var isRestoreUnfinished: Bool {
         FileManager.default.fileExists(atPath: self.file(StoreBackups.unfinishedFile))
-    }
-
-    /// The highest offset that the files here know; 0 for those that cannot be read.
-    fileprivate func highestOffset() -> UInt64 {
-        var offsets: [UInt64] = []
-        if let log = try? SQLiteEventLog.openFile(in: self, limits: SQLiteEventLog.Limits()) {
-            offsets += (try? log.read { try EventLogSchema.lanes($0).map(\.head) }) ?? []
-            offsets += (try? log.read { [try StoreIdentity.log($0).current.base] }) ?? []
-            try? log.close()
-        }
-        if let ledger = try? SQLiteLedger.openFile(in: self) {
-            offsets += (try? ledger.read { Array(try LedgerSchema.appliedOffsets($0).values) }) ?? []
-            offsets += (try? ledger.read { [try LedgerBreaks.highestOffset($0)] }) ?? []
-            offsets += (try? ledger.read { [try StoreIdentity.read($0)?.current.base ?? 0] }) ?? []
-            try? ledger.close()
-        }
-        return offsets.max() ?? 0
     }
 
     /// Moves the stores into a folder of their own in this one.
@@ -386,6 +405,7 @@ extension StoreDirectory {
             withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700]
         )
+        FolderOwner.take(folder)
         for name in [Self.ledgerFile, Self.logFile] {
             for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: self.file(name + suffix)) {
                 try FileManager.default.moveItem(

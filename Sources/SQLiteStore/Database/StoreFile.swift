@@ -3,6 +3,7 @@
 
 import Foundation
 package import GRDB
+import SecretFiles
 
 #if canImport(Glibc)
 import Glibc
@@ -74,7 +75,7 @@ package enum StoreFile {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .damaged(file: path, reason: Self.sentence(error))
+            throw .unreadable(path, error)
         }
     }
 
@@ -85,6 +86,8 @@ package enum StoreFile {
     private static func makePrivate(_ path: String) throws {
         let descriptor = openFile(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
+            // SQLite gives what it makes beside the file to the file's owner.
+            FolderOwner.take(descriptor, at: path)
             close(descriptor)
         } else if errno != EEXIST {
             throw StoreError.cannotOpen(path, errno)
@@ -121,7 +124,24 @@ package enum StoreFile {
 
     /// What went wrong, for people.
     static func sentence(_ error: any Error) -> String {
-        guard let error = error as? DatabaseError else { return "\(error)" }
+        guard let error = error as? DatabaseError else { return Self.systemSentence(error) ?? "\(error)" }
         return "\(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))"
+    }
+
+    /// What Foundation says of a file, as `path: No space left on device`; `nil`: it is another's error.
+    private static func systemSentence(_ error: any Error) -> String? {
+        let error = error as NSError
+        guard error.domain == NSCocoaErrorDomain else { return nil }
+        let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError }
+        let reason =
+            if let cause, cause.domain == NSPOSIXErrorDomain {
+                unsafe String(cString: strerror(Int32(clamping: cause.code)))
+            } else {
+                error.localizedDescription
+            }
+        let path =
+            error.userInfo["NSDestinationFilePath"] as? String ?? error.userInfo[NSFilePathErrorKey] as? String
+            ?? (error.userInfo[NSURLErrorKey] as? URL)?.path
+        return path.map { "\($0): \(reason)" } ?? reason
     }
 }

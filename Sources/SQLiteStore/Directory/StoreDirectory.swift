@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import SecretFiles
 import Synchronization
 
 #if canImport(Glibc)
@@ -56,13 +57,12 @@ package final class StoreDirectory: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw .unusable(directory: path, reason: error.localizedDescription)
+            throw .unusable(directory: path, reason: StoreFile.sentence(error))
         }
         let file = path + "/" + Self.lockFile
         let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw .unusable(directory: path, reason: unsafe String(cString: strerror(errno)))
-        }
+        guard descriptor >= 0 else { throw Self.cannotMake(Self.lockFile, in: path, errno) }
+        FolderOwner.take(descriptor, at: file)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let isHeld = errno == EWOULDBLOCK
             let reason = unsafe String(cString: strerror(errno))
@@ -94,6 +94,17 @@ package final class StoreDirectory: Sendable {
         FileManager.default.fileExists(atPath: path + "/" + name)
     }
 
+    /// Why a file that only says something by being there is not there; `number` is the system's for it.
+    private static func cannotMake(_ name: String, in directory: String, _ number: Int32) -> StoreError {
+        var status = stat()
+        let isInTheWay = unsafe lstat(directory + "/" + name, &status) == 0
+        let reason = unsafe String(cString: strerror(number))
+        return .unusable(
+            directory: directory,
+            reason: "\(name) in it cannot be made: \(reason)\(isInTheWay ? "; remove what has that name" : "")"
+        )
+    }
+
     /// Whether there is an event log or a ledger.
     package var hasStores: Bool {
         Self.exists(self.path, Self.logFile) || Self.exists(self.path, Self.ledgerFile)
@@ -117,7 +128,8 @@ package final class StoreDirectory: Sendable {
         guard isFirst else { return }
         let file = self.file(Self.openFile)
         let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .cannotOpen(file, errno) }
+        guard descriptor >= 0 else { throw Self.cannotMake(Self.openFile, in: self.path, errno) }
+        FolderOwner.take(descriptor, at: file)
         close(descriptor)
         do {
             // With the names of the files that were just made.

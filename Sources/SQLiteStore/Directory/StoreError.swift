@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GRDB
+
 #if canImport(Glibc)
 import Glibc
 #else
@@ -24,6 +26,17 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     static func cannotOpen(_ file: String, _ number: Int32) -> StoreError {
         .damaged(file: file, reason: unsafe String(cString: strerror(number)))
+    }
+
+    /// A file that cannot be opened or read; a damaged log with what to do: everything else is made again from it, and it is not.
+    static func unreadable(_ file: String, _ error: any Error) -> StoreError {
+        let sentence = StoreFile.sentence(error)
+        guard file.hasSuffix("/" + StoreDirectory.logFile),
+            let code = (error as? DatabaseError)?.resultCode, [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(code)
+        else { return .damaged(file: file, reason: sentence) }
+        let help =
+            "put the newest backup in place with 'cuecast restore --from … --replace', which keeps this file aside"
+        return .damaged(file: file, reason: "\(sentence); \(help)")
     }
 
     package var description: String {

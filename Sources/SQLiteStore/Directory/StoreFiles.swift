@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import GRDB
 import GRDBSQLite
+import SecretFiles
 
 #if canImport(Glibc)
 import Glibc
@@ -102,8 +103,10 @@ enum StoreFiles {
         for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
     }
 
-    /// Gives a file its name, for good.
+    /// Gives a file that nobody has open its name, for good; where root made it, to the folder's owner (`FolderOwner`).
     static func rename(_ old: String, to new: String) throws {
+        var status = stat()
+        if unsafe lstat(old, &status) == 0, status.st_mode & S_IFMT == S_IFREG { FolderOwner.take(old) }
         guard unsafe Foundation.rename(old, new) == 0 else { throw Self.failure("rename", old) }
         try Self.synchronizeFolder(of: new)
     }

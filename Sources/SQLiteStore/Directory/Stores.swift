@@ -97,7 +97,7 @@ private struct StoreFitting {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .damaged(file: self.directory.path, reason: StoreFile.sentence(error))
+            throw .unreadable(self.directory.file(StoreDirectory.logFile), error)
         }
     }
 

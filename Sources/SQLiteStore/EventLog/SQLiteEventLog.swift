@@ -111,7 +111,7 @@ package final class SQLiteEventLog: EventLog {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .damaged(file: file, reason: StoreFile.sentence(error))
+            throw .unreadable(file, error)
         }
         try directory.storeOpened()
         self.directory = Mutex(directory)

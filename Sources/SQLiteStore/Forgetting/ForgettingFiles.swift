@@ -21,6 +21,10 @@ package struct ForgettingFiles: Sendable {
     static let refusedBytesMax = 64 * (1 + ForgottenSessions.forgottenSessionsMax)
     private static let pendingBytesMax = 256
 
+    /// The names of the two limits, for sentences.
+    static let refusedLimit = "forgottenSessionsFileBytesMax"
+    private static let pendingLimit = "forgettingPendingFileBytesMax"
+
     private let refused: String
     private let pending: String
 
@@ -31,7 +35,8 @@ package struct ForgettingFiles: Sendable {
 
     /// The sessions that are refused; none where there is no file.
     package func read() throws(SecretFile.Fault) -> ForgottenSessions {
-        guard let text = try self.text(of: self.refused, bytesMax: Self.refusedBytesMax) else { return .empty() }
+        guard let text = try Self.text(of: self.refused, bytesMax: Self.refusedBytesMax, limit: Self.refusedLimit)
+        else { return .empty() }
         guard let sessions = ForgottenSessions(text: text) else {
             throw SecretFile.Fault(path: self.refused, reason: "it is not what a gateway wrote")
         }
@@ -45,7 +50,8 @@ package struct ForgettingFiles: Sendable {
 
     /// What is being changed, or was when the process before ended; `nil`: nothing.
     func readPending() throws(SecretFile.Fault) -> SessionPseudonyms? {
-        guard let text = try self.text(of: self.pending, bytesMax: Self.pendingBytesMax) else { return nil }
+        guard let text = try Self.text(of: self.pending, bytesMax: Self.pendingBytesMax, limit: Self.pendingLimit)
+        else { return nil }
         guard let names = SessionPseudonyms(text: text) else {
             throw SecretFile.Fault(path: self.pending, reason: "it is not what a gateway wrote")
         }
@@ -72,12 +78,15 @@ package struct ForgettingFiles: Sendable {
 
     /// What tells whether a session was forgotten meanwhile.
     var mark: [String] {
-        [self.refused, self.pending].map { (try? self.text(of: $0, bytesMax: Self.refusedBytesMax)) ?? "" }
+        [
+            (try? Self.text(of: self.refused, bytesMax: Self.refusedBytesMax, limit: Self.refusedLimit)) ?? "",
+            (try? Self.text(of: self.pending, bytesMax: Self.pendingBytesMax, limit: Self.pendingLimit)) ?? "",
+        ]
     }
 
-    private func text(of path: String, bytesMax: Int) throws(SecretFile.Fault) -> String? {
+    private static func text(of path: String, bytesMax: Int, limit: String) throws(SecretFile.Fault) -> String? {
         do throws(SecretFile.Fault) {
-            let bytes = try SecretFile.secret(path, bytesMax: bytesMax, limit: "forgottenSessionsMax")
+            let bytes = try SecretFile.secret(path, bytesMax: bytesMax, limit: limit)
             return String(decoding: bytes, as: UTF8.self)
         } catch {
             guard error.isMissing else { throw error }

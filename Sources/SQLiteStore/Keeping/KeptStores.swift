@@ -124,20 +124,16 @@ enum LedgerFile {
     /// Looks at the file, and takes its seal away.
     static func look(in directory: StoreDirectory) throws(StoreError) -> Look {
         let file = directory.file(StoreDirectory.ledgerFile)
-        do {
-            let seal = try LedgerSeal.take(from: directory)
-            guard FileManager.default.fileExists(atPath: file) else {
-                return Look(isThere: false, isSealed: false, fault: nil)
-            }
-            let isChanged = seal.map { !$0.fits(file) } ?? false
-            return Look(
-                isThere: true,
-                isSealed: seal != nil,
-                fault: isChanged ? "is not as it was when it was closed" : nil
-            )
-        } catch {
-            throw .damaged(file: file, reason: StoreFile.sentence(error))
+        let seal = try LedgerSeal.take(from: directory)
+        guard FileManager.default.fileExists(atPath: file) else {
+            return Look(isThere: false, isSealed: false, fault: nil)
         }
+        let isChanged = seal.map { !$0.fits(file) } ?? false
+        return Look(
+            isThere: true,
+            isSealed: seal != nil,
+            fault: isChanged ? "is not as it was when it was closed" : nil
+        )
     }
 
     /// Moves it to where it is kept.

@@ -5,6 +5,7 @@ package import CuecastWire
 import Foundation
 import GRDB
 package import GatewayCore
+import SecretFiles
 
 /// A copy of the ledger on the disk.
 package struct LedgerCopy: Hashable, Sendable {
@@ -98,6 +99,7 @@ package struct LedgerCopies: Sendable {
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700]
         )
+        FolderOwner.take(self.folder)
         let new = self.folder + "/" + Self.newName
         let made = try await ledger.copy(to: new)
         do {

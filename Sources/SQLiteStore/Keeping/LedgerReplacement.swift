@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import SecretFiles
 
 /// Puts something right in the place of a ledger that is lost, damaged, or too old for its log.
 struct LedgerReplacement {
@@ -91,14 +92,11 @@ struct LedgerReplacement {
     static func setAside(in directory: StoreDirectory, now: Timestamp) throws -> String? {
         let manager = FileManager.default
         let file = directory.file(StoreDirectory.ledgerFile)
-        let parts = ["", "-wal"].filter { manager.fileExists(atPath: file + $0) }
+        var parts = ["", "-wal"].filter { manager.fileExists(atPath: file + $0) }
+        // A folder where SQLite would put a file of its own keeps it from opening the ledger, and cannot simply be removed.
+        parts += ["-shm", "-journal"].filter { Self.isFolder(file + $0) }
         guard !parts.isEmpty else { return nil }
-        let folder = directory.path + "/" + Self.asideName
-        try manager.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
-        )
+        let folder = try Self.asideFolder(in: directory)
         var name = "ledger-\(CopyTime.text(now))"
         var number = 1
         while manager.fileExists(atPath: "\(folder)/\(name).sqlite") {
@@ -110,6 +108,23 @@ struct LedgerReplacement {
         // An index of the write-ahead log belongs to a process.
         StoreFiles.remove(file)
         return target
+    }
+
+    /// Where everything is kept that something was wrong with; made where there is none.
+    static func asideFolder(in directory: StoreDirectory) throws -> String {
+        let folder = directory.file(Self.asideName)
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        FolderOwner.take(folder)
+        return folder
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
     /// Passes over what the log has forgotten and the ledger has not counted.

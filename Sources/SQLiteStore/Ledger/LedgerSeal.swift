@@ -2,13 +2,22 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import SecretFiles
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 
 /// The file that says that the ledger was closed properly, and what its bytes came to.
 ///
 /// It is taken away before the ledger is written to again: where it is missing, the process that had the ledger ended
-/// without closing it.
+/// without closing it. What has its name and cannot be read as one is no seal, and says nothing about the ledger.
 enum LedgerSeal {
-    private static let name = "ledger.seal"
+    static let name = "ledger.seal"
+    /// Nothing longer is a seal.
+    private static let fileBytesMax = 64
 
     /// What a seal says.
     struct Content: Hashable {
@@ -42,21 +51,50 @@ enum LedgerSeal {
         let bytes = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
         let digest = bytes <= digestBytesMax ? String(try FileDigest.of(file).digest, radix: 16) : "-"
         let path = directory.file(Self.name)
-        try Data("\(bytes) \(digest)\n".utf8).write(to: URL(fileURLWithPath: path + ".partial"))
-        try StoreFiles.synchronize(path + ".partial")
-        try StoreFiles.rename(path + ".partial", to: path)
+        try SecretFile.replace(path, Array("\(bytes) \(digest)\n".utf8), mode: 0o600)
     }
 
-    /// Reads the seal and takes it away.
+    /// Reads the seal and takes it away, whatever it is.
     ///
-    /// - Returns: `nil` where there is none.
-    static func take(from directory: StoreDirectory) throws -> Content? {
+    /// - Returns: `nil` where there is none, and where what is there is none.
+    /// - Throws: `unusable` where it cannot be taken away.
+    static func take(from directory: StoreDirectory) throws(StoreError) -> Content? {
         let path = directory.file(Self.name)
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        let words = try String(contentsOfFile: path, encoding: .utf8).split(whereSeparator: \.isWhitespace)
-        try FileManager.default.removeItem(atPath: path)
-        try StoreFiles.synchronizeFolder(of: path)
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return nil }
+        let bytes = try? SecretFile.read(path, bytesMax: Self.fileBytesMax, limit: "ledgerSealFileBytesMax").bytes
+        do {
+            try Self.remove(path, from: directory)
+        } catch {
+            throw .unusable(
+                directory: directory.path,
+                reason: "\(Self.name) in it cannot be taken away: \(StoreFile.sentence(error))"
+            )
+        }
+        return bytes.flatMap { Self.content($0) }
+    }
+
+    /// What stands in a seal; `nil` where it is damaged or cut off.
+    private static func content(_ bytes: [UInt8]) -> Content? {
+        guard let line = String(validating: bytes, as: UTF8.self), line.hasSuffix("\n") else { return nil }
+        let words = line.split(whereSeparator: \.isWhitespace)
         guard words.count == 2, let bytes = Int(words[0]) else { return nil }
-        return Content(bytes: bytes, digest: UInt64(words[1], radix: 16))
+        guard words[1] != "-" else { return Content(bytes: bytes, digest: nil) }
+        return UInt64(words[1], radix: 16).map { Content(bytes: bytes, digest: $0) }
+    }
+
+    /// A folder of that name may hold something of somebody's: it is kept where damaged ledgers are.
+    private static func remove(_ path: String, from directory: StoreDirectory) throws {
+        if unsafe unlink(path) != 0 {
+            let folder = try LedgerReplacement.asideFolder(in: directory)
+            var target = folder + "/" + Self.name
+            var number = 1
+            while FileManager.default.fileExists(atPath: target) {
+                number += 1
+                target = "\(folder)/\(Self.name)-\(number)"
+            }
+            try StoreFiles.rename(path, to: target)
+        }
+        try StoreFiles.synchronizeFolder(of: path)
     }
 }
