@@ -5,6 +5,7 @@ import CommandSupport
 import CuecastBroadcast
 import CuecastWire
 import Foundation
+import LiveTerminal
 
 /// Prints breaks as the gateway has them.
 struct BreakPrinter {
@@ -108,8 +109,9 @@ struct TextTable {
         self.numbers = numbers
     }
 
+    /// Adds a line, as it may be shown: what broadcasters say may neither command the terminal nor turn its direction of writing.
     mutating func add(_ row: [String]) {
-        self.rows.append(row)
+        self.rows.append(row.map { TextWidth.shown($0) })
     }
 
     var text: String {

@@ -15,6 +15,8 @@ struct Keys: ParsableCommand {
         discussion: """
             The keys are in the file signing.keys of the data directory, which the gateway makes at its first start, or in the
             file that signing.keysFile names. A gateway that runs takes a change over with SIGHUP.
+
+            Example: cuecast keys list --data-dir ./data
             """,
         subcommands: [ListKeys.self, RotateKeys.self, RevokeKey.self]
     )
@@ -89,7 +91,8 @@ struct KeysOptions: ParsableArguments {
 struct ListKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show ids and states of the keys, never their secrets."
+        abstract: "Show ids and states of the keys, never their secrets.",
+        discussion: "Example: cuecast keys list --data-dir ./data --json"
     )
 
     @OptionGroup var options: KeysOptions
@@ -156,6 +159,8 @@ struct RevokeKey: ParsableCommand {
         discussion: """
             Listeners whose deliveries it signed cannot acknowledge them any more: their outcomes are lost. Where it was the one
             that signs, a new one signs from now on. Send SIGHUP to the gateway afterwards.
+
+            Example: cuecast keys revoke --data-dir ./data 5f1c09ae
             """
     )
 

@@ -23,6 +23,9 @@ package struct TopScreen {
     /// The widest that a name gets.
     private static let streamColumnsMax = 24
     private static let breakColumnsMax = 18
+    /// Where there are fewer columns, names get less, so that what became of ads fits; below the next, so that state and time do.
+    private static let columnsForNamesMin = 135
+    private static let columnsForCountsMin = 80
 
     private let state: TopState
 
@@ -103,8 +106,8 @@ package struct TopScreen {
         let rates = gateway.rates
         let latency = gateway.latency
         return [
-            "\(TopText.count(gateway.listeners)) listeners (\(TopText.count(gateway.listenersHTTP)) by HTTP)   "
-                + "\(TopText.count(gateway.streams)) streams   \(TopText.count(gateway.breaksRunning)) breaks running",
+            "\(TopText.count(gateway.listeners)) \(gateway.listeners == 1 ? "listener" : "listeners") (\(TopText.count(gateway.listenersHTTP)) by HTTP)   "
+                + "\(TopText.count(gateway.streams)) \(gateway.streams == 1 ? "stream" : "streams")   \(TopText.count(gateway.breaksRunning)) \(gateway.breaksRunning == 1 ? "break" : "breaks") running",
             "a second   \(TopText.rate(rates.notices)) notices   \(TopText.rate(rates.batches)) batches   "
                 + "\(TopText.rate(rates.acknowledgements)) acknowledgements",
             "p50 / p99  "
@@ -170,32 +173,48 @@ package struct TopScreen {
         {
             { _, counts in counts?.funnel.flatMap(number).map { TopText.count($0) } ?? "-" }
         }
-        let all = [
-            Column(title: "STREAM", width: width("STREAM", Self.streamColumnsMax, \.stream), isNumber: false) {
-                line,
-                _ in
-                line.stream
-            },
-            Column(title: "LISTENERS", width: 9) { TopText.count($1?.listeners ?? $0.listeners) },
-            Column(
-                title: "BREAK",
-                width: width("BREAK", Self.breakColumnsMax) { name($0, self.state.counts[$0.stream]) },
-                isNumber: false,
-                text: name
-            ),
-            Column(title: "STATE", width: 9, isNumber: false) { Self.focus(of: $0, $1).state },
-            Column(title: "TIME", width: 12, isNumber: false) { line, _ in Self.time(of: line, now) },
+        let size = self.state.size.columns
+        let isNarrow = size < Self.columnsForNamesMin
+        let isTiny = size < Self.columnsForCountsMin
+        // What became of ads comes first where not all fits, then who was notified and asked.
+        let streamsMax = isTiny ? 9 : isNarrow ? (size < 120 ? 12 : 16) : Self.streamColumnsMax
+        let breaksMax = isTiny ? 8 : isNarrow ? (size < 120 ? 8 : 12) : Self.breakColumnsMax
+        let streams = Column(title: "STREAM", width: width("STREAM", streamsMax, \.stream), isNumber: false) {
+            line,
+            _ in
+            line.stream
+        }
+        let breaks = Column(
+            title: "BREAK",
+            width: width("BREAK", breaksMax) { name($0, self.state.counts[$0.stream]) },
+            isNumber: false,
+            text: name
+        )
+        let before = [
             Column(title: "NOTIFIED", width: 8, text: funnel { $0.notified.map { Int64($0) } }),
             Column(title: "ASKED", width: 7, text: funnel(\.asked)),
+        ]
+        let outcomes = [
             Column(title: "DELIVERED", width: 9, text: funnel(\.delivered)),
             Column(title: "PLAYED", width: 7, text: funnel(\.played)),
             Column(title: "IGNORED", width: 7, text: funnel(\.ignored)),
             Column(title: "FAILED", width: 7, text: funnel(\.failed)),
             Column(title: "UNKNOWN", width: 7, text: funnel(\.unknown)),
         ]
+        let all = [
+            streams,
+            Column(title: "LISTENERS", width: 9) { TopText.count($1?.listeners ?? $0.listeners) },
+            breaks,
+            Column(title: "STATE", width: 9, isNumber: false) { Self.focus(of: $0, $1).state },
+            Column(title: "TIME", width: isNarrow ? 10 : 12, isNumber: false) { line, _ in Self.time(of: line, now) },
+        ]
+        let funnels = size < 120 ? outcomes + before : before + outcomes
+        var shownColumns = all + funnels
+        // The break's name is the first to go where its state and time would not fit.
+        if isTiny { shownColumns.removeAll { $0.title == "BREAK" } }
         var room = self.state.size.columns + 1
         return Array(
-            all.prefix { column in
+            shownColumns.prefix { column in
                 room -= column.width + 1
                 return room >= 0
             }
@@ -231,7 +250,8 @@ package struct TopScreen {
         let counts = self.state.counts[stream]
         let bold = TextStyle(isBold: true)
         var title = ScreenLine(stream, bold)
-        title.add("   \(counts.map { TopText.count($0.listeners) } ?? "-") listeners")
+        let unit = counts?.listeners == 1 ? "listener" : "listeners"
+        title.add("   \(counts.map { TopText.count($0.listeners) } ?? "-") \(unit)")
         var lines = [title, ScreenLine()]
         if let funnel = counts?.funnel {
             lines.append(ScreenLine("break \(counts?.break ?? "")", bold))
@@ -286,14 +306,14 @@ package struct TopScreen {
         ScreenLine("  q, Ctrl-C         quit"),
         ScreenLine("  up, down, k, j    select a stream"),
         ScreenLine("  space, PgDn       next page; b, PgUp: the one before; g, Home: the first"),
-        ScreenLine("  enter             look at the stream: what became of its break, and what is planned; esc: back"),
+        ScreenLine("  enter             look at the stream: what became of its break,"),
+        ScreenLine("                    and what is planned; esc: back"),
         ScreenLine("  s                 sort by stream, or by listeners"),
         ScreenLine("  /                 only streams with this in their id; esc: all"),
         ScreenLine("  Ctrl-L            draw anew; Ctrl-Z: let the shell have the terminal"),
         ScreenLine(),
-        ScreenLine(
-            "notified and asked count listeners, the rest counts ads: delivered = played + ignored + failed + unknown."
-        ),
+        ScreenLine("notified and asked count listeners, the rest counts ads:"),
+        ScreenLine("delivered = played + ignored + failed + unknown."),
         ScreenLine("Latencies are of the last minute, in milliseconds."),
     ]
 
@@ -308,14 +328,20 @@ package struct TopScreen {
             switch self.state.order {
             case .stream:
                 place = "streams \(TopText.count(min(start + 1, start + shown))) to \(TopText.count(start + shown)) "
-            case .listeners: place = "the \(TopText.count(shown)) streams with most listeners "
+            case .listeners:
+                let streams = shown == 1 ? "stream" : "\(TopText.count(shown)) streams"
+                place = "the \(streams) with most listeners "
             }
             place += "of \(TopText.count(list.total)), by \(self.state.order.rawValue)"
             if let search = self.state.search { place += ", with '\(search)'" }
         }
         let keys: String
         switch self.state.face {
-        case .streams: keys = "q quit   s sort   / filter   enter look closer   space, b pages   ? keys"
+        case .streams:
+            keys =
+                self.state.size.columns < Self.columnsForCountsMin
+                ? "q quit  s sort  / filter  ? keys"
+                : "q quit   s sort   / filter   enter look closer   space, b pages   ? keys"
         case .detail: keys = "q quit   esc back   ? keys"
         case .help: keys = "any key goes back"
         }

@@ -326,7 +326,7 @@ class Top(unittest.TestCase):
         for command in (["top"], ["top", "--once"], ["streams"]):
             self.assertIn("does not answer", self.gateway.run(*command, "--http", "127.0.0.1:1", code=69))
         for arguments in (["--interval", "999ms"], ["--interval", "3601s"], ["--count", "0"], ["--once", "--count", "1"],
-                          ["--limit", "51"], ["--sort", "age"], ["--search", ""]):
+                          ["--limit", "51", "--json"], ["--limit", "5"], ["--limit", "5", "--once"], ["--sort", "age"], ["--search", ""]):
             self.gateway.run("top", *arguments, code=64)
         for arguments in (["--limit", "0"], ["--limit", "1000001"], ["--search", ""]):
             self.gateway.run("streams", *arguments, code=64)
@@ -444,10 +444,10 @@ class EncryptedTop(unittest.TestCase):
 
     def test_on_a_terminal_it_shows_and_follows_keys_over_tls(self):
         screen = self.screen(*self.trusting, "--token-file", self.token("right", "read"))
-        screen.wait_for(r"1 listeners \(0 by HTTP\)   1 streams")
+        screen.wait_for(r"1 listener \(0 by HTTP\)   1 stream  ")
         screen.wait_for(r"^radio1 +1 +b +cued")
         screen.press("\r")
-        screen.wait_for(r"(?s)^radio1   1 listeners.*^b +cued.* Ad one")
+        screen.wait_for(r"(?s)^radio1   1 listener$.*^b +cued.* Ad one")
         screen.press("q")
         self.assertEqual(screen.end(), 0)
 

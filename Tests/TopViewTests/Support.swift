@@ -12,6 +12,8 @@ enum Said {
 
     static func gateway(
         listeners: Int = 1_204,
+        streams: Int = 10_000,
+        running: Int = 12,
         alarms: [(String, String)] = [],
         limits: [(String, Int)] = [],
         draining: Bool = false,
@@ -21,7 +23,7 @@ enum Said {
         let limits = limits.map { #"{"limit":"\#($0.0)","refused":\#($0.1),"max":null}"# }.joined(separator: ",")
         return try self.read(
             """
-            {"at":"2026-05-01T12:00:10.000000Z","listeners":\(listeners),"listenersHTTP":3,"streams":10000,"breaksRunning":12,\
+            {"at":"2026-05-01T12:00:10.000000Z","listeners":\(listeners),"listenersHTTP":3,"streams":\(streams),"breaksRunning":\(running),\
             "rates":{"notices":1,"batches":40.25,"acknowledgements":1234.5},"latency":{"noticeMicroseconds":\(notice),\
             "appendMicroseconds":null,"scheduleLateMicroseconds":null},"ledgerLagRecords":17,"ledgerLagSeconds":0.5,\
             "disk":{"bytes":12582912,"free":21474836480},"memoryBytes":64000000,"descriptors":{"open":40,"max":1048576},\
@@ -31,7 +33,12 @@ enum Said {
     }
 
     /// A page of streams that are called r1, r2 and so on.
-    static func streams(_ numbers: Range<Int>, of total: Int, running: Set<Int> = []) throws -> StreamListDocument {
+    static func streams(
+        _ numbers: Range<Int>,
+        of total: Int,
+        running: Set<Int> = [],
+        prefix: String = "r"
+    ) throws -> StreamListDocument {
         let lines = numbers.map { number in
             let running =
                 running.contains(number)
@@ -39,7 +46,8 @@ enum Said {
                 : "null"
             let next =
                 #"{"break":"later","state":"scheduled","start":"2026-05-01T12:05:00.000000Z","end":null,"revision":1}"#
-            return #"{"stream":"r\#(number)","listeners":\#(number * 1_000),"running":\#(running),"next":\#(next)}"#
+            let name = prefix + "\(number)"
+            return #"{"stream":"\#(name)","listeners":\#(number * 1_000),"running":\#(running),"next":\#(next)}"#
         }
         let after = numbers.upperBound <= total ? #""r\#(numbers.upperBound - 1)""# : "null"
         return try self.read(
@@ -74,6 +82,15 @@ enum Said {
 
     private static func read<Document: Decodable>(_ text: String) throws -> Document {
         try JSONDecoder().decode(Document.self, from: Data(text.utf8))
+    }
+}
+
+extension String {
+    /// Without the spaces at its end.
+    var trimmingSuffixSpaces: Substring {
+        var end = self.endIndex
+        while end > self.startIndex, self[self.index(before: end)] == " " { end = self.index(before: end) }
+        return self[..<end]
     }
 }
 

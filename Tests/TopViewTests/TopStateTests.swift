@@ -227,6 +227,46 @@ struct TopStateTests {
         #expect(state.line("r3 ")?.split(separator: " ").prefix(6) == ["r3", "7", "morning", "over", "in", "4:50"])
     }
 
+    @Test(arguments: [
+        (135, ["BREAK", "STATE", "TIME", "NOTIFIED", "ASKED", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN"]),
+        (120, ["BREAK", "STATE", "TIME", "NOTIFIED", "ASKED", "DELIVERED", "PLAYED", "IGNORED", "FAILED", "UNKNOWN"]),
+        (80, ["BREAK", "STATE", "TIME", "DELIVERED", "PLAYED", "IGNORED"]),
+        (40, ["STATE", "TIME"]),
+    ])
+    func `what fits is what matters most, however long names are`(columns: Int, shown: [String]) throws {
+        var state = TopState(order: .stream, size: ScreenSize(columns: columns, rows: 40))
+        state.apply(.gateway(try Said.gateway()))
+        let request = try #require(state.request)
+        // Names as long as they may be.
+        let names = String(repeating: "r", count: 64)
+        state.apply(.streams(try Said.streams(1..<3, of: 2, running: [2], prefix: names), request))
+        state.apply(.counts(try Said.counts(names + "2", break: String(repeating: "b", count: 63))))
+        let head = try #require(state.line("STREAM"))
+        #expect(head.split(separator: " ").map { "\($0)" } == ["STREAM", "LISTENERS"] + shown)
+        for line in state.screen() where line.hasPrefix("r") || line.hasPrefix("STREAM") {
+            #expect(line.trimmingSuffixSpaces.count <= columns)
+        }
+        #expect(state.line("left") != nil)
+        let keys = try #require(state.line("q quit"))
+        #expect(keys.count <= columns && keys.contains("? keys"))
+    }
+
+    @Test func `the help fits on a terminal of 80 columns`() throws {
+        var state = try self.state()
+        state.press(.character("?"))
+        for line in state.screen().dropFirst(6) { #expect(line.trimmingSuffixSpaces.count <= 80) }
+        #expect(state.line("delivered = played + ignored + failed + unknown.") != nil)
+    }
+
+    @Test func `one of a kind is told as one`() throws {
+        var state = TopState(order: .listeners, size: Self.size)
+        state.apply(.gateway(try Said.gateway(listeners: 1, streams: 1, running: 1)))
+        let request = try #require(state.request)
+        state.apply(.streams(try Said.streams(1..<2, of: 1), request))
+        #expect(state.line("1 listener (3 by HTTP)   1 stream   1 break running") != nil)
+        #expect(state.line("the stream with most listeners of 1, by listeners") != nil)
+    }
+
     @Test func `alarms, limits and a gateway that stops are said`() throws {
         var state = try self.state()
         let alarms = (1...5).map { ("a\($0)", "It is bad.") }

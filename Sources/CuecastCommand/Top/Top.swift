@@ -36,7 +36,7 @@ struct Top: AsyncParsableCommand {
     @Flag(help: "Print once, and end.") var once = false
     @Option(help: "Print so often, and end.") var count: Int?
     @Flag(help: "Print JSON, one document a line.") var json = false
-    @Option(help: "With --json: of so many streams, 0 to 50.") var limit = 20
+    @Option(help: "With --json: of so many streams, 0 to 50. (default: 20)") var limit: Int?
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var access: OperatorOptions
 
@@ -45,6 +45,7 @@ struct Top: AsyncParsableCommand {
         case listeners
     }
 
+    private var streamsMax: Int { self.limit ?? 20 }
     private var intervalDuration: Duration { self.interval?.duration ?? .seconds(1) }
 
     func validate() throws {
@@ -53,7 +54,10 @@ struct Top: AsyncParsableCommand {
         }
         guard self.count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count takes a number above 0.") }
         guard self.count == nil || !self.once else { throw ValidationError("--once and --count exclude each other.") }
-        guard (0...TopState.countedStreamsMax).contains(self.limit) else {
+        guard self.limit == nil || self.json else {
+            throw ValidationError("--limit is for --json: lines tell of no streams.")
+        }
+        guard (0...TopState.countedStreamsMax).contains(self.streamsMax) else {
             throw ValidationError("--limit is a number from 0 to \(TopState.countedStreamsMax).")
         }
         guard let search else { return }
@@ -72,7 +76,7 @@ struct Top: AsyncParsableCommand {
         if isLive {
             feed = TopFeed(gateway, TopState(order: order, search: self.search, size: terminal.size))
         } else {
-            let rows = self.json ? self.limit : 0
+            let rows = self.json ? self.streamsMax : 0
             feed = TopFeed(gateway, TopState(order: order, search: self.search, rows: rows))
         }
         do throws(OperatorGateway.Fault) {

@@ -9,6 +9,9 @@ import { choose } from "./stream.js";
 
 const STREAMS_PER_PAGE = 12;
 
+/// The chosen stream whose line was asked for because it is not on the page.
+let askedFor = "";
+
 export async function loadStreams() {
   const asked = { search: state.search, after: state.after };
   try {
@@ -18,6 +21,8 @@ export async function loadStreams() {
     state.next = page.after ?? null;
     state.total = page.total ?? null;
     state.isLoaded = true;
+    // The line above the list is as old as the list was.
+    askedFor = "";
     if (!state.chosen && page.streams.length) choose((page.streams.find((line) => line.running) ?? page.streams[0]).stream, false);
     watch();
     draw();
@@ -33,6 +38,7 @@ async function reloadLine(stream) {
     const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
     const place = state.lines.findIndex((each) => each.stream === stream);
     if (place >= 0) state.lines[place] = line;
+    else if (stream === state.chosen) state.chosenLine = line;
     draw();
   } catch (error) {
     complain(error);
@@ -43,39 +49,53 @@ export function reloadLineSoon(stream) {
   if (lineTimers.has(stream)) return;
   lineTimers.set(stream, setTimeout(() => {
     lineTimers.delete(stream);
-    if (state.lines.some((line) => line.stream === stream)) reloadLine(stream);
+    if (stream === state.chosen || state.lines.some((line) => line.stream === stream)) reloadLine(stream);
   }, 150));
 }
 
+function makeRow() {
+  const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
+  row.badge = element("span", { class: "badge" });
+  row.time = element("span", { class: "time" });
+  row.about.append(row.badge, " ", row.time);
+  row.name.addEventListener("click", () => choose(row.stream, true));
+  row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
+  row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
+  return row;
+}
+
+function drawRow(row, line, now) {
+  row.node.hidden = !line;
+  if (!line) return;
+  row.stream = line.stream;
+  say(row.name, line.stream);
+  mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
+  mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
+  say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
+  const [kind, word, time] = summary(line, now);
+  mark(row.badge, "data-state", kind);
+  say(row.badge, word);
+  say(row.time, time);
+}
+
 const rows = [];
+let chosenRow = null;
 function drawStreams() {
-  const body = $("stream-rows");
   while (rows.length < state.lines.length) {
-    const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
-    row.badge = element("span", { class: "badge" });
-    row.time = element("span", { class: "time" });
-    row.about.append(row.badge, " ", row.time);
-    row.name.addEventListener("click", () => choose(row.stream, true));
-    row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
-    row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
-    rows.push(row);
-    body.append(row.node);
+    rows.push(makeRow());
+    $("stream-rows").append(rows.at(-1).node);
   }
   const now = client.now();
-  rows.forEach((row, place) => {
-    const line = state.lines[place];
-    row.node.hidden = !line;
-    if (!line) return;
-    row.stream = line.stream;
-    say(row.name, line.stream);
-    mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
-    mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
-    say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
-    const [kind, word, time] = summary(line, now);
-    mark(row.badge, "data-state", kind);
-    say(row.badge, word);
-    say(row.time, time);
-  });
+  rows.forEach((row, place) => drawRow(row, state.lines[place], now));
+  // The chosen stream stands above the list where it is not on this page of it.
+  const isElsewhere = state.isLoaded && state.chosen !== "" && !state.lines.some((line) => line.stream === state.chosen);
+  if (isElsewhere && askedFor !== state.chosen) {
+    askedFor = state.chosen;
+    reloadLineSoon(state.chosen);
+  }
+  const apart = isElsewhere && state.chosenLine?.stream === state.chosen ? state.chosenLine : null;
+  if (!chosenRow) $("stream-chosen").append((chosenRow = makeRow()).node);
+  drawRow(chosenRow, apart, now);
   const place = state.before.length * STREAMS_PER_PAGE;
   say($("streams-count"), state.total === null ? "" : state.search ? `${count(state.total)} found` : count(state.total));
   $("streams-pager").hidden = !state.next && state.before.length === 0;
@@ -84,7 +104,7 @@ function drawStreams() {
   disable($("streams-after"), !state.next);
   const empty = $("streams-empty");
   empty.hidden = !state.isLoaded || state.lines.length > 0;
-  $("stream-table").hidden = !empty.hidden || !state.isLoaded;
+  $("stream-table").hidden = !state.isLoaded || (!empty.hidden && !apart);
   say(empty, state.search ? `No stream has “${state.search}” in its name.`
     : "No stream yet. One is here as soon as somebody listens to it, or a break is published on it.");
 }
