@@ -4,6 +4,7 @@
 import ArgumentParser
 import CommandSupport
 import CuecastBroadcast
+import CuecastWire
 import CuecastZeroMQ
 import Foundation
 
@@ -50,16 +51,8 @@ struct TimeArgument: ExpressibleByArgument {
     let date: Date
 
     init?(argument: String) {
-        let styles = [
-            Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle(),
-        ]
-        for style in styles {
-            if let date = try? style.parse(argument) {
-                self.date = date
-                return
-            }
-        }
-        return nil
+        guard let instant = Timestamp(rfc3339: argument) else { return nil }
+        self.date = Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6)
     }
 }
 

@@ -267,7 +267,7 @@ final class GatewayRoutes: Sendable {
             at: self.parts.now(),
             of: self
         )
-        try Self.checkBody(of: call)
+        try await Self.checkBody(of: call)
         let answer = try await operation.handle(call)
         // Changes of breaks are kept where they are decided.
         if operation.access == .admin, !operation.isSafe {
@@ -279,9 +279,14 @@ final class GatewayRoutes: Sendable {
         return self.response(of: answer, request, context, slot: try self.streams.take(kind))
     }
 
-    /// A body is of a type that the operation takes, and is written as it is.
-    private static func checkBody(of call: OperationCall) throws(Problem) {
-        guard let body = call.operation.body, call.hasBody else { return }
+    /// A body is of a type that the operation takes, and is written as it is; where it takes none there is none.
+    private static func checkBody(of call: OperationCall) async throws {
+        guard let body = call.operation.body else {
+            // Players send what they like to an address that they are given.
+            if !call.operation.isSafe, !call.operation.takesOtherParameters { try await call.requireNoBody() }
+            return
+        }
+        guard call.hasBody else { return }
         let types = body.contents.map { MediaType.essence($0.type) }
         guard types.contains(call.contentType) else {
             throw Problem(.mediaTypeNotTaken, "The body must be \(types.joined(separator: " or ")).")

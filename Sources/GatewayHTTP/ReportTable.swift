@@ -40,9 +40,25 @@ extension ReportDocument {
 
     /// A text as RFC 4180 section 2 writes it; one that spreadsheets would take for a formula gets a quote before it.
     package static func csvCell(_ text: String) -> String {
-        var cell = text
-        if let first = cell.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { cell = "'" + cell }
-        guard cell.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return cell }
-        return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+        var cell = String.UnicodeScalarView()
+        if let first = text.unicodeScalars.first, Self.formulaBeginnings.contains(first) { cell.append("'") }
+        // Not by characters: a quote with an accent behind it is one, and is a quote to whoever reads the table.
+        var isQuoted = false
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"":
+                isQuoted = true
+                cell.append(scalar)
+            case ",", "\n", "\r": isQuoted = true
+            default: break
+            }
+            cell.append(scalar)
+        }
+        return isQuoted ? "\"" + String(cell) + "\"" : String(cell)
     }
+
+    /// What spreadsheets take for the beginning of a formula, full-width forms among it, and what they pass over before one.
+    private static let formulaBeginnings: Set<Unicode.Scalar> = [
+        "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
+    ]
 }

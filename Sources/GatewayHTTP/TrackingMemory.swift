@@ -5,7 +5,9 @@ package import CuecastWire
 package import GatewayCore
 import Synchronization
 
-/// What tracking URLs told lately, so that calling one again says the same again.
+/// What tracking URLs told lately, so that calling one again changes nothing.
+///
+/// What ends an ad is pending while it is told, and known once it is durable; what was refused leaves nothing behind.
 ///
 /// It spares the log repeats, and the metrics: what is counted once, whatever is forgotten here, the ledger decides. The oldest goes first.
 package final class TrackingMemory: Sendable {
@@ -25,6 +27,9 @@ package final class TrackingMemory: Sendable {
     }
 
     private struct State {
+        /// What is being told at this moment, and who waits for what becomes of it: as many as there are requests at most.
+        var pending: [Key: [CheckedContinuation<Void, Never>]] = [:]
+        /// What is durable, and when it was told.
         var known: [Key: Timestamp] = [:]
         /// In the order in which they came; the next one takes the place at `next` once all places are taken.
         var order: [Key] = []
@@ -48,31 +53,84 @@ package final class TrackingMemory: Sendable {
         self.metrics = metrics
     }
 
-    /// Remembers what is told, unless it is known.
+    /// Remembers what only measures, unless it is known.
     ///
     /// - Parameters:
     ///   - key: what.
     ///   - now: the gateway's clock.
-    /// - Returns: when it was told first, and whether that is now.
-    package func note(_ key: Key, at now: Timestamp) -> (first: Timestamp, isNew: Bool) {
-        let (first, isNew, isYoung) = self.state.withLock { state in
-            if let first = state.known[key] { return (first, false, false) }
-            guard state.order.count == self.most else {
-                state.known[key] = now
-                state.order.append(key)
-                return (now, true, false)
-            }
-            let isYoung =
-                state.known.removeValue(forKey: state.order[state.next]).map { now < $0 + Self.young } ?? false
-            state.known[key] = now
-            state.order[state.next] = key
-            state.next = (state.next + 1) % self.most
-            return (now, true, isYoung)
+    /// - Returns: whether it is told for the first time.
+    package func note(_ key: Key, at now: Timestamp) -> Bool {
+        let (isNew, isYoung) = self.state.withLock { state in
+            guard state.known[key] == nil else { return (false, false) }
+            return (true, self.keep(key, at: now, in: &state))
         }
         if isYoung { self.metrics.count(.limitsHit, .limit(.trackingsRememberedMax)) }
-        return (first, isNew)
+        return isNew
     }
 
-    /// It did not come to be recorded: when it is told again, that is the first time.
-    package func forget(_ key: Key) { self.state.withLock { $0.known[key] = nil } }
+    /// Begins to tell what is to be recorded; while another tells the same, waits for what becomes of that.
+    ///
+    /// - Parameter key: what.
+    /// - Returns: whether it is to be told now, and `finish` to be called then; otherwise it is durable already.
+    package func begin(_ key: Key) async -> Bool {
+        while true {
+            switch self.state.withLock({ Self.turn(of: key, in: &$0) }) {
+            case .telling: return true
+            case .durable: return false
+            case .waiting: break
+            }
+            await withCheckedContinuation { continuation in
+                let isOver = self.state.withLock { state in
+                    guard state.pending[key] != nil else { return true }
+                    state.pending[key]?.append(continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        }
+    }
+
+    /// It is told, or it is not: then the next who tells it is the first.
+    ///
+    /// - Parameters:
+    ///   - key: what `begin` let tell.
+    ///   - isDurable: whether it is recorded.
+    ///   - now: the gateway's clock.
+    package func finish(_ key: Key, isDurable: Bool, at now: Timestamp) {
+        let (waiting, isYoung) = self.state.withLock { state in
+            let waiting = state.pending.removeValue(forKey: key) ?? []
+            guard isDurable, state.known[key] == nil else { return (waiting, false) }
+            return (waiting, self.keep(key, at: now, in: &state))
+        }
+        for each in waiting { each.resume() }
+        if isYoung { self.metrics.count(.limitsHit, .limit(.trackingsRememberedMax)) }
+    }
+
+    private enum Turn {
+        case telling
+        case durable
+        case waiting
+    }
+
+    private static func turn(of key: Key, in state: inout State) -> Turn {
+        if state.known[key] != nil { return .durable }
+        guard state.pending[key] == nil else { return .waiting }
+        state.pending[key] = []
+        return .telling
+    }
+
+    /// Remembers a key that is not known, in the place of the oldest once all are taken.
+    ///
+    /// - Returns: whether the oldest was young.
+    private func keep(_ key: Key, at now: Timestamp, in state: inout State) -> Bool {
+        state.known[key] = now
+        guard state.order.count == self.most else {
+            state.order.append(key)
+            return false
+        }
+        let oldest = state.known.removeValue(forKey: state.order[state.next])
+        state.order[state.next] = key
+        state.next = (state.next + 1) % self.most
+        return oldest.map { now < $0 + Self.young } ?? false
+    }
 }

@@ -71,10 +71,10 @@ struct VASTWriterTests {
             ad.trackingEvents.append(tracker)
         }
         if random.bool() {
-            let image = AdStaticFile(url: Self.url(&random), type: random.pick(["", "image/png"]))
+            let image = AdStaticFile(url: Self.url(&random), type: random.pick(["image/webp", "image/png"]))
             var companion = AdCompanion(
-                width: random.number(0...999),
-                height: random.number(0...999),
+                width: random.number(1...999),
+                height: random.number(1...999),
                 staticFiles: [image]
             )
             companion.altText = random.maybe { Self.text(&$0) }
@@ -84,6 +84,41 @@ struct VASTWriterTests {
             ad.companions = [companion]
         }
         return ad
+    }
+
+    @Test(
+        arguments: [
+            (1, 1, "", "https://cdn.example/a.png", "image/png"),
+            (1, 1, "", "https://cdn.example/a.JPG?x=.gif", "image/jpeg"),
+            (1, 1, "", "https://cdn.example/a.jpeg#x", "image/jpeg"),
+            (1, 1, "", "https://cdn.example/a.b.gif", "image/gif"),
+            (1, 1, "", "https://cdn.example/a.webp", "image/webp"),
+            (1, 1, "", "https://cdn.example/a.svg", "image/svg+xml"),
+            (1, 1, "", "https://cdn.example/a.avif", "image/avif"),
+            (1, 1, "image/bmp", "https://cdn.example/a", "image/bmp"),
+            (1, 1, "", "https://cdn.example/a", nil), (1, 1, "", "https://cdn.example/a.png/b", nil),
+            (1, 1, "", "https://cdn.example/?a.png", nil), (1, 1, "", "https://cdn.png", nil),
+            (1, 1, "", "https://cdn.example/a.exe", nil), (0, 1, "image/png", "https://cdn.example/a.png", nil),
+            (1, 0, "image/png", "https://cdn.example/a.png", nil),
+            (nil, nil, "image/png", "https://cdn.example/a.png", nil),
+        ] as [(Int?, Int?, String, String, String?)]
+    )
+    func `a companion has a size and a type, or is left out`(
+        width: Int?,
+        height: Int?,
+        type: String,
+        url: String,
+        expected: String?
+    ) throws {
+        let file = AdMediaFile(url: "https://cdn.example/a.mp3", type: "audio/mpeg", delivery: .progressive)
+        var ad = AdContent(id: "a", title: "A", durationMilliseconds: 1_000, mediaFiles: [file], kind: .audio)
+        ad.companions = [
+            AdCompanion(width: width, height: height, staticFiles: [AdStaticFile(url: url, type: type)])
+        ]
+        let document = VAST.document([ad])
+        let read = try VAST.read(document).ads
+        #expect(read.first?.companions.first?.staticFiles.map(\.type) == expected.map { [$0] })
+        #expect(String(decoding: document, as: UTF8.self).contains("CompanionAds") == (expected != nil))
     }
 
     @Test func `what is written is read as the same, whatever stands in it`() async throws {

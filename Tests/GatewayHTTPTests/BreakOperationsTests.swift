@@ -246,6 +246,37 @@ struct BreakOperationsTests {
     }
 
     @Test(arguments: [
+        ("", 200), ("{}", 200), (" {\n} ", 200), ("[]", 400), ("null", 400), (#"{"at":"2026-05-01T12:00:00Z"}"#, 400),
+        ("{}{}", 400), (String(repeating: " ", count: 65), 413),
+    ])
+    func `what takes no body is not asked with one that says something`(body: String, status: Int) async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                let answer = try await peer.ask("POST", Self.path + "/cancel", body: body, headers: headers)
+                #expect(answer.status == status, "\(answer.body)")
+            }
+        #expect(asked.count == (status == 200 ? 1 : 0))
+    }
+
+    @Test(arguments: [
+        "2026-11-24T15:59:00Zfoo", "2026-02-30T12:00:00Z", "2026-11-24T24:00:00Z", "2016-12-31T23:59:60Z",
+    ])
+    func `an instant that there is not is refused`(at: String) async throws {
+        let asked = Asked()
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                let body = #"{"at":"\#(at)"}"#
+                let answer = try await peer.ask("POST", Self.path + "/punch", body: body, headers: headers)
+                #expect(answer.status == 400)
+                #expect(try answer.decoded(as: ProblemDocument.self).detail.contains("it must be an instant"))
+            }
+        #expect(asked.count == 0)
+    }
+
+    @Test(arguments: [
         ["If-Match": "1"], ["If-Match": "\"\""], ["If-Match": "\"0\""], ["If-Match": "\"01\""], ["If-Match": "\"-1\""],
         ["If-Match": "W/\"1\""], ["If-Match": "\"1\", \"2\""], ["If-Match": "\"9223372036854775807\""],
         ["If-Match": "\""],

@@ -262,11 +262,34 @@ struct EventTests {
                 "/v1/events",
                 headers: ["Last-Event-ID": id.replacing("INSTANCE", with: instance)]
             )
-            let resync = try await events.next("resync")
+            let resync = try #require(try await events.next())
+            #expect(resync.name == "resync")
             #expect(resync.data == "{}" && resync.id == first.lastID)
             // It goes on from there.
             try await running.broadcaster().publish("b", start: nil)
             #expect(try await events.next("break").decoded(as: Break.self).break == "b")
+        }
+    }
+
+    @Test func `a connection that is cut off before its resync leaves the reader with the id that it had`() async throws
+    {
+        try await self.run { _, peer in
+            for (headers, hasGap) in [(["Last-Event-ID": "0:1"], true), ([:], false)] as [([String: String], Bool)] {
+                let connection = try peer.connect()
+                try connection.send(HTTPPeer.request("/v1/events", headers: headers))
+                // The head ends with an empty line too; the opening begins with the time to come back.
+                var (text, opening) = ("", "")
+                while opening.isEmpty {
+                    let part = try await onThread { try connection.receive() }
+                    guard !part.isEmpty else { throw HTTPPeer.Failure(what: "closed after \(text)") }
+                    text += String(decoding: part.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+                    guard let begin = text.range(of: "retry: "),
+                        let end = text.range(of: "\n\n", range: begin.upperBound..<text.endIndex)
+                    else { continue }
+                    opening = String(text[begin.lowerBound..<end.lowerBound])
+                }
+                #expect(opening.contains("id: ") == !hasGap, "\(opening)")
+            }
         }
     }
 

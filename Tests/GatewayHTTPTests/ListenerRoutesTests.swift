@@ -142,6 +142,11 @@ struct ListenerRoutesTests {
         (#"{"session":"00112233445566778899aabbccddeeff","delayMs":3600001}"#, 413),
         (#"{"session":"00112233445566778899aabbccddeeff","ticket":"%"}"#, 400),
         (#"{"session":"00112233445566778899aabbccddeeff"}"#, 404),
+        // A member twice, also one that is not known.
+        (#"{"session":"00112233445566778899aabbccddeeff","delayMs":0,"delayMs":1}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff","session":"00112233445566778899aabbccddeeff"}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff","other":{"a":1,"a":1}}"#, 400),
+        (#"{"session":"00112233445566778899aabbccddeeff","delayMs":1e999}"#, 400),
         (String(repeating: "[", count: 60_000), 400), (String(repeating: " ", count: 65_536), 400),
         (String(repeating: " ", count: 65_537), 413),
     ])

@@ -205,9 +205,31 @@ struct PlayerRoutesTests {
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let list = try await Self.assetList(peer)
             try await Self.call(peer, try list.path("error"))
-            try await Self.call(peer, try list.path("complete"))
+            // Called by many at one time, and again, it adds no more than once to what the ledger counts.
+            let (again, other) = (try list.path("complete"), try list.path("complete", 1))
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<4 { tasks.addTask { try await Self.call(peer, again) } }
+                try await tasks.waitForAll()
+            }
             let books = try await running.books { $0.total.contradictions == 1 }
             #expect(books.total.failed == 1 && books.total.played == 0 && books.balances)
+            let asked = running.metrics.value(.listenerRequests, .acknowledge)
+            try await Self.call(peer, again, method: "POST")
+            #expect(running.metrics.value(.listenerRequests, .acknowledge) == asked)
+            // What comes behind them in the log is counted, and they are not.
+            try await Self.call(peer, other)
+            let later = try await running.books { $0.total.played == 1 }
+            #expect(later.total.contradictions == 1 && later.total.repeats == 0 && later.balances)
+        }
+    }
+
+    @Test func `a parameter that is there twice loses no call: the first stands`() async throws {
+        try await self.run { running, peer in
+            try await running.broadcaster().publish("b", duration: .seconds(30))
+            let list = try await Self.assetList(peer)
+            let path = try list.path("error").replacing("[ERRORCODE]", with: "401")
+            try await Self.call(peer, path + "&code=402&x=1&x=2")
+            _ = try await running.books { $0.total.failed == 1 }
         }
     }
 
@@ -613,20 +635,72 @@ struct PlayerRoutesTests {
             TrackingMemory.Key(try #require(MessageKeys.fixed.tracking(.start, ordinal: ordinal, of: delivery)))
         }
         let begin = Timestamp(microseconds: 0)
-        for ordinal in 0..<3 { #expect(memory.note(try key(ordinal), at: begin + .seconds(ordinal)).isNew) }
-        for ordinal in 0..<3 {
-            let (first, isNew) = memory.note(try key(ordinal), at: begin + .seconds(50))
-            #expect(!isNew && first == begin + .seconds(ordinal))
-        }
+        for ordinal in 0..<3 { #expect(memory.note(try key(ordinal), at: begin + .seconds(ordinal))) }
+        for ordinal in 0..<3 { #expect(!memory.note(try key(ordinal), at: begin + .seconds(50))) }
         #expect(metrics.value(.limitsHit, .limit(.trackingsRememberedMax)) == 0)
-        #expect(memory.note(try key(3), at: begin + .seconds(59)).isNew)
+        #expect(memory.note(try key(3), at: begin + .seconds(59)))
         #expect(metrics.value(.limitsHit, .limit(.trackingsRememberedMax)) == 1, "the oldest was young")
-        #expect(memory.note(try key(0), at: begin + .seconds(61)).isNew, "it is forgotten")
+        #expect(memory.note(try key(0), at: begin + .seconds(61)), "it is forgotten")
         #expect(metrics.value(.limitsHit, .limit(.trackingsRememberedMax)) == 1, "the oldest was not young")
-        #expect(!memory.note(try key(2), at: begin + .seconds(62)).isNew)
-        // What did not come to be recorded is told for the first time again, and its old place is no other's.
-        memory.forget(try key(2))
-        #expect(memory.note(try key(2), at: begin + .seconds(63)).isNew)
-        #expect(!memory.note(try key(2), at: begin + .seconds(64)).isNew)
+        #expect(!memory.note(try key(2), at: begin + .seconds(62)))
+    }
+
+    @Test func `what is refused takes no place, and can be told again`() async throws {
+        let memory = TrackingMemory(most: 2, metrics: MetricRegistry())
+        let delivery = MessageKeys.fixed.delivery(
+            to: .random(),
+            of: BreakNumber(rawValue: 1),
+            first: 0,
+            at: Timestamp(microseconds: 0)
+        )
+        func key(_ ordinal: Int) throws -> TrackingMemory.Key {
+            TrackingMemory.Key(try #require(MessageKeys.fixed.tracking(.complete, ordinal: ordinal, of: delivery)))
+        }
+        let now = Timestamp(microseconds: 0)
+        // Told in vain as often as there are places, and then once more with success.
+        for _ in 0..<2 {
+            #expect(await memory.begin(try key(0)))
+            memory.finish(try key(0), isDurable: false, at: now)
+        }
+        for ordinal in 0..<2 {
+            #expect(await memory.begin(try key(ordinal)))
+            memory.finish(try key(ordinal), isDurable: true, at: now)
+        }
+        for ordinal in 0..<2 { #expect(!(await memory.begin(try key(ordinal)))) }
+        // The oldest goes, and only it.
+        #expect(await memory.begin(try key(2)))
+        memory.finish(try key(2), isDurable: true, at: now)
+        #expect(!(await memory.begin(try key(1))))
+        #expect(await memory.begin(try key(0)))
+    }
+
+    @Test(arguments: [true, false])
+    func `of many who tell the same at one time one tells it, and the next where that failed`(_ isDurable: Bool)
+        async throws
+    {
+        let memory = TrackingMemory(metrics: MetricRegistry())
+        let delivery = MessageKeys.fixed.delivery(
+            to: .random(),
+            of: BreakNumber(rawValue: 1),
+            first: 0,
+            at: Timestamp(microseconds: 0)
+        )
+        let key = TrackingMemory.Key(
+            try #require(MessageKeys.fixed.tracking(.complete, ordinal: 0, of: delivery))
+        )
+        let now = Timestamp(microseconds: 0)
+        #expect(await memory.begin(key))
+        let told = await withTaskGroup(of: Bool.self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask {
+                    let isFirst = await memory.begin(key)
+                    if isFirst { memory.finish(key, isDurable: true, at: now) }
+                    return isFirst
+                }
+            }
+            memory.finish(key, isDurable: isDurable, at: now)
+            return await tasks.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(told == (isDurable ? 0 : 1))
     }
 }

@@ -87,7 +87,9 @@ struct ReportFormatTests {
         ("variant=4294967295&stream=radio1&break=b1", 200, ""), ("ad=", 400, "INVALID"),
         ("ad=\(String(repeating: "a", count: 128))", 200, ""),
         ("ad=\(String(repeating: "a", count: 129))", 400, "INVALID"),
-        ("from=noon", 400, "INVALID"), ("to=2026-13-01T00:00:00Z", 400, "INVALID"),
+        ("from=noon", 400, "INVALID"), ("from=2026-05-02T00:00:00Zfoo", 400, "INVALID"),
+        ("to=2026-02-30T00:00:00Z", 400, "INVALID"), ("from=2026-05-02t00:00:00.123456789z", 200, ""),
+        ("to=2026-13-01T00:00:00Z", 400, "INVALID"),
         ("from=2026-05-02T00:00:00Z&to=2026-05-02T00:00:00Z", 400, "INVALID"),
         ("from=2026-05-02T00:00:00Z&to=2026-05-02T00:00:01Z", 200, ""),
         ("from=2026-05-02T02:00:00%2B02:00", 200, ""), ("format=xml", 400, "INVALID"), ("format=json", 200, ""),
@@ -247,6 +249,11 @@ struct ReportFormatTests {
         ("plain", "plain"), ("", ""), ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"), ("\r=1", "\"'\r=1\""), ("a=1", "a=1"), ("a,b", "\"a,b\""), ("=a,b", "\"'=a,b\""),
         ("\"", "\"\"\"\""), ("a\r\nb", "\"a\r\nb\""), ("=\u{301}", "'=\u{301}"), (" =1", " =1"),
+        // A quote with an accent is one character, and a quote to whoever reads the table.
+        ("\"\u{301},=1", "\"\"\"\u{301},=1\""), ("a\"\u{301}b", "\"a\"\"\u{301}b\""), ("a,\u{301}", "\"a,\u{301}\""),
+        ("\n=1", "\"'\n=1\""), ("\r\n=1", "\"'\r\n=1\""), ("+\u{301}", "'+\u{301}"),
+        ("\u{FF1D}1", "'\u{FF1D}1"), ("\u{FF0B}1", "'\u{FF0B}1"), ("\u{FF0D}1", "'\u{FF0D}1"),
+        ("\u{FF20}A", "'\u{FF20}A"), ("a\u{FF1D}", "a\u{FF1D}"),
     ])
     func `no text of a table becomes a formula, and none ends its cell`(text: String, cell: String) {
         #expect(ReportDocument.csvCell(text) == cell)

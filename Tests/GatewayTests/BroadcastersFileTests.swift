@@ -111,6 +111,14 @@ struct BroadcastersFileTests {
             "broadcaster 1: notAfter must be a time such as 2027-01-31T00:00:00Z"
         ),
         (
+            "broadcasters: [{name: a, streams: [a], keys: [], notAfter: '2027-02-30T00:00:00Z'}]",
+            "broadcaster 1: notAfter must be a time such as 2027-01-31T00:00:00Z"
+        ),
+        (
+            "broadcasters: [{name: a, streams: [a], keys: [], notAfter: '2027-01-31T00:00:00Zfoo'}]",
+            "broadcaster 1: notAfter must be a time such as 2027-01-31T00:00:00Z"
+        ),
+        (
             "broadcasters: [{name: a, streams: [a], keys: [], secret: x}]",
             "broadcaster 1: it has a field that there is not; there are keys, name, notAfter, streams"
         ),

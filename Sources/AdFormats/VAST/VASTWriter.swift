@@ -6,7 +6,7 @@ extension VAST {
     ///
     /// Elements stand in the order of the schema of that version. What it demands and an ad does not have gets the value that stands for
     /// nothing: an empty title, the universal id `unknown`, a size of 0. Not written are categories, icons, files of companions that are no
-    /// pictures and when an ad expires: nothing that the gateway keeps has them.
+    /// pictures and when an ad expires: nothing that the gateway keeps has them. A companion whose size or type is not known is left out.
     ///
     /// - Parameter ads: those that play, in their order; none: a document that says so.
     /// - Returns: its bytes, in UTF-8.
@@ -53,10 +53,11 @@ extension VAST {
             }
             Self.writeUniversalIDs(of: ad, to: &writer)
         }
-        guard !ad.companions.isEmpty else { return }
+        let companions = ad.companions.compactMap(Self.whole)
+        guard !companions.isEmpty else { return }
         writer.element("Creative", ["sequence": "2"]) { writer in
             writer.element("CompanionAds", ["required": ad.companionsRequired.rawValue]) { writer in
-                for companion in ad.companions { Self.write(companion, to: &writer) }
+                for companion in companions { Self.write(companion, to: &writer) }
             }
             Self.writeUniversalIDs(of: ad, to: &writer)
         }
@@ -88,6 +89,39 @@ extension VAST {
                 "minBitrate": file.bitrateMin.map(String.init), "maxBitrate": file.bitrateMax.map(String.init),
             ]
         )
+    }
+
+    /// A companion with its size, and with the type of each of its files; `nil`: there is none to show.
+    ///
+    /// The schema demands both (section 3.14), and players place a companion by them. A type that is not said follows from the end
+    /// of the path.
+    private static func whole(_ companion: AdCompanion) -> AdCompanion? {
+        guard (companion.width ?? 0) > 0, (companion.height ?? 0) > 0 else { return nil }
+        var whole = companion
+        whole.staticFiles = companion.staticFiles.compactMap { file in
+            guard file.type.isEmpty else { return file }
+            return Self.imageType(ofPathIn: file.url).map { AdStaticFile(url: file.url, type: $0) }
+        }
+        return whole.staticFiles.isEmpty ? nil : whole
+    }
+
+    /// The type of a picture by the last part of the path of its URL.
+    private static func imageType(ofPathIn url: String) -> String? {
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        // A dot of the host's name is none of a file's.
+        let parts = path.split(separator: UInt8(ascii: "/"))
+        guard parts.count > 2, let name = parts.last, let dot = name.lastIndex(of: UInt8(ascii: ".")) else {
+            return nil
+        }
+        return switch String(decoding: name[name.index(after: dot)...], as: UTF8.self).lowercased() {
+        case "png": "image/png"
+        case "jpg", "jpeg": "image/jpeg"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
+        case "svg": "image/svg+xml"
+        case "avif": "image/avif"
+        default: nil
+        }
     }
 
     private static func write(_ companion: AdCompanion, to writer: inout MarkupWriter) {

@@ -29,6 +29,9 @@ package enum BreakDocument {
         "cued", "preStream", "duration", "hold", "exact", "endMode",
     ])
 
+    /// Looks whether a document is JSON in which no object has a member twice: for other documents that come over HTTP.
+    package static func check(_ document: [UInt8]) throws(AdsFileError) { _ = try AdsFile.root(document) }
+
     /// A break that is published.
     ///
     /// Without one of `in`, `at`, `now`, `cued` and `preStream` it starts when the gateway receives it. Without `duration` it lasts
@@ -206,10 +209,10 @@ package enum BreakDocument {
     /// A member that is an instant as RFC 3339 writes it.
     private static func instant(_ fields: JSONFields, _ name: String = "at") throws(AdsFileError) -> Date? {
         guard let text = try fields.text(name) else { return nil }
-        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
-            if let date = try? style.parse(text) { return date }
+        guard let instant = Timestamp(rfc3339: text) else {
+            throw fields.fault(name, "it must be an instant such as \"2026-11-21T12:00:00Z\"")
         }
-        throw fields.fault(name, "it must be an instant such as \"2026-11-21T12:00:00Z\"")
+        return Date(instant)
     }
 
     private static func endMode(_ fields: JSONFields) throws(AdsFileError) -> AdBreak.EndMode? {

@@ -128,15 +128,11 @@ private struct Reading {
 
     private mutating func instant(_ node: Node?, _ place: String) -> Timestamp? {
         guard let node else { return nil }
-        let styles = [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)]
-        guard let text = node.scalar?.string, text.utf8.count <= 64,
-            let date = styles.lazy.compactMap({ try? $0.parse(text) }).first,
-            let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1e6).rounded())
-        else {
+        guard let instant = node.scalar.flatMap({ Timestamp(rfc3339: $0.string) }) else {
             self.faults.append("\(place): notAfter must be a time such as 2027-01-31T00:00:00Z")
             return nil
         }
-        return Timestamp(microseconds: microseconds)
+        return instant
     }
 
     private mutating func list(_ node: Node?, _ place: String) -> [Node] {

@@ -131,8 +131,12 @@ final class EventFeed: Sendable {
     }
 
     /// What a connection begins with: after how long to come back, and the id of all that was before.
+    ///
+    /// Where changes are missing there is no id: it comes with `resync`. A connection that is cut off before leaves the reader with
+    /// the id that it had, and the next one tells the gap again.
     func opening(_ cursor: Cursor) -> [UInt8] {
-        Array("retry: \(Self.retryMilliseconds)\nid: \(self.id(cursor.change))\n\n".utf8)
+        let id = cursor.hasGap ? "" : "id: \(self.id(cursor.change))\n"
+        return Array("retry: \(Self.retryMilliseconds)\n\(id)\n".utf8)
     }
 
     /// What is new for a reader.

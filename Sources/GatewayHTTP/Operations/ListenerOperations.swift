@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastBroadcast
 import CuecastWire
 import Foundation
 import Gateway
@@ -279,9 +280,14 @@ extension OperationCall {
     fileprivate func document<Document: ListenerRequestDocument>(_ type: Document.Type) async throws -> Document {
         let body = try await self.body()
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            let document = try JSONDecoder().decode(type, from: Data(body))
+            // Of a member that is there twice the decoder takes one, and nobody knows which was meant.
+            try BreakDocument.check(body)
+            return document
         } catch let error as DecodingError {
             throw Problem.badRequest(error.sentence)
+        } catch let error as AdsFileError {
+            throw Problem.badRequest(error.description)
         }
     }
 
@@ -336,7 +342,9 @@ extension DecodingError {
             return where_.isEmpty ? "The body is no JSON object." : "In the body \(where_) is of the wrong type."
         case .dataCorrupted(let context):
             let where_ = place(context.codingPath)
-            return where_.isEmpty ? "The body is not JSON." : "In the body \(where_) is not as it must be."
+            return where_.isEmpty
+                ? "The body is not JSON, or has a number that is out of range."
+                : "In the body \(where_) is not as it must be."
         @unknown default: return "The body is not the JSON that is asked for."
         }
     }

@@ -133,8 +133,22 @@ package struct OperationCall: Sendable {
     /// The whole body.
     ///
     /// - Throws: a problem where it is larger than the operation takes, or where too much of other bodies waits.
-    func body() async throws -> [UInt8] {
-        let bytesMax = self.operation.body?.bytesMax ?? 0
+    func body() async throws -> [UInt8] { try await self.body(bytesMax: self.operation.body?.bytesMax ?? 0) }
+
+    /// The longest body that is read of an operation that takes none, in bytes.
+    private static let emptyBodyBytesMax = 64
+
+    /// For an operation that takes no body: whoever sends one means something that would not happen.
+    ///
+    /// An object without members says nothing, and is taken: some clients send it with every request.
+    ///
+    /// - Throws: a problem where there is a body that says something.
+    func requireNoBody() async throws {
+        let said = try await self.body(bytesMax: Self.emptyBodyBytesMax).filter { !" \t\r\n".utf8.contains($0) }
+        guard said.isEmpty || said == Array("{}".utf8) else { throw Problem.badRequest("This takes no body.") }
+    }
+
+    private func body(bytesMax: Int) async throws -> [UInt8] {
         if let said = self.request.headers[.contentLength].flatMap({ Int($0) }), said > bytesMax {
             throw Self.tooLarge(bytesMax)
         }

@@ -13,7 +13,7 @@ struct OperationQuery: Sendable {
     /// - Parameters:
     ///   - text: what stands behind the question mark.
     ///   - allowed: the names that are known.
-    ///   - takesOthers: whether parameters of other names are passed over.
+    ///   - takesOthers: whether parameters of other names are passed over, and of those that are there twice the first stands.
     /// - Throws: a problem with the first parameter that is not as it must be.
     init(_ text: some StringProtocol, allowed: Set<String>, takesOthers: Bool = false) throws(Problem) {
         for part in text.split(separator: "&") {
@@ -28,9 +28,12 @@ struct OperationQuery: Sendable {
             guard pair.count == 2, let value = String(pair[1]).removingPercentEncoding, !value.isEmpty else {
                 throw .badRequest("The parameter \(name) has no value that can be read.")
             }
-            guard self.values.updateValue(value, forKey: name) == nil else {
+            guard self.values[name] == nil else {
+                // Who adds parameters to an address that it was given may add one that is there: the first stands.
+                if takesOthers { continue }
                 throw .badRequest("The parameter \(name) is there twice.")
             }
+            self.values[name] = value
         }
     }
 
@@ -65,12 +68,10 @@ struct OperationQuery: Sendable {
     /// An instant as RFC 3339 writes it.
     func instant(_ name: String) throws(Problem) -> Timestamp? {
         guard let text = self.values[name] else { return nil }
-        for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
-            guard let date = try? style.parse(text) else { continue }
-            guard let microseconds = Int64(exactly: (date.timeIntervalSince1970 * 1e6).rounded()) else { break }
-            return Timestamp(microseconds: microseconds)
+        guard let instant = Timestamp(rfc3339: text) else {
+            throw .badRequest("The parameter \(name) must be an instant such as 2026-05-01T12:00:00Z.")
         }
-        throw .badRequest("The parameter \(name) must be an instant such as 2026-05-01T12:00:00Z.")
+        return instant
     }
 
     /// How much is asked for.

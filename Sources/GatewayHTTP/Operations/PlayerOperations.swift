@@ -277,19 +277,18 @@ private struct Players: Sendable {
         let now = self.listeners.gatewayTime
         let known = TrackingMemory.Key(token)
         guard token.kind.endsAdvertisement else {
-            do throws(Refusal) {
-                try self.listeners.admit(from: call.address)
-            } catch {
-                throw Problem(error)
-            }
-            if self.memory.note(known, at: now).isNew { self.metrics.count(.trackings, token.kind.metricLabel) }
+            try self.admit(call)
+            if self.memory.note(known, at: now) { self.metrics.count(.trackings, token.kind.metricLabel) }
             return
         }
         let advertisements = self.board()[key]?.record.advertisements ?? []
         guard advertisements.indices.contains(Int(token.ordinal)) else { throw self.refused(.malformed) }
         let advertisement = advertisements[Int(token.ordinal)]
-        let (first, isNew) = self.memory.note(known, at: now)
-        let outcome = token.outcome(of: advertisement, at: first, code: call.query["code"])
+        // What is durable is told to nobody again: a contradiction would be one more each time.
+        guard await self.memory.begin(known) else { return try self.admit(call) }
+        var isDurable = false
+        defer { self.memory.finish(known, isDurable: isDurable, at: now) }
+        let outcome = token.outcome(of: advertisement, at: now, code: call.query["code"])
         let reply = await self.listeners.ask(
             .acknowledge(.init(key: key, delivery: token.delivery.bytes, outcomes: [outcome])),
             of: token.delivery.session,
@@ -297,11 +296,20 @@ private struct Players: Sendable {
             from: call.address
         )
         guard case .acknowledged = reply.body else {
-            if isNew { self.memory.forget(known) }
             guard case .refused(let refusal) = reply.body else { throw Problem.unexpected }
             throw Problem(refusal)
         }
-        if isNew { self.metrics.count(.trackings, token.kind.metricLabel) }
+        isDurable = true
+        self.metrics.count(.trackings, token.kind.metricLabel)
+    }
+
+    /// Counts a call that nobody else is asked about against what its address may send.
+    private func admit(_ call: OperationCall) throws(Problem) {
+        do throws(Refusal) {
+            try self.listeners.admit(from: call.address)
+        } catch {
+            throw Problem(error)
+        }
     }
 
     /// Reads what a URL holds, and finds whether this gateway made it, for this break, and whether it is still taken.
