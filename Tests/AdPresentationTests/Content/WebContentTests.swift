@@ -27,6 +27,13 @@ struct WebContentTests {
             for: self.image("https://a.example/\"><script>1</script>", text: "\" onload=\"1<b>")
         )
         #expect(!document.contains("<script") && !document.contains("<b>") && !document.contains("\" onload"))
+        // A quote with a mark on it is a quote to whoever reads the document.
+        let quotes = ["x", "\"\u{301} onload=\"\u{301}1", "<\u{338}b>"]
+            .map { text in
+                WebContent.document(for: self.image("https://a.example/", text: text)).unicodeScalars
+                    .filter { $0 == "\"" || $0 == "<" }.count
+            }
+        #expect(Set(quotes).count == 1, "\(quotes)")
         let type = AdContent(mediaType: "image/png\"><script>", bytes: [1])
         #expect(!WebContent.document(for: type).contains("<script"))
     }

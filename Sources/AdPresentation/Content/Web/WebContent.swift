@@ -27,11 +27,17 @@ enum WebContent {
             "<!doctype html><meta name=\"viewport\" content=\"width=device-width\"><body style=\"margin:0\">\(body)</body>"
     }
 
+    /// A text as the value of an attribute; by scalars, because a quote with a mark on it is a quote too.
     private static func escaped(_ text: String) -> String {
-        [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;")]
-            .reduce(text) { text, pair in
-                text.replacingOccurrences(of: pair.0, with: pair.1)
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            default: escaped.unicodeScalars.append(scalar)
             }
+        }
     }
 
     // MARK: The height
