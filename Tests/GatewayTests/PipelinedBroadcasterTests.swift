@@ -45,7 +45,7 @@ struct PipelinedBroadcasterTests {
             )
             #expect(answers[0].info?.state == .scheduled)
             #expect(answers[1].info?.state == .cancelled)
-            #expect(running.board[key]?.record.state == .cancelled)
+            #expect(running.board[key]?.record.phase == .cancelled)
         }
     }
 
