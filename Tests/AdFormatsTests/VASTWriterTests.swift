@@ -189,6 +189,8 @@ struct VASTWriterTests {
         ad.customClicks = [AdTracker(event: "customClick", url: "https://a.example/cc")]
         ad.clickThrough = "https://a.example/t"
         var companion = AdCompanion(staticFiles: [AdStaticFile(url: "https://a.example/p.png", type: "image/png")])
+        companion.width = 300
+        companion.height = 250
         companion.altText = "t"
         companion.clickThrough = "https://a.example/ct"
         companion.clickTracking = [AdTracker(event: "clickTracking", url: "https://a.example/cct")]

@@ -64,13 +64,14 @@ struct TimestampTextTests {
         var generator = SeededGenerator(for: "timestampText")
         // The years 1600 to 9999: before them Foundation's calendar is another one.
         let years: ClosedRange<Int64> = -11_676_096_000_000_000...253_402_300_799_999_999
-        for _ in 0..<2_000 {
+        for _ in 0..<500 {
             let instant = Timestamp(microseconds: generator.number(years))
             #expect(Timestamp(rfc3339: instant.description) == instant)
             #expect(Timestamp(rfc3339: instant.description.lowercased()) == instant)
             let seconds = (instant.microseconds - 86_400_000_000) / 1_000_000
             let date = Date(timeIntervalSince1970: TimeInterval(seconds))
-            let minutes = Int(generator.number(0...UInt32(1_439)))
+            // Foundation knows no zone beyond 18 hours.
+            let minutes = Int(generator.number(0...UInt32(1_000)))
             let zone = try #require(TimeZone(secondsFromGMT: (generator.next() % 2 == 0 ? 60 : -60) * minutes))
             for style in [
                 Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(timeZoneSeparator: .colon, timeZone: zone),
