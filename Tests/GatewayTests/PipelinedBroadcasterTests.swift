@@ -49,7 +49,7 @@ struct PipelinedBroadcasterTests {
         }
     }
 
-    @Test func `a cued break is published, punched and ended at once`() async throws {
+    @Test func `a cued break is published, punched and made longer at once`() async throws {
         try await self.station.run { running in
             let broadcaster = try await running.broadcaster()
             let key = try BreakKey.of("radio1", "b")
@@ -57,12 +57,13 @@ struct PipelinedBroadcasterTests {
                 [
                     .publication(of: key, start: nil),
                     .punch(BroadcastRequest.Punch(key: key, start: .now)),
-                    .end(BroadcastRequest.End(key: key)),
+                    .update(BroadcastRequest.Update(key: key, duration: .seconds(20))),
                 ],
                 from: broadcaster
             )
             #expect(answers.map { $0.info != nil } == [true, true, true], "\(answers)")
             #expect(running.board[key]?.record.start != nil)
+            #expect(running.board[key]?.record.duration == .seconds(20))
         }
     }
 

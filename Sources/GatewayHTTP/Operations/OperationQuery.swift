@@ -13,7 +13,7 @@ struct OperationQuery: Sendable {
     /// - Parameters:
     ///   - text: what stands behind the question mark.
     ///   - allowed: the names that are known.
-    ///   - takesOthers: whether parameters of other names are passed over, and of those that are there twice the first stands.
+    ///   - takesOthers: whether parameters of other names are passed over.
     /// - Throws: a problem with the first parameter that is not as it must be.
     init(_ text: some StringProtocol, allowed: Set<String>, takesOthers: Bool = false) throws(Problem) {
         for part in text.split(separator: "&") {
@@ -28,12 +28,9 @@ struct OperationQuery: Sendable {
             guard pair.count == 2, let value = String(pair[1]).removingPercentEncoding, !value.isEmpty else {
                 throw .badRequest("The parameter \(name) has no value that can be read.")
             }
-            guard self.values[name] == nil else {
-                // Who adds parameters to an address that it was given may add one that is there: the first stands.
-                if takesOthers { continue }
+            guard self.values.updateValue(value, forKey: name) == nil else {
                 throw .badRequest("The parameter \(name) is there twice.")
             }
-            self.values[name] = value
         }
     }
 
