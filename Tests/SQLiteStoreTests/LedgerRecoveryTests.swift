@@ -231,6 +231,7 @@ struct LedgerRecoveryTests {
         let books = try await self.books(seed: "shm")
         let before = try await books.totals()
         await books.close()
+        try? FileManager.default.removeItem(atPath: books.ledgerFile + "-shm")
         try FileManager.default.createDirectory(
             atPath: books.ledgerFile + "-shm/x",
             withIntermediateDirectories: true
