@@ -184,6 +184,8 @@ export class Course {
     if (last && at <= last.at) return;
     const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
     if (isAsBefore && !goesOn) return;
+    // After the end what stays the same is not kept: it stood still until now.
+    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
     // Nothing moves: the last sample is drawn out.
     const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
     const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };

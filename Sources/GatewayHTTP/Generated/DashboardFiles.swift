@@ -941,7 +941,7 @@ dialog button { min-height: 36px; }
   .funnel .bar-cell { grid-area: 2 / 1 / 3 / -1; }
   .funnel .row-delivered > * { border-top: 0; }
   .funnel .row-delivered { border-top: 1px solid var(--line); }
-  #stream-table .about { padding-inline: 4px; }
+  #stream-table :is(.about, th:nth-child(2)) { padding-inline: 4px; }
 }
 
 @media (prefers-reduced-motion: reduce) { *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; } }
@@ -1888,6 +1888,8 @@ export class Course {
     if (last && at <= last.at) return;
     const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
     if (isAsBefore && !goesOn) return;
+    // After the end what stays the same is not kept: it stood still until now.
+    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
     // Nothing moves: the last sample is drawn out.
     const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
     const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };
