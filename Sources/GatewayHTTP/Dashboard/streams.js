@@ -17,6 +17,8 @@ export async function loadStreams() {
   try {
     const page = await client.get("v1/streams", { search: asked.search, after: asked.after, limit: STREAMS_PER_PAGE });
     if (asked.search !== state.search || asked.after !== state.after) return;
+    // Its line stands above the list from the first moment of another page: what comes later would move what somebody is about to press.
+    state.chosenLine = state.lines.find((line) => line.stream === state.chosen) ?? state.chosenLine;
     state.lines = page.streams;
     state.next = page.after ?? null;
     state.total = page.total ?? null;
