@@ -17,7 +17,7 @@ export const client = new GatewayClient();
 
 /// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
 export const state = {
-  search: "", after: null, before: [], lines: [], chosenLine: null, next: null, total: null, isLoaded: false,
+  search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
   chosen: "", breaks: new Map(), counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
@@ -25,20 +25,6 @@ export const state = {
 
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
-
-/// How long the sentence after a change stands there.
-const TOAST_MS = 6_000;
-let toastTimer = null;
-
-/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
-export function tell(sentence) {
-  announce(sentence);
-  const toast = $("toast");
-  toast.textContent = sentence;
-  toast.hidden = false;
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
-}
 
 const drawings = [];
 

@@ -9,22 +9,15 @@ import { choose } from "./stream.js";
 
 const STREAMS_PER_PAGE = 12;
 
-/// The chosen stream whose line was asked for because it is not on the page.
-let askedFor = "";
-
 export async function loadStreams() {
   const asked = { search: state.search, after: state.after };
   try {
     const page = await client.get("v1/streams", { search: asked.search, after: asked.after, limit: STREAMS_PER_PAGE });
     if (asked.search !== state.search || asked.after !== state.after) return;
-    // Its line stands above the list from the first moment of another page: what comes later would move what somebody is about to press.
-    state.chosenLine = state.lines.find((line) => line.stream === state.chosen) ?? state.chosenLine;
     state.lines = page.streams;
     state.next = page.after ?? null;
     state.total = page.total ?? null;
     state.isLoaded = true;
-    // The line above the list is as old as the list was.
-    askedFor = "";
     if (!state.chosen && page.streams.length) choose((page.streams.find((line) => line.running) ?? page.streams[0]).stream, false);
     watch();
     draw();
@@ -40,7 +33,6 @@ async function reloadLine(stream) {
     const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
     const place = state.lines.findIndex((each) => each.stream === stream);
     if (place >= 0) state.lines[place] = line;
-    else if (stream === state.chosen) state.chosenLine = line;
     draw();
   } catch (error) {
     complain(error);
@@ -51,53 +43,39 @@ export function reloadLineSoon(stream) {
   if (lineTimers.has(stream)) return;
   lineTimers.set(stream, setTimeout(() => {
     lineTimers.delete(stream);
-    if (stream === state.chosen || state.lines.some((line) => line.stream === stream)) reloadLine(stream);
+    if (state.lines.some((line) => line.stream === stream)) reloadLine(stream);
   }, 150));
 }
 
-function makeRow() {
-  const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
-  row.badge = element("span", { class: "badge" });
-  row.time = element("span", { class: "time" });
-  row.about.append(row.badge, " ", row.time);
-  row.name.addEventListener("click", () => choose(row.stream, true));
-  row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
-  row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
-  return row;
-}
-
-function drawRow(row, line, now) {
-  row.node.hidden = !line;
-  if (!line) return;
-  row.stream = line.stream;
-  say(row.name, line.stream);
-  mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
-  mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
-  say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
-  const [kind, word, time] = summary(line, now);
-  mark(row.badge, "data-state", kind);
-  say(row.badge, word);
-  say(row.time, time);
-}
-
 const rows = [];
-let chosenRow = null;
 function drawStreams() {
+  const body = $("stream-rows");
   while (rows.length < state.lines.length) {
-    rows.push(makeRow());
-    $("stream-rows").append(rows.at(-1).node);
+    const row = { name: element("button", { type: "button", class: "name" }), about: element("td", { class: "about" }), listeners: element("td", { class: "number" }) };
+    row.badge = element("span", { class: "badge" });
+    row.time = element("span", { class: "time" });
+    row.about.append(row.badge, " ", row.time);
+    row.name.addEventListener("click", () => choose(row.stream, true));
+    row.node = element("tr", {}, element("th", { scope: "row" }, row.name), row.about, row.listeners);
+    row.node.addEventListener("click", (event) => { if (event.target !== row.name) choose(row.stream, true); });
+    rows.push(row);
+    body.append(row.node);
   }
   const now = client.now();
-  rows.forEach((row, place) => drawRow(row, state.lines[place], now));
-  // The chosen stream stands above the list where it is not on this page of it.
-  const isElsewhere = state.isLoaded && state.chosen !== "" && !state.lines.some((line) => line.stream === state.chosen);
-  if (isElsewhere && askedFor !== state.chosen) {
-    askedFor = state.chosen;
-    reloadLineSoon(state.chosen);
-  }
-  const apart = isElsewhere && state.chosenLine?.stream === state.chosen ? state.chosenLine : null;
-  if (!chosenRow) $("stream-chosen").append((chosenRow = makeRow()).node);
-  drawRow(chosenRow, apart, now);
+  rows.forEach((row, place) => {
+    const line = state.lines[place];
+    row.node.hidden = !line;
+    if (!line) return;
+    row.stream = line.stream;
+    say(row.name, line.stream);
+    mark(row.name, "aria-current", line.stream === state.chosen ? "true" : null);
+    mark(row.node, "class", line.stream === state.chosen ? "chosen" : null);
+    say(row.listeners, count(state.counts.get(line.stream)?.listeners ?? line.listeners));
+    const [kind, word, time] = summary(line, now);
+    mark(row.badge, "data-state", kind);
+    say(row.badge, word);
+    say(row.time, time);
+  });
   const place = state.before.length * STREAMS_PER_PAGE;
   say($("streams-count"), state.total === null ? "" : state.search ? `${count(state.total)} found` : count(state.total));
   $("streams-pager").hidden = !state.next && state.before.length === 0;
@@ -106,7 +84,7 @@ function drawStreams() {
   disable($("streams-after"), !state.next);
   const empty = $("streams-empty");
   empty.hidden = !state.isLoaded || state.lines.length > 0;
-  $("stream-table").hidden = !state.isLoaded || (!empty.hidden && !apart);
+  $("stream-table").hidden = !empty.hidden || !state.isLoaded;
   say(empty, state.search ? `No stream has “${state.search}” in its name.`
     : "No stream yet. One is here as soon as somebody listens to it, or a break is published on it.");
 }
