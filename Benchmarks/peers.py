@@ -146,11 +146,13 @@ def parse(words):
     parser.add_argument("--only", default="", help=f"of {', '.join(BROKERS)}; with commas, the first word is enough")
     parser.add_argument("--rows", default="", help=f"of {', '.join(ROWS)}; with commas")
     parser.add_argument("--pairs", type=int, help="rounds; 10 unless told")
-    parser.add_argument("--silence", type=float)
-    parser.add_argument("--listeners-max", type=int)
+    parser.add_argument("--silence", type=float, help="seconds before a single message; 30 unless told")
+    parser.add_argument("--seconds", type=float, help="how long rates are measured; 10 unless told")
+    parser.add_argument("--listeners-max", type=int, help="never more connections than this")
     parser.add_argument("--quick", action="store_true", help="two short rounds")
     parser.add_argument("--smoke", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--results", default=os.path.join(measuring.ROOT, ".build/bench"))
+    parser.set_defaults(soak=None, breaks=None)  # What only rows of the comparison with bare programs take.
     options = parser.parse_args(words)
     wanted = [name for name in options.only.split(",") if name]
     options.names = [name for name in BROKERS if not wanted or name in wanted or name.split()[0] in wanted
