@@ -70,7 +70,12 @@ struct Run: ParsableCommand {
     var ignored = 0.25
     @Option(help: "The share of ads that fail.")
     var failed = 0.05
-    @Option(help: "Play so many times faster than the ads last, then acknowledge. (default: acknowledge at once)")
+    @Option(
+        help: """
+            Play so many times faster than the ads last, then acknowledge; cued breaks from their punch on. (default: acknowledge at \
+            once)
+            """
+    )
     var speed: Double?
     @Option(help: "The share of listeners that stop reading again and again; their latencies are left out.")
     var stall = 0.0

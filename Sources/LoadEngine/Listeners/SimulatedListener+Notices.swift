@@ -179,7 +179,7 @@ extension SimulatedListener {
         guard notice.breakIndex >= 0 else { return }
         switch notice.kind {
         case .available, .updated, .ended: self.want(notice, isLate: isLate, now: now, in: &world)
-        case .cancelled: self.withdraw(notice.breakIndex)
+        case .cancelled: self.withdraw(notice.breakIndex, now: now)
         case .head: break
         }
     }
@@ -198,7 +198,11 @@ extension SimulatedListener {
                 $0.tally.start = notice.start?.microseconds ?? $0.tally.start
             }
         let known = self.work.firstIndex { $0.breakIndex == notice.breakIndex }
-        if let known, self.work[known].state == .acknowledge || self.requestBreak == notice.breakIndex { return }
+        if let known {
+            (self.work[known].start, self.work[known].expires) = (notice.start, notice.expires)
+            if self.work[known].state == .acknowledge { return self.replan(known, by: notice, now: now, in: world) }
+            if self.requestBreak == notice.breakIndex { return }
+        }
         let gateway = world.clock.gateway(now)
         guard notice.expires > gateway else {
             if let known { self.finish(known) } else { self.markDone(notice.breakIndex) }
@@ -218,16 +222,56 @@ extension SimulatedListener {
                     breakIndex: notice.breakIndex,
                     due: due,
                     intended: due,
-                    isLate: isLate
+                    isLate: isLate,
+                    start: notice.start,
+                    expires: notice.expires,
+                    isPreStream: notice.preStream
                 )
             )
         }
     }
 
-    private mutating func withdraw(_ breakIndex: Int32) {
+    /// A break whose batch is there starts at another time: what has not begun is told when it will have been played.
+    private mutating func replan(_ index: Int, by notice: NoticeFacts, now: Microseconds, in world: LoadWorld) {
+        // What is being told, or may have been taken, stays as it was told.
+        guard world.behaviour.speed != nil, self.work[index].begins > now, self.work[index].failures == 0,
+            self.requestBreak != notice.breakIndex
+        else { return }
+        if notice.kind == .ended { return self.tellAtOnce(index, now: now) }
+        self.plan(index, start: notice.start, now: now, in: world)
+    }
+
+    /// Sets when playing begins and when it is told.
+    mutating func plan(_ index: Int, start: Timestamp?, now: Microseconds, in world: LoadWorld) {
+        let work = self.work[index]
+        let due: Microseconds
+        if start == nil, !work.isPreStream, world.behaviour.speed != nil {
+            self.work[index].begins = .max
+            // Nobody has punched it by then.
+            due = max(now, world.clock.local(work.expires))
+        } else {
+            let begins = max(now, start.map { world.clock.local($0) } ?? now)
+            self.work[index].begins = begins
+            due = world.behaviour.speed == nil ? now : begins + work.playing
+        }
+        (self.work[index].due, self.work[index].intended) = (due, due)
+    }
+
+    /// What was not begun will not be played.
+    private mutating func tellAtOnce(_ index: Int, now: Microseconds) {
+        self.work[index].isWithdrawn = true
+        (self.work[index].due, self.work[index].intended) = (now, now)
+    }
+
+    private mutating func withdraw(_ breakIndex: Int32, now: Microseconds) {
         guard let index = self.work.firstIndex(where: { $0.breakIndex == breakIndex }) else {
             self.markDone(breakIndex)
             return
+        }
+        if self.work[index].state == .acknowledge, self.work[index].begins > now, self.work[index].failures == 0,
+            self.requestBreak != breakIndex
+        {
+            return self.tellAtOnce(index, now: now)
         }
         self.work[index].isWithdrawn = true
         // An answer that is missing may count at the gateway: then it is asked for until there is one.

@@ -116,25 +116,17 @@ extension SimulatedListener {
         self.work[index].count = UInt8(batch.advertisementCount)
         self.work[index].delivery = Delivery(batch.delivery, in: frame)
         self.work[index].failures = 0
-        self.work[index].due = self.endOfPlaying(batch, of: breakIndex, now: now, in: world)
-        self.work[index].intended = self.work[index].due
+        self.work[index].playing = self.playingTime(batch, of: breakIndex, in: world)
+        self.plan(index, start: batch.start ?? self.work[index].start, now: now, in: world)
     }
 
-    /// When all advertisements of a batch are played.
-    private func endOfPlaying(
-        _ batch: ScannedBatch,
-        of breakIndex: Int32,
-        now: Microseconds,
-        in world: LoadWorld
-    ) -> Microseconds {
-        guard let speed = world.behaviour.speed else { return now }
-        var milliseconds: Microseconds = 0
+    /// How long the advertisements of a batch are played.
+    private func playingTime(_ batch: ScannedBatch, of breakIndex: Int32, in world: LoadWorld) -> Microseconds {
+        guard let speed = world.behaviour.speed else { return 0 }
         let advertisements = world.streams[Int(self.stream)].breaks[Int(breakIndex)].content.advertisements
-        for ordinal in batch.skipped..<advertisements.count {
-            milliseconds += Microseconds(advertisements[ordinal]?.durationMilliseconds ?? 0)
-        }
-        let begins = max(now, batch.start.map { world.clock.local($0) } ?? now)
-        return begins + Microseconds(Double(milliseconds) * 1_000 / speed)
+        let milliseconds = advertisements.dropFirst(batch.skipped)
+            .reduce(0 as Microseconds) { $0 + Microseconds($1?.durationMilliseconds ?? 0) }
+        return Microseconds(Double(milliseconds) * 1_000 / speed)
     }
 
     private mutating func confirmed(_ recorded: Int, now: Microseconds, world: inout LoadWorld) {

@@ -123,7 +123,8 @@ extension SimulatedListener {
     }
 
     func outcome(of work: Work, ordinal: Int, in world: LoadWorld) -> Outcome.Kind {
-        guard !work.isWithdrawn else { return .ignored }
+        // What never started was heard by nobody.
+        guard !work.isWithdrawn, !work.isHeld else { return .ignored }
         return world.behaviour.mix.outcome(
             session: self.session,
             breakIndex: Int(work.breakIndex),

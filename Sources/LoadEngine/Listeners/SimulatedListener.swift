@@ -84,6 +84,17 @@ package struct SimulatedListener: Sendable {
         var first: UInt8 = 0
         var count: UInt8 = 0
         var delivery = Delivery()
+        /// When the break starts and when it is over, by the last notice; a cued break has no start.
+        var start: Timestamp?
+        var expires: Timestamp
+        /// It is played as soon as its batch is there, although it has no start.
+        var isPreStream: Bool
+        /// When playing begins, and how long it takes. (µs)
+        var begins: Microseconds = 0
+        var playing: Microseconds = 0
+
+        /// Its batch is there, and nobody has said yet when it starts: players hold it.
+        var isHeld: Bool { self.state == .acknowledge && self.begins == .max }
     }
 
     enum Request: UInt8, Sendable {
@@ -164,15 +175,17 @@ package struct SimulatedListener: Sendable {
         self.session = SessionID(high: self.source.next(), low: self.source.next())
     }
 
-    /// Whether nothing is left to do but to follow: at its stream's head, with every batch acknowledged.
+    /// Whether nothing is left to do but to follow: at its stream's head, with every batch acknowledged that is not held.
     package func isSettled(in world: LoadWorld) -> Bool {
         self.phase == .gone
-            || (self.phase == .following && self.request == .none && self.work.isEmpty
+            || (self.phase == .following && self.request == .none && self.work.allSatisfy(\.isHeld)
                 && (world.streams[Int(self.stream)].head.map { $0 == self.last } ?? true))
     }
 
     /// Whether requests about breaks are still to come or under way.
-    package var hasWork: Bool { !self.work.isEmpty || self.request == .batch || self.request == .acknowledge }
+    package var hasWork: Bool {
+        !self.work.allSatisfy(\.isHeld) || self.request == .batch || self.request == .acknowledge
+    }
 
     package var isStalled: Bool { self.stalledUntil != nil }
 }
@@ -358,7 +371,7 @@ extension SimulatedListener {
                 "listener \(self.number) of \(stream.id) is \(self.phase), \(place)\(head)"
             )
         }
-        for each in self.work {
+        for each in self.work where !each.isHeld {
             let text =
                 "listener \(self.number), break \(stream.breaks[Int(each.breakIndex)].id) of \(stream.id): no answer"
             switch each.state {

@@ -120,6 +120,79 @@ struct SimulatedListenerTests {
         #expect(abs(stage.now - (start + 3_000_000)) < 1_000)
     }
 
+    @Test func `at a speed a cued break is held until its punch, and one that is postponed is told later`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 10)
+        try stage.join()
+        stage.notice(try stage.announce("cued", lead: nil))
+        stage.notice(try stage.announce("noon", lead: 8_000_000))
+        try stage.exchange()
+        #expect(stage.gateway.delivered.count == 6 && stage.gateway.outcomes.isEmpty)
+        stage.now += 4_000_000
+        try stage.change("noon", .updated, startingIn: 20_000_000)
+        let postponed = stage.now + 20_000_000 + 3_000_000
+        #expect(stage.pending == [])
+        stage.now += 1_000_000
+        try stage.change("cued", .updated, startingIn: 2_000_000)
+        let punched = stage.now + 2_000_000 + 3_000_000
+        try stage.waitUntilItAsks()
+        #expect(abs(stage.now - punched) < 1_000)
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 3)
+        try stage.waitUntilItAsks()
+        #expect(abs(stage.now - postponed) < 1_000)
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 6)
+        #expect(stage.findings.isEmpty && stage.listener.isSettled(in: stage.world))
+    }
+
+    @Test func `a punch that comes before the answer with the batch counts`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 10)
+        try stage.join()
+        stage.notice(try stage.announce("cued", lead: nil))
+        let request = try stage.request()
+        let answer = try stage.gateway.answer(request, now: stage.now)
+        try stage.change("cued", .updated, startingIn: 2_000_000)
+        let punched = stage.now + 2_000_000 + 3_000_000
+        stage.reply(answer)
+        try stage.waitUntilItAsks()
+        #expect(abs(stage.now - punched) < 1_000)
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 3)
+    }
+
+    @Test(arguments: ["called off", "over", "left"])
+    func `what was held and never started counts as ignored`(_ end: String) throws {
+        var stage = try Stage(asksAtOnce: true, speed: 10)
+        try stage.join()
+        let expiry = stage.now + ValueGateway.hold
+        stage.notice(try stage.announce("cued", lead: nil))
+        try stage.exchange()
+        // A run that only follows may end now.
+        #expect(stage.listener.isSettled(in: stage.world) && !stage.listener.hasWork)
+        switch end {
+        case "called off":
+            stage.now += 1_000_000
+            try stage.change("cued", .cancelled)
+        case "over":
+            try stage.waitUntilItAsks()
+            #expect(abs(stage.now - expiry) < 1_000)
+        default: stage.pending.formUnion(stage.listener.leave(now: stage.now, in: &stage.world))
+        }
+        try stage.exchange()
+        #expect(stage.gateway.outcomes.count == 3 && stage.gateway.outcomes.values.allSatisfy { $0 == .ignored })
+        #expect(stage.world.streams[0].breaks[0].tally.ignored == 3)
+    }
+
+    @Test func `a break before the stream is played without a start`() throws {
+        var stage = try Stage(asksAtOnce: true, speed: 10)
+        try stage.join()
+        stage.notice(try stage.announce("before", lead: nil, preStream: true))
+        let begun = stage.now
+        try stage.exchange()
+        try stage.waitUntilItAsks()
+        #expect(abs(stage.now - (begun + 3_000_000)) < 1_000)
+    }
+
     @Test func `an update of a break that it has needs no other batch, a cancelled one none at all`() throws {
         var stage = try Stage()
         try stage.join()

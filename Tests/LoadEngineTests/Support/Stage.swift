@@ -112,15 +112,23 @@ struct Stage {
         _ name: String,
         count: Int = 3,
         window: Microseconds = 1_000_000,
-        lead: Microseconds = 8_000_000
+        lead: Microseconds? = 8_000_000,
+        preStream: Bool = false
     ) throws -> [UInt8] {
         let ads = try (0..<count).map { try advertisement("\(name)-\($0)") }
-        return self.gateway.announce(try BreakID(name), ads: ads, window: window, lead: lead, now: self.now)
+        return self.gateway.announce(
+            try BreakID(name),
+            ads: ads,
+            window: window,
+            lead: lead,
+            preStream: preStream,
+            now: self.now
+        )
     }
 
-    /// A notice that something about a break changed.
-    mutating func change(_ name: String, _ kind: Notice.Kind) throws {
-        let frame = self.gateway.repeatLast(of: try BreakID(name), as: kind, now: self.now)
+    /// A notice that something about a break changed; with a lead, its start too.
+    mutating func change(_ name: String, _ kind: Notice.Kind, startingIn lead: Microseconds? = nil) throws {
+        let frame = self.gateway.repeatLast(of: try BreakID(name), as: kind, startingIn: lead, now: self.now)
         self.notice(try #require(frame))
     }
 }

@@ -32,12 +32,16 @@ struct ValueGateway {
 
     func time(_ now: Microseconds) -> Timestamp { Timestamp(microseconds: now + self.offset) }
 
-    /// Announces a break.
+    /// How long a cued break is held, at most.
+    static let hold: Microseconds = 60_000_000
+
+    /// Announces a break; without a lead it is cued.
     mutating func announce(
         _ id: BreakID,
         ads: [AdvertisementContent],
         window: Microseconds,
-        lead: Microseconds,
+        lead: Microseconds?,
+        preStream: Bool = false,
         now: Microseconds
     ) -> [UInt8] {
         self.contents[id] = ads
@@ -47,19 +51,29 @@ struct ValueGateway {
                 position: Position(epoch: self.epoch, sequence: self.head.sequence + 1),
                 kind: .available,
                 breakID: id,
-                start: opens + .microseconds(lead),
+                start: lead.map { opens + .microseconds($0) },
                 duration: .seconds(30),
                 window: RequestWindow(from: opens, by: opens + .microseconds(window)),
-                expires: opens + .microseconds(lead) + .seconds(30),
+                expires: lead.map { opens + .microseconds($0) + .seconds(30) } ?? opens + .microseconds(Self.hold),
                 advertisementCount: ads.count,
-                sent: opens
+                sent: opens,
+                preStream: preStream
             )
         )
     }
 
-    /// The last notice of a break again, as another kind.
-    mutating func repeatLast(of id: BreakID, as kind: Notice.Kind, now: Microseconds) -> [UInt8]? {
+    /// The last notice of a break again, as another kind, and with another start where there is one.
+    mutating func repeatLast(
+        of id: BreakID,
+        as kind: Notice.Kind,
+        startingIn lead: Microseconds? = nil,
+        now: Microseconds
+    ) -> [UInt8]? {
         guard var notice = self.notices.last(where: { $0.breakID == id }) else { return nil }
+        if let lead {
+            let start = self.time(now) + .microseconds(lead)
+            (notice.start, notice.expires) = (start, start + .seconds(30))
+        }
         notice.kind = kind
         notice.position = Position(epoch: self.epoch, sequence: self.head.sequence + 1)
         notice.sent = self.time(now)
