@@ -25,6 +25,7 @@ struct KeyRingTests {
         #expect(ring.keys.map(\.state) == [.signing, .verifyOnly, .verifyOnly])
         #expect(try KeyRing(text: ring.text) == ring)
         #expect(try KeyRing(text: "# mine\n\n" + ring.text) == ring)
+        #expect(try KeyRing(text: ring.text.replacing("\n", with: "\r\n")) == ring, "an editor of another system")
     }
 
     @Test func `half a file and a changed one are known, and no sentence repeats a secret`() throws {

@@ -133,7 +133,7 @@ package struct KeyRing: Hashable, Sendable {
     package init(text: String) throws(KeyRingFault) {
         var keys: [SigningKey] = []
         var (hasTitle, hasEnd) = (false, false)
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, line.utf8.first != UInt8(ascii: "#") else { continue }
             guard !hasEnd else { throw KeyRingFault("line \(index + 1): nothing may follow the end") }
             guard hasTitle else {
