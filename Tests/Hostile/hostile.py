@@ -4,7 +4,8 @@
 """Attacks a gateway as strangers would, while 200 honest listeners of two broadcasters work, and says who notices what.
 
 Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then memory and
-descriptors must come back, new listeners be served, and the books be right. `cuecast-load` is the honest side. The attacker
+descriptors must come back, new listeners be served, and the books be right. Where the p99 was too high, the same run again
+while another gateway of the machine is attacked: so much of the waiting is not the gateway's. `cuecast-load` is the honest side. The attacker
 runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB. In the short form
 attacks share gateways.
 
@@ -390,6 +391,23 @@ class Bench:
             if attacker:
                 attacker.kill()
 
+    def elsewhere(self, attack):
+        """The 99th percentiles of the same run while another gateway of this machine is attacked: what attacker and honest
+        listeners take from each other, whatever the gateway does."""
+        say(f"{attack.name}: attacks another gateway")
+        joined = sum_of(self.look(), "cuecast_joins_total") + self.form.listeners
+        with one_gateway(attack, self.options) as (_, addresses, _, door):
+            honest = self.honest("elsewhere", breaks=max(self.form.breaks, round(attack.seconds * 1_000 / self.form.every_ms)))
+            attacker = None
+            try:
+                wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, self.form.patience)
+                attacker = Attacker(attack, addresses, honest.streams, self.options, self.form, door.told)
+                return honest.found()[2]
+            finally:
+                honest.kill()
+                if attacker:
+                    attacker.kill()
+
     def settle(self, observed, before, growth_kib):
         began, short = time.monotonic(), self.form.short
         listeners_max = before.get("cuecast_listeners", 0) + self.form.listeners
@@ -424,15 +442,22 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench(attack, options, form):
-    """A gateway of its own, in a folder that is removed; another one where the quiet run was disturbed."""
+def one_gateway(attack, options):
+    """A gateway as an attack wants it, in a folder that is removed: its process, its addresses, the folder, and its door."""
     os.makedirs(os.path.join(ROOT, ".build"), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")) as folder:
+        door = DOORS[attack.door](folder, options.binary)
+        with measuring.gateway(options.binary, *SETTINGS, *door.settings, prefix=attack.prefix, data=folder + "/data") as (
+                process, addresses):
+            yield process, addresses, folder, door
+
+
+@contextlib.contextmanager
+def bench(attack, options, form):
+    """A gateway of its own; another one where the quiet run was disturbed."""
     for tried in range(QUIET_TRIES):
         with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hostile-data.", dir=os.path.join(ROOT, ".build")))
-            door = DOORS[attack.door](folder, options.binary)
-            process, addresses = stack.enter_context(
-                measuring.gateway(options.binary, *SETTINGS, *door.settings, prefix=attack.prefix, data=folder + "/data"))
+            process, addresses, folder, door = stack.enter_context(one_gateway(attack, options))
             found = Bench(process, addresses, folder, options, form, door, stack.enter_context(door.honest(addresses)))
             try:
                 found.prepare()
@@ -456,6 +481,10 @@ class Results:
     def judge(self, observed):
         self.usual = verdicts.usual(self.quiet_p99)
         return verdicts.judge(observed, self.form.short, self.growth_kib, self.usual)
+
+    def is_quick(self, observed):
+        """Whether nobody waited longer than the verdict allows."""
+        return all(each.holds for each in self.judge(observed) if each.name == "p99")
 
     def add(self, observed, tries=1):
         found = self.judge(observed)
@@ -499,6 +528,8 @@ def run_full(attack, results, options, form):
         with bench(attack, options, form) as found:
             results.quiet_p99.append(found.quiet_p99)
             observed = found.attack(attack, results.growth_kib, results.explained)
+            if observed.alive and not results.is_quick(observed):
+                observed.elsewhere_p99 = found.elsewhere(attack)
             if observed.alive:
                 found.close(observed)
         if attack.name == "nothing":

@@ -224,6 +224,15 @@ class VerdictTests(unittest.TestCase):
         del observed.attacked_p99["notice"]
         self.assertEqual(failing(observed, usual_p99={"batch": 1_500}), ["p99"])
 
+    def test_what_waits_while_another_gateway_is_attacked_is_told_and_excuses_nothing(self):
+        observed = good()
+        observed.attacked_p99 = {kind: 8_000 for kind in verdicts.KINDS}
+        observed.elsewhere_p99 = {kind: 7_000 for kind in verdicts.KINDS}
+        found = next(each for each in verdicts.judge(observed) if each.name == "p99")
+        self.assertFalse(found.holds)
+        self.assertEqual(found.sentence, "notice 8.0×, batch 8.0×, acknowledge 8.0×; while another gateway of this machine was "
+                         "attacked so: notice 7.0×, batch 7.0×, acknowledge 7.0×")
+
     def test_descriptors_are_counted_without_listing_them(self):
         with open(os.devnull), open(os.devnull):
             self.assertEqual(measuring.descriptors(os.getpid()), len(os.listdir(f"/proc/{os.getpid()}/fd")) - 1)

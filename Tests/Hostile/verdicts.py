@@ -48,6 +48,8 @@ class Observed:
     attacked_p99: dict = dataclasses.field(default_factory=dict)
     quiet_p50: dict = dataclasses.field(default_factory=dict)
     attacked_p50: dict = dataclasses.field(default_factory=dict)
+    #: The same kinds while the attack went to another gateway of the same machine; empty: that was not measured.
+    elsewhere_p99: dict = dataclasses.field(default_factory=dict)
     before: Level | None = None
     peak: Level | None = None
     after: Level | None = None
@@ -63,13 +65,14 @@ class Observed:
     did: dict = dataclasses.field(default_factory=dict)
 
 
-def ratios(observed, usual_p99):
+def ratios(observed, usual_p99, slower=None):
     """Kind → how many times slower than in its own quiet run, which counts as one to two times the usual one.
 
-    A quiet run that was quick by luck makes nothing slow, and one that was disturbed hides nothing.
+    A quiet run that was quick by luck makes nothing slow, and one that was disturbed hides nothing. `slower` is what is
+    compared with it: beside the attack, unless told.
     """
     found = {}
-    for kind, attacked in observed.attacked_p99.items():
+    for kind, attacked in (observed.attacked_p99 if slower is None else slower).items():
         base = observed.quiet_p99.get(kind, 0)
         if kind in usual_p99:
             base = min(max(base, usual_p99[kind]), 2 * usual_p99[kind])
@@ -158,8 +161,20 @@ def judge(observed, short=False, growth_kib=0, usual_p99=None):
     if attacked:
         found_ratios = ratios(observed, usual_p99 or {})
         say("p99", all(kind in found_ratios for kind in KINDS) and max(found_ratios.values()) <= P99_RATIO_MAX,
-            ", ".join(f"{kind} {value:.1f}×" for kind, value in found_ratios.items()) or "nothing was measured")
+            told_ratios(found_ratios) + elsewhere_sentence(observed, usual_p99))
     return found
+
+
+def told_ratios(found):
+    return ", ".join(f"{kind} {value:.1f}×" for kind, value in found.items()) or "nothing was measured"
+
+
+def elsewhere_sentence(observed, usual_p99):
+    """How much of the waiting is the machine's, which attacker, listeners and gateway share; empty where it is not known."""
+    if not observed.elsewhere_p99:
+        return ""
+    found = ratios(observed, usual_p99 or {}, observed.elsewhere_p99)
+    return f"; while another gateway of this machine was attacked so: {told_ratios(found)}"
 
 
 def perhaps_noise(verdicts, found_ratios):
