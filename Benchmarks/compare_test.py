@@ -387,6 +387,10 @@ class OptionTests(unittest.TestCase):
         scale = compare.scale_of(compare.parse(["--quick", "--pairs", "5", "--silence", "1", "--listeners-max", "10"]))
         self.assertEqual((scale.pairs, scale.silence, scale.connections(9_000)), (5, 1, 10))
         self.assertEqual(compare.scale_of(compare.parse([])), rows.FULL)
+        # The same of what is measured on other servers.
+        self.assertEqual(compare.scale_of(peers.parse([])), rows.FULL)
+        scale = compare.scale_of(peers.parse(["--quick", "--pairs", "5", "--seconds", "2", "--silence", "1", "--listeners-max", "10"]))
+        self.assertEqual((scale.pairs, scale.seconds, scale.silence, scale.connections_max), (5, 2, 1, 10))
 
     def test_the_short_form_measures_rows_that_exist(self):
         self.assertTrue(set(rows.SMOKE_ROWS) <= set(rows.ROWS))
