@@ -332,6 +332,20 @@ class JoinTokens(unittest.TestCase):
         self.assertEqual(again.status, status_pb2.STATUS_CODE_OK, again)
         self.assertEqual(self.metric("granted"), before)
 
+    def test_an_answer_that_waited_for_its_token_gives_back_the_frame_before_the_delimiter(self):
+        player = self.player()
+        for number, token in enumerate((token_by(self.key, self.claims), token_by({**self.key, "k": part(os.urandom(32))}, self.claims))):
+            frame = bytes((7, 0, number, 9))
+            request = listener_pb2.Request(request_id=40 + number, session=player.session, join=listener_pb2.Join(
+                stream="paid1", token=token, push=True))
+            player.socket.send_multipart([frame, b"", request.SerializeToString()])
+            while len(frames := player.socket.recv_multipart()) == 1:
+                pass
+            self.assertEqual(frames[:2], [frame, b""])
+            reply = listener_pb2.Reply.FromString(frames[2])
+            self.assertEqual(reply.request_id, 40 + number)
+            self.assertEqual(reply.status, status_pb2.STATUS_CODE_NOT_ALLOWED if number else status_pb2.STATUS_CODE_OK, reply)
+
     def test_the_example_listens_with_a_token(self):
         file = os.path.join(self.gateway.folder, "token")
         with open(file, "w") as token:
