@@ -205,16 +205,34 @@ class Page:
         self.evaluate(f"document.querySelector({json.dumps(selector)}).focus()")
 
     def click(self, selector):
-        """Clicks into the middle of the first element that matches, as a mouse does: what covers it gets the click."""
-        x, y = self.evaluate(f"""(() => {{
-            const element = document.querySelector({json.dumps(selector)});
-            element.scrollIntoView({{block: "center", behavior: "instant"}});
-            const box = element.getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2];
-        }})()""")
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left",
-                      clickCount=0 if kind == "mouseMoved" else 1)
+        """Clicks into the middle of the first element that matches, as a mouse does, once it stands still and nothing covers it.
+        Where it moved away under the mouse all the same, it is clicked again."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            place = self.evaluate(f"""(async () => {{
+                const element = document.querySelector({json.dumps(selector)});
+                element.scrollIntoView({{block: "center", behavior: "instant"}});
+                const middle = () => {{
+                    const box = element.getBoundingClientRect();
+                    return [box.x + box.width / 2, box.y + box.height / 2];
+                }};
+                const [x, y] = middle();
+                await new Promise((done) => setTimeout(done, 40));
+                const isStill = middle().join() === [x, y].join();
+                if (!isStill || !element.contains(document.elementFromPoint(x, y))) return null;
+                window.clickOfTest = "none";
+                addEventListener("click", (event) => {{ window.clickOfTest = element.contains(event.target) ? "hit" : "missed"; }},
+                                 {{ capture: true, once: true }});
+                return [x, y];
+            }})()""")
+            if place:
+                for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+                    self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1],
+                              button="none" if kind == "mouseMoved" else "left", clickCount=0 if kind == "mouseMoved" else 1)
+                # Another page knows nothing of it: the click led there.
+                if self.evaluate("window.clickOfTest") not in ("none", "missed"):
+                    return
+            assert time.monotonic() < deadline, f"nobody can click {selector}: it moves, or something covers it\n{self.text()}"
 
     def accessibility(self):
         """What a screen reader is told: role, name and whether it can be focused of every node that is not passed over."""
