@@ -493,6 +493,55 @@ class Dashboard(unittest.TestCase):
         self.stays_home(page)
         self.assertFalse([each for each in page.requests if self.token() in each])
 
+    def test_the_focus_stays_where_one_steers_and_the_sentence_is_seen(self):
+        page = self.steering()
+        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
+        for word in ("End", "Cancel"):
+            name = word.lower()
+            self.publish("radio1", name, [ad("first")]) if word == "Cancel" else None
+            button = f"button[aria-label='{word}: {name if word == 'Cancel' else 'noon'}']"
+            self.until_there(page, f"{word} is offered", button)
+            page.focus(button)
+            page.press("Enter")
+            page.until("the dialog is there", "document.querySelector('#dialog').open")
+            page.focus("#dialog button[type=submit]")
+            page.press("Enter")
+            page.until("the card is gone", f"document.querySelector({json.dumps(button)}) === null && !document.querySelector('#dialog').open")
+            page.until("the stream has the focus", "document.activeElement.id === 'stream-title'")
+            page.until("it was said for all to see", f"document.querySelector('#toast').textContent.endsWith('{ {'End': 'is ended.', 'Cancel': 'is cancelled.'}[word] }')")
+        self.stays_home(page)
+
+    def test_a_break_that_is_held_does_not_hide_the_one_that_just_ended(self):
+        page = self.steering()
+        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
+        page.until("it is on air", "document.querySelector('#breaks .break')?.dataset.state === 'live'")
+        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="noon")).status, OK)
+        self.publish("radio1", "held", [ad("first")])
+        page.until("the held one is there", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
+        about = "document.querySelector('#funnel-about').textContent"
+        page.until("the books have both", "document.querySelectorAll('#books button.name').length === 2")
+        page.until("the one that ended is told", f"{about} === 'break noon'")
+        # A row of the books that is opened is the one that is told.
+        page.click("#books button.name")
+        page.until("the opened one is told", f"{about} === 'break held, opened below'")
+        page.until("it has no start", "document.querySelector('#course-caption').textContent.includes('no start yet')")
+        self.assertIn("first seen", page.text("#course"))
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('#books .when-wide .badge')].map((each) => `${each.dataset.state} ${each.textContent}`).join()"),
+                         "open Not settled,open Not settled")
+
+    def test_a_small_phone_reaches_every_column(self):
+        self.gateway()
+        self.listener("radio1")
+        self.publish("radio1", "noon", [ad("first")])
+        page = self.dashboard("radio1", width=320, height=640, scale=2, mobile=True)
+        self.until_there(page, "there are books", "#books table")
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 320)
+        box = page.evaluate("(() => { const box = document.querySelector('.streams .table-box'); return [getComputedStyle(box).overflowX, box.scrollWidth - box.clientWidth]; })()")
+        self.assertTrue(box[0] == "auto" or box[1] <= 0, box)
+        self.assertEqual(page.evaluate("document.querySelector('#books .when-narrow').checkVisibility()"), True)
+        self.assertRegex(page.evaluate("document.querySelector('#clock').textContent"), r"^\d\d:\d\d:\d\d \S+$")
+        self.assertRegex(page.evaluate("document.querySelector('#clock').title"), r"UTC$")
+
     # MARK: Steering what others steer too
 
     def look(self, name):

@@ -5,7 +5,7 @@
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
-import { count, element, moment, say, span } from "./plots.js";
+import { count, element, isolated, moment, say, span } from "./plots.js";
 
 const MEDIA_KEY = "cuecast.testMedia";
 
@@ -15,7 +15,7 @@ const CHANGES = {
     word: "Punch", kind: "primary", title: "Start this break?", confirm: "Punch the break",
     text: "Players hold its ads and begin to play them.",
     fields: [{
-      name: "start", label: "It starts", options: [["", "after the usual lead"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
+      name: "start", label: "It starts", options: [["", "after the gateway’s lead (breaks.punchLead: 2 s unless set)"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
     }],
     body: ({ start }) => start === "now" ? { now: true } : start ? { in: start } : undefined,
     done: "is punched",
@@ -77,14 +77,19 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - announce: says a sentence to screen readers.
-  constructor(client, dialog, announce) {
+  /// - tell: says what became of a change.
+  /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
+  constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
-    this.announce = announce;
+    this.tell = tell;
     /// What the gateway offers, by method and path.
     this.operations = {};
-    dialog.addEventListener("close", () => { this.#turn += 1; dialog.replaceChildren(); });
+    dialog.addEventListener("close", () => {
+      this.#turn += 1;
+      dialog.replaceChildren();
+      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
+    });
   }
 
   #turn = 0;
@@ -136,7 +141,7 @@ export class Actions {
   #facts(each, before) {
     const facts = (one) => [
       ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
-      ["Ads", `${count(one.ads)}, first “${one.firstAdTitle}”`],
+      ["Ads", one.firstAdTitle ? `${count(one.ads)}, first “${isolated(one.firstAdTitle)}”` : count(one.ads)],
       ["Start", one.start ? moment(Date.parse(one.start), this.client.now()) : "when it is punched"],
       ["Lasts", one.durationMilliseconds ? `${span(one.durationMilliseconds)} at most` : "until it is ended"],
     ];
@@ -240,7 +245,7 @@ export class Actions {
         await run(values);
         if (turn !== this.#turn) return;
         this.dialog.close();
-        this.announce(typeof done === "function" ? done(values) : done);
+        this.tell(typeof done === "function" ? done(values) : done);
       } catch (error) {
         if (turn !== this.#turn) return;
         // The same sentence again is said again.

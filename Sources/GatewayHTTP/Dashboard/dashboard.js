@@ -9,7 +9,7 @@
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
 import { $, announce, client, complain, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
-import { clockTime, element, mark, say } from "./plots.js";
+import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
@@ -48,12 +48,17 @@ function drawLink() {
   const isDraining = link === "live" && state.gateway?.draining;
   say($("link-text"), isDraining ? "Draining" : { connecting: "Connecting", live: "Live", gone: "Gateway gone", locked: "Token needed", refused: "No events" }[link]);
   if (isDraining) $("link").dataset.state = "draining";
-  if (client.hasClock) say($("clock"), clockTime(client.now()));
+  if (client.hasClock) {
+    const now = new Date(client.now()), utc = now.toISOString().slice(0, 19);
+    say($("clock"), zonedTime(now));
+    mark($("clock"), "datetime", `${utc}Z`);
+    mark($("clock"), "title", `${utc.replace("T", " ")} UTC`);
+  }
   say($("host"), client.base.host);
   say($("version"), state.gateway?.version ? `· ${state.gateway.version}` : "");
   const notices = [];
   if (link === "gone") {
-    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. What is shown is from then. This page tries again by itself.`]);
+    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. All figures are from then; countdowns go on by this page’s estimate. It tries again by itself.`]);
   } else if (link === "locked") {
     notices.push(["warn", client.token ? "The token is not taken" : "This gateway asks for a token", sentence]);
   } else if (link === "refused") {

@@ -29,7 +29,7 @@ function drawTiles() {
   say(tiles.listeners.value, count(gateway.listeners));
   say(tiles.listeners.note, gateway.listenersHTTP ? `${count(gateway.listenersHTTP)} over HTTP` : "");
   say(tiles.breaks.value, count(gateway.breaksRunning));
-  say(tiles.breaks.note, `on ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
+  say(tiles.breaks.note, `of ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
   say(tiles.batches.value, rate(rates.batches));
   say(tiles.outcomes.value, rate(rates.acknowledgements));
   say(tiles.notices.value, rate(rates.notices));
@@ -95,25 +95,23 @@ function drawHealth() {
 }
 
 function drawLatency(latencies) {
-  const known = LATENCIES.filter(([name]) => latencies[name]);
-  const key = known.map(([name]) => name).join();
-  if (drawLatency.key !== key) {
-    drawLatency.key = key;
+  if (!drawLatency.cells) {
     drawLatency.cells = new Map();
     const body = element("tbody");
-    for (const [name, word, told] of known) {
+    for (const [name, word, told] of LATENCIES) {
       const cells = { p50: element("td", { class: "number" }), p99: element("td", { class: "number" }) };
       drawLatency.cells.set(name, cells);
       body.append(element("tr", {}, element("th", { scope: "row" }, word, element("span", { class: "note" }, ` ${told}`)), cells.p50, cells.p99));
     }
-    $("latency").replaceChildren(known.length ? element("table", { class: "rows compact" },
+    $("latency").replaceChildren(element("table", { class: "rows compact" },
       element("caption", { class: "hidden-text" }, "Latency of the gateway’s own work, of the last minute"),
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "What"), element("th", { scope: "col", class: "number" }, "p50"),
-        element("th", { scope: "col", class: "number" }, "p99"))), body) : element("p", { class: "empty" }, "Nothing measured yet."));
+        element("th", { scope: "col", class: "number" }, "p99"))), body));
   }
+  // Nothing was measured in the last minute where there is none.
   for (const [name, cells] of drawLatency.cells) {
-    say(cells.p50, latency(latencies[name].p50));
-    say(cells.p99, latency(latencies[name].p99));
+    say(cells.p50, latency(latencies[name]?.p50));
+    say(cells.p99, latency(latencies[name]?.p99));
   }
 }
 

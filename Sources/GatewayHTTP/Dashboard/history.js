@@ -78,6 +78,13 @@ export function drawPast() {
   });
 }
 
+/// The books of a break in a word: the state for its badge, the word, and what it means.
+function verdictOf(each, fate) {
+  if (fate) return [fate, STATE_WORDS[fate]];
+  if (!each.balanced) return ["unbalanced", "Not balanced"];
+  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", "Not settled", "outcomes may still come"];
+}
+
 function booksTable() {
   const now = client.now();
   const body = element("tbody");
@@ -85,20 +92,22 @@ function booksTable() {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
       type: "button", class: "name", "aria-expanded": String(isShown), data: { key: `break ${each.break}` },
-      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); } },
+      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); draw(); } },
     }, each.break);
     const fate = each.cancelled ? "cancelled" : each.expired ? "expired" : "";
-    body.append(element("tr", {}, element("th", { scope: "row" }, button),
+    const [verdict, word, title] = verdictOf(each, fate);
+    const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
+    // On a phone the verdict stands below the name: the last column is far away there.
+    body.append(element("tr", {}, element("th", { scope: "row" }, button, badge("when-narrow")),
       element("td", {}, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
       ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(totalOf(each)[kind]))),
-      element("td", {}, element("span", { class: "badge", "data-state": fate || (each.balanced ? "balanced" : "unbalanced") },
-        fate ? STATE_WORDS[fate] : each.balanced ? (each.settled ? "Balanced" : "Open") : "Not balanced"))));
+      element("td", { class: "when-wide" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, ad.title || ad.id, element("span", { class: "note" }, ` ${ad.id}`)),
+        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
           element("td", {}, span(ad.durationMilliseconds)),
           ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(ad.counts[kind]))),
-          element("td", {}, ad.counts.balanced ? "" : "Not balanced")));
+          element("td", { class: "when-wide" }, ad.counts.balanced ? "" : "Not balanced")));
       }
       const facts = [
         `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
@@ -114,7 +123,7 @@ function booksTable() {
     element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Break"), element("th", { scope: "col" }, "Start"),
       ...["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => element("th", { scope: "col", class: "number" }, word)),
-      element("th", { scope: "col" }, "Books"))), body));
+      element("th", { scope: "col", class: "when-wide" }, "Books"))), body));
 }
 
 function auditTable() {

@@ -26,6 +26,20 @@ export const state = {
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
 
+/// How long the sentence after a change stands there.
+const TOAST_MS = 6_000;
+let toastTimer = null;
+
+/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+export function tell(sentence) {
+  announce(sentence);
+  const toast = $("toast");
+  toast.textContent = sentence;
+  toast.hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
+}
+
 const drawings = [];
 
 /// Has something drawn with each frame in which anything may have changed.

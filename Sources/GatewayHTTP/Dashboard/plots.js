@@ -81,10 +81,16 @@ export function span(milliseconds) {
 /// What is left until an instant; a second that has begun is told whole.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
+/// A text of somebody else inside of a sentence: it does not turn the direction of what stands around it (Unicode UAX #9).
+export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
+
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 export function clockTime(instant) { return clockFormat.format(instant); }
+/// The time of day with the zone that all times of the page are in.
+export function zonedTime(instant) { return zoneFormat.format(instant); }
 
 /// The time of day, and the day where it is not today.
 export function moment(instant, now) {
@@ -168,6 +174,9 @@ export class Course {
     this.node.append(this.window, ...this.areas.values(), this.axis);
   }
 
+  /// Whether it was looked at before anybody had told an outcome: then nothing is missing.
+  get isWhole() { return this.samples.length > 0 && OUTCOMES.every((kind) => kind === "unknown" || this.samples[0][kind] === 0); }
+
   /// - at: milliseconds by the gateway's clock.
   /// - goesOn: whether time goes on although nothing moves: not after the break is over.
   push(at, funnel, goesOn) {
@@ -175,6 +184,8 @@ export class Course {
     if (last && at <= last.at) return;
     const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
     if (isAsBefore && !goesOn) return;
+    // After the end what stays the same is not kept: it stood still until now.
+    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
     // Nothing moves: the last sample is drawn out.
     const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
     const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };
@@ -210,11 +221,16 @@ export class Course {
       shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
       shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
     ]);
+    // What has no start is told from when this page saw it first.
     const zero = startMs ?? from + 1_000;
+    const zeroWord = startMs === undefined || startMs === null ? "first seen" : "start";
     const step = niceStep((to - from) / Math.max(2, Math.floor(width / 90)));
     for (let at = zero - Math.floor((zero - from) / step) * step; at <= to; at += step) {
       const seconds = Math.round((at - zero) / 1_000);
-      lines.push(shape("text", { x: x(at), y: height - 4, "text-anchor": "middle" }, seconds === 0 ? "start" : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`));
+      const word = seconds === 0 ? zeroWord : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`;
+      // A long word at the edge begins there, so that all of it is seen.
+      const isCut = x(at) < 4 * word.length;
+      lines.push(shape("text", { x: isCut ? 2 : x(at), y: height - 4, "text-anchor": isCut ? "start" : "middle" }, word));
     }
     this.axis.replaceChildren(...lines);
     const lastSample = this.samples.at(-1);

@@ -6,7 +6,7 @@
 import { Actions } from "./actions.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, watch } from "./model.js";
+import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
@@ -18,7 +18,7 @@ const FUNNEL = [
   ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
 ];
 
-export const actions = new Actions(client, $("dialog"), announce);
+export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
 
 export function choose(stream, byHand) {
   if (stream === state.chosen && state.breaks.size) {
@@ -103,6 +103,7 @@ function drawBreaks() {
   open.sort((one, other) => (order[stateNow(one, now)] - order[stateNow(other, now)])
     || ((startOf(one) ?? 0) - (startOf(other) ?? 0)) || one.break.localeCompare(other.break));
   const box = $("breaks");
+  const focused = box.contains(document.activeElement) ? document.activeElement : null;
   const wanted = [];
   for (const each of open) {
     const key = `${each.stream}/${each.break}`;
@@ -118,11 +119,19 @@ function drawBreaks() {
     wanted.push(drawBreaks.empty);
   }
   if (wanted.length !== box.children.length || wanted.some((node, place) => box.children[place] !== node)) box.replaceChildren(...wanted);
+  if (focused && !box.contains(document.activeElement)) keepFocus(focused);
+}
+
+/// Whoever steers by keyboard stays there: at the same button where there is one still, else at the stream's name.
+function keepFocus(focused) {
+  const label = focused.getAttribute("aria-label");
+  const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
+  (same ?? $("stream-title")).focus({ preventScroll: true });
 }
 
 function makeCard() {
   const card = {
-    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title" }),
+    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
     time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
     bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
   };
@@ -190,9 +199,9 @@ $("token").addEventListener("click", () => actions.askForToken());
 // MARK: The funnel
 
 const funnelRows = FUNNEL.map(([name, word, unit, whole]) => {
-  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number" }, "0"), share: element("td", { class: "number share" }) };
-  row.node = element("tr", { class: `row-${name}` }, element("th", { scope: "row" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
-    element("td", { class: "bar-cell" }, row.bar.node), row.number, row.share);
+  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number", role: "cell" }, "0"), share: element("td", { class: "number share", role: "cell" }) };
+  row.node = element("tr", { class: `row-${name}`, role: "row" }, element("th", { scope: "row", role: "rowheader" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
+    element("td", { class: "bar-cell", role: "cell" }, row.bar.node), row.number, row.share);
   $("funnel-rows").append(row.node);
   return row;
 });
@@ -206,9 +215,35 @@ export function courseOf(key) {
   return course;
 }
 
-function drawFunnel() {
+/// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
+const ENDED_RECENTLY_MS = 300_000;
+/// What starts later than this, and was not announced, has no course yet.
+const FAR_AHEAD_MS = 600_000;
+
+/// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
+function shownBreak() {
   const counts = state.counts.get(state.chosen);
-  const funnel = counts?.break ? counts.funnel ?? {} : null;
+  const books = state.books?.breaks ?? [];
+  const now = client.now();
+  let found = books.find((each) => each.break === state.openBreak);
+  const isOpened = found !== undefined;
+  if (!isOpened && counts?.break && state.breaks.get(counts.break)?.state === "cued") {
+    found = books.find((each) => !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now && now - endOf(each) < ENDED_RECENTLY_MS);
+  }
+  const name = found?.break ?? counts?.break;
+  if (!name) return null;
+  const isCounted = name === counts?.break;
+  const { delivered, played, ignored, failed, unknown } = found?.total ?? {};
+  return {
+    name, isCounted, isOpened, about: state.breaks.get(name) ?? books.find((each) => each.break === name),
+    // Who was notified is not in the books.
+    funnel: isCounted ? counts.funnel ?? {} : { asked: found.sessions, delivered, played, ignored, failed, unknown },
+  };
+}
+
+function drawFunnel() {
+  const shown = shownBreak();
+  const funnel = shown?.funnel;
   const most = { listeners: Math.max(1, funnel?.notified ?? 0, funnel?.asked ?? 0), ads: Math.max(1, funnel?.delivered ?? 0) };
   for (const row of funnelRows) {
     const value = funnel?.[row.name];
@@ -216,27 +251,32 @@ function drawFunnel() {
     row.bar.show(funnel ? (value ?? 0) / most[row.unit] : 0);
     say(row.share, funnel && row.whole ? share(value ?? 0, funnel[row.whole]) : "");
   }
-  say($("funnel-about"), !state.chosen ? "" : counts?.break ? `break ${counts.break}` : "no break yet");
+  say($("funnel-about"), !state.chosen ? "" : shown ? `break ${shown.name}${shown.isOpened ? ", opened below" : ""}` : "no break yet");
+  if (!shown) return showNoCourse("The course of the next break is drawn here while it happens.");
+  const key = `${state.chosen}/${shown.name}`;
+  // Only what is counted gets a course: a look into the books pushes none out.
+  const course = shown.isCounted ? courseOf(key) : state.courses.get(key);
+  const isToCome = isOpen(state.breaks.get(shown.name) ?? {});
+  if (!course || (course.samples.length < 2 && !isToCome)) {
+    return showNoCourse("It was over before anybody looked. The course of the next break is drawn here while it happens.");
+  }
+  const startMs = startOf(shown.about), now = client.now();
+  if (shown.about?.state === "scheduled" && startMs - now > FAR_AHEAD_MS && !funnel.delivered) {
+    return showNoCourse("It is drawn from its announcement on.");
+  }
   const box = $("course");
-  const key = counts?.break ? `${state.chosen}/${counts.break}` : "";
-  if (!key) {
-    drawFunnel.empty ??= element("p", { class: "empty" });
-    say(drawFunnel.empty, "The course of the next break is drawn here while it happens.");
-    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
-    say($("course-caption"), "");
-    return;
-  }
-  const course = courseOf(key);
-  if (course.samples.length < 2 && !isOpen(state.breaks.get(counts.break) ?? {})) {
-    say(drawFunnel.empty ??= element("p", { class: "empty" }), "It was over before anybody looked. The course of the next break is drawn here while it happens.");
-    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
-    say($("course-caption"), "");
-    return;
-  }
   if (box.firstChild !== course.node) box.replaceChildren(course.node);
-  const about = state.breaks.get(counts.break) ?? state.books?.breaks.find((each) => each.break === counts.break);
-  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), client.now(), { startMs: startOf(about), endMs: endOf(about) });
-  say($("course-caption"), "Outcomes of ads since the break was announced; the shaded time is when it is on air.");
+  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), now, { startMs, endMs: endOf(shown.about) });
+  say($("course-caption"), `Outcomes of ads since ${course.isWhole ? "the break was announced" : "this page saw it first"}; ${
+    startMs === null ? "it has no start yet." : "the shaded time is when it is on air."}`);
+}
+
+/// A sentence in the place of the course.
+function showNoCourse(sentence) {
+  drawFunnel.empty ??= element("p", { class: "empty" });
+  say(drawFunnel.empty, sentence);
+  if ($("course").firstChild !== drawFunnel.empty) $("course").replaceChildren(drawFunnel.empty);
+  say($("course-caption"), "");
 }
 addEventListener("resize", draw);
 

@@ -17,7 +17,7 @@ extension DashboardFile {
 
 import { GatewayGone, readToken } from "./client.js";
 import { STATE_WORDS } from "./model.js";
-import { count, element, moment, say, span } from "./plots.js";
+import { count, element, isolated, moment, say, span } from "./plots.js";
 
 const MEDIA_KEY = "cuecast.testMedia";
 
@@ -27,7 +27,7 @@ const CHANGES = {
     word: "Punch", kind: "primary", title: "Start this break?", confirm: "Punch the break",
     text: "Players hold its ads and begin to play them.",
     fields: [{
-      name: "start", label: "It starts", options: [["", "after the usual lead"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
+      name: "start", label: "It starts", options: [["", "after the gateway’s lead (breaks.punchLead: 2 s unless set)"], ["now", "now"], ["2s", "in 2 s"], ["5s", "in 5 s"], ["10s", "in 10 s"]],
     }],
     body: ({ start }) => start === "now" ? { now: true } : start ? { in: start } : undefined,
     done: "is punched",
@@ -89,14 +89,19 @@ function isOnlyAnnounced(before, after) {
 }
 
 export class Actions {
-  /// - announce: says a sentence to screen readers.
-  constructor(client, dialog, announce) {
+  /// - tell: says what became of a change.
+  /// - home: gets the focus where the button that opened a dialog is gone when it is closed.
+  constructor(client, dialog, tell, home) {
     this.client = client;
     this.dialog = dialog;
-    this.announce = announce;
+    this.tell = tell;
     /// What the gateway offers, by method and path.
     this.operations = {};
-    dialog.addEventListener("close", () => { this.#turn += 1; dialog.replaceChildren(); });
+    dialog.addEventListener("close", () => {
+      this.#turn += 1;
+      dialog.replaceChildren();
+      if (document.activeElement === null || document.activeElement === document.body) home.focus({ preventScroll: true });
+    });
   }
 
   #turn = 0;
@@ -148,7 +153,7 @@ export class Actions {
   #facts(each, before) {
     const facts = (one) => [
       ["Stream", one.stream], ["Break", one.break], ["State", STATE_WORDS[one.state] ?? one.state],
-      ["Ads", `${count(one.ads)}, first “${one.firstAdTitle}”`],
+      ["Ads", one.firstAdTitle ? `${count(one.ads)}, first “${isolated(one.firstAdTitle)}”` : count(one.ads)],
       ["Start", one.start ? moment(Date.parse(one.start), this.client.now()) : "when it is punched"],
       ["Lasts", one.durationMilliseconds ? `${span(one.durationMilliseconds)} at most` : "until it is ended"],
     ];
@@ -252,7 +257,7 @@ export class Actions {
         await run(values);
         if (turn !== this.#turn) return;
         this.dialog.close();
-        this.announce(typeof done === "function" ? done(values) : done);
+        this.tell(typeof done === "function" ? done(values) : done);
       } catch (error) {
         if (turn !== this.#turn) return;
         // The same sentence again is said again.
@@ -780,6 +785,7 @@ button.name:hover { text-decoration: underline; }
 .badge:empty { display: none; }
 .badge[data-state="live"] { background: var(--good-soft); color: var(--good); border-color: transparent; }
 .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--accent-soft); color: var(--accent); border-color: transparent; }
+#stream-table tr.chosen .badge:is([data-state="announced"], [data-state="cued"]) { background: var(--panel); border-color: currentcolor; }
 .badge:is([data-state="balanced"], [data-state="changed"]) { background: var(--good-soft); color: var(--good); border-color: transparent; }
 .badge:is([data-state="warn"], [data-state="cancelled"], [data-state="expired"]) { background: var(--warn-soft); color: var(--warn); border-color: transparent; }
 .badge:is([data-state="unbalanced"], [data-state="refused"], [data-state="missing"]) { background: var(--bad-soft); color: var(--bad); border-color: transparent; }
@@ -796,7 +802,7 @@ button.name:hover { text-decoration: underline; }
 .break-head h3 { overflow-wrap: anywhere; }
 .break[data-state="live"] .badge { background: var(--good); color: var(--panel); }
 .break-time { display: flex; align-items: baseline; gap: 8px; }
-.countdown { font-size: 30px; line-height: 1.15; font-weight: 640; letter-spacing: -0.02em; }
+.countdown { white-space: nowrap; font-size: 30px; line-height: 1.15; font-weight: 640; letter-spacing: -0.02em; }
 .break .bar-box { height: 6px; }
 .break .title { font-weight: 550; overflow-wrap: anywhere; }
 .break .title:empty { display: none; }
@@ -843,6 +849,8 @@ button.name:hover { text-decoration: underline; }
 :is(#audit, #books) td:not([colspan]) { white-space: nowrap; }
 #audit td:last-child { white-space: normal; min-width: 200px; }
 
+.badge.when-narrow { display: none; }
+
 /* Health */
 
 .health-body { display: grid; gap: 16px; }
@@ -884,6 +892,15 @@ dialog h2 { font-size: 18px; }
 .dialog-buttons { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 10px; }
 dialog button { min-height: 36px; }
 
+/* What became of a change, for a while: above everything, in nobody's way. */
+
+.toast {
+  position: fixed; left: 50%; bottom: 24px; transform: translateX(-50%); z-index: 3; max-width: min(520px, calc(100vw - 24px)); padding: 10px 16px; border-radius: 8px;
+  background: var(--text); color: var(--panel); font-weight: 600; overflow-wrap: anywhere; box-shadow: 0 6px 24px rgb(0 0 0 / 25%); pointer-events: none;
+  animation: toast-comes 200ms ease-out;
+}
+@keyframes toast-comes { from { opacity: 0; } }
+
 /* Narrow screens */
 
 @media (max-width: 1199px) {
@@ -909,9 +926,24 @@ dialog button { min-height: 36px; }
   input, select { min-height: 44px; font-size: 16px; }
   #stream-table button.name { min-height: 32px; }
   .panel-head .primary { width: 100%; }
+  .streams .table-box { overflow-x: auto; }
+  #stream-table .about { white-space: normal; }
+  #stream-table tbody th { min-width: 0; }
+  #stream-table thead th:first-child { width: auto; }
+  .when-wide { display: none; }
+  .badge.when-narrow { display: table; margin-top: 3px; }
+}
+@media (max-width: 399px) {
+  .funnel, .funnel tbody { display: block; }
+  .funnel tr { display: grid; grid-template-columns: minmax(0, 1fr) auto auto; padding-top: 4px; }
+  .funnel :is(th, td) { width: auto; padding-block: 1px; }
+  .funnel .bar-cell { grid-area: 2 / 1 / 3 / -1; }
+  .funnel .row-delivered > * { border-top: 0; }
+  .funnel .row-delivered { border-top: 1px solid var(--line); }
+  #stream-table :is(.about, th:nth-child(2)) { padding-inline: 4px; }
 }
 
-@media (prefers-reduced-motion: reduce) { *, *::before, *::after { transition: none !important; scroll-behavior: auto !important; } }
+@media (prefers-reduced-motion: reduce) { *, *::before, *::after { transition: none !important; animation: none !important; scroll-behavior: auto !important; } }
 @media (forced-colors: active) { .bar, .area-played, .area-ignored, .area-failed, .area-unknown, .dot { forced-color-adjust: none; } }
 
 """##
@@ -931,7 +963,7 @@ dialog button { min-height: 36px; }
 import "./health.js";
 import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
 import { $, announce, client, complain, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
-import { clockTime, element, mark, say } from "./plots.js";
+import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
 
@@ -970,12 +1002,17 @@ function drawLink() {
   const isDraining = link === "live" && state.gateway?.draining;
   say($("link-text"), isDraining ? "Draining" : { connecting: "Connecting", live: "Live", gone: "Gateway gone", locked: "Token needed", refused: "No events" }[link]);
   if (isDraining) $("link").dataset.state = "draining";
-  if (client.hasClock) say($("clock"), clockTime(client.now()));
+  if (client.hasClock) {
+    const now = new Date(client.now()), utc = now.toISOString().slice(0, 19);
+    say($("clock"), zonedTime(now));
+    mark($("clock"), "datetime", `${utc}Z`);
+    mark($("clock"), "title", `${utc.replace("T", " ")} UTC`);
+  }
   say($("host"), client.base.host);
   say($("version"), state.gateway?.version ? `· ${state.gateway.version}` : "");
   const notices = [];
   if (link === "gone") {
-    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. What is shown is from then. This page tries again by itself.`]);
+    notices.push(["bad", "The gateway does not answer", `Since ${clockTime(since)}. All figures are from then; countdowns go on by this page’s estimate. It tries again by itself.`]);
   } else if (link === "locked") {
     notices.push(["warn", client.token ? "The token is not taken" : "This gateway asks for a token", sentence]);
   } else if (link === "refused") {
@@ -1154,7 +1191,7 @@ function drawTiles() {
   say(tiles.listeners.value, count(gateway.listeners));
   say(tiles.listeners.note, gateway.listenersHTTP ? `${count(gateway.listenersHTTP)} over HTTP` : "");
   say(tiles.breaks.value, count(gateway.breaksRunning));
-  say(tiles.breaks.note, `on ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
+  say(tiles.breaks.note, `of ${count(gateway.streams)} ${gateway.streams === 1 ? "stream" : "streams"}`);
   say(tiles.batches.value, rate(rates.batches));
   say(tiles.outcomes.value, rate(rates.acknowledgements));
   say(tiles.notices.value, rate(rates.notices));
@@ -1220,25 +1257,23 @@ function drawHealth() {
 }
 
 function drawLatency(latencies) {
-  const known = LATENCIES.filter(([name]) => latencies[name]);
-  const key = known.map(([name]) => name).join();
-  if (drawLatency.key !== key) {
-    drawLatency.key = key;
+  if (!drawLatency.cells) {
     drawLatency.cells = new Map();
     const body = element("tbody");
-    for (const [name, word, told] of known) {
+    for (const [name, word, told] of LATENCIES) {
       const cells = { p50: element("td", { class: "number" }), p99: element("td", { class: "number" }) };
       drawLatency.cells.set(name, cells);
       body.append(element("tr", {}, element("th", { scope: "row" }, word, element("span", { class: "note" }, ` ${told}`)), cells.p50, cells.p99));
     }
-    $("latency").replaceChildren(known.length ? element("table", { class: "rows compact" },
+    $("latency").replaceChildren(element("table", { class: "rows compact" },
       element("caption", { class: "hidden-text" }, "Latency of the gateway’s own work, of the last minute"),
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "What"), element("th", { scope: "col", class: "number" }, "p50"),
-        element("th", { scope: "col", class: "number" }, "p99"))), body) : element("p", { class: "empty" }, "Nothing measured yet."));
+        element("th", { scope: "col", class: "number" }, "p99"))), body));
   }
+  // Nothing was measured in the last minute where there is none.
   for (const [name, cells] of drawLatency.cells) {
-    say(cells.p50, latency(latencies[name].p50));
-    say(cells.p99, latency(latencies[name].p99));
+    say(cells.p50, latency(latencies[name]?.p50));
+    say(cells.p99, latency(latencies[name]?.p99));
   }
 }
 
@@ -1362,6 +1397,13 @@ export function drawPast() {
   });
 }
 
+/// The books of a break in a word: the state for its badge, the word, and what it means.
+function verdictOf(each, fate) {
+  if (fate) return [fate, STATE_WORDS[fate]];
+  if (!each.balanced) return ["unbalanced", "Not balanced"];
+  return each.settled ? ["balanced", "Balanced", "what is unknown stays unknown"] : ["open", "Not settled", "outcomes may still come"];
+}
+
 function booksTable() {
   const now = client.now();
   const body = element("tbody");
@@ -1369,20 +1411,22 @@ function booksTable() {
     const isShown = state.openBreak === each.break;
     const button = element("button", {
       type: "button", class: "name", "aria-expanded": String(isShown), data: { key: `break ${each.break}` },
-      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); } },
+      on: { click: () => { state.openBreak = isShown ? "" : each.break; drawPast(); draw(); } },
     }, each.break);
     const fate = each.cancelled ? "cancelled" : each.expired ? "expired" : "";
-    body.append(element("tr", {}, element("th", { scope: "row" }, button),
+    const [verdict, word, title] = verdictOf(each, fate);
+    const badge = (kind) => element("span", { class: `badge ${kind}`, "data-state": verdict, title }, word);
+    // On a phone the verdict stands below the name: the last column is far away there.
+    body.append(element("tr", {}, element("th", { scope: "row" }, button, badge("when-narrow")),
       element("td", {}, each.start ? moment(Date.parse(each.start), now) : fate || "not started"),
       ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(totalOf(each)[kind]))),
-      element("td", {}, element("span", { class: "badge", "data-state": fate || (each.balanced ? "balanced" : "unbalanced") },
-        fate ? STATE_WORDS[fate] : each.balanced ? (each.settled ? "Balanced" : "Open") : "Not balanced"))));
+      element("td", { class: "when-wide" }, badge(""))));
     if (isShown) {
       for (const ad of each.ads) {
-        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, ad.title || ad.id, element("span", { class: "note" }, ` ${ad.id}`)),
+        body.append(element("tr", { class: "ad" }, element("th", { scope: "row" }, element("bdi", {}, ad.title || ad.id), element("span", { class: "note" }, " ", element("bdi", {}, ad.id))),
           element("td", {}, span(ad.durationMilliseconds)),
           ...["delivered", ...OUTCOMES].map((kind) => element("td", { class: "number" }, count(ad.counts[kind]))),
-          element("td", {}, ad.counts.balanced ? "" : "Not balanced")));
+          element("td", { class: "when-wide" }, ad.counts.balanced ? "" : "Not balanced")));
       }
       const facts = [
         `${count(each.sessions)} ${each.sessions === 1 ? "session" : "sessions"}`, each.broadcaster && `published by ${each.broadcaster}`,
@@ -1398,7 +1442,7 @@ function booksTable() {
     element("caption", { class: "hidden-text" }, `Breaks of ${state.chosen}, the newest first`),
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Break"), element("th", { scope: "col" }, "Start"),
       ...["Delivered", "Played", "Ignored", "Failed", "Unknown"].map((word) => element("th", { scope: "col", class: "number" }, word)),
-      element("th", { scope: "col" }, "Books"))), body));
+      element("th", { scope: "col", class: "when-wide" }, "Books"))), body));
 }
 
 function auditTable() {
@@ -1467,6 +1511,7 @@ function pager(what, stack, before) {
   <noscript><p class="notice">This page needs JavaScript. <code>cuecast top</code> and <a href="v1">the HTTP API</a> do not.</p></noscript>
   <div id="notices" role="alert"></div>
   <p id="said" class="hidden-text" role="status"></p>
+  <p id="toast" class="toast" aria-hidden="true" hidden></p>
 
   <main id="main">
     <section class="tiles" aria-label="The gateway now" id="tiles"></section>
@@ -1512,12 +1557,12 @@ function pager(what, stack, before) {
             <p class="count" id="funnel-about"></p>
           </div>
           <div class="funnel-body">
-            <table class="funnel" id="funnel-table">
+            <table class="funnel" id="funnel-table" role="table">
               <caption class="hidden-text">From notice to outcome: how many, and which share</caption>
               <thead class="hidden-text">
                 <tr><th scope="col">Step</th><th scope="col">Share as a bar</th><th scope="col">Count</th><th scope="col">Share</th></tr>
               </thead>
-              <tbody id="funnel-rows"></tbody>
+              <tbody id="funnel-rows" role="rowgroup"></tbody>
             </table>
             <figure class="course">
               <div id="course"></div>
@@ -1587,6 +1632,20 @@ export const state = {
 /// Says one sentence to those who do not see the page: only what a person would call out in a control room.
 export function announce(sentence) { $("said").textContent = sentence; }
 
+/// How long the sentence after a change stands there.
+const TOAST_MS = 6_000;
+let toastTimer = null;
+
+/// Says one sentence to everybody: what became of a change. It stands above the page for a while, and moves nothing.
+export function tell(sentence) {
+  announce(sentence);
+  const toast = $("toast");
+  toast.textContent = sentence;
+  toast.hidden = false;
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => { toast.hidden = true; }, TOAST_MS);
+}
+
 const drawings = [];
 
 /// Has something drawn with each frame in which anything may have changed.
@@ -1640,7 +1699,7 @@ export function complain(error) {
         DashboardFile(
             name: "plots.js",
             type: "text/javascript; charset=utf-8",
-            text: #"""
+            text: ##"""
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
@@ -1724,10 +1783,16 @@ export function span(milliseconds) {
 /// What is left until an instant; a second that has begun is told whole.
 export function left(milliseconds) { return span(Math.ceil(Math.max(0, milliseconds) / 1_000) * 1_000); }
 
+/// A text of somebody else inside of a sentence: it does not turn the direction of what stands around it (Unicode UAX #9).
+export function isolated(text) { return `\u2068${String(text).replace(/[\u202A-\u202E\u2066-\u2069]/g, "\uFFFD")}\u2069`; }
+
 const clockFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const zoneFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 export function clockTime(instant) { return clockFormat.format(instant); }
+/// The time of day with the zone that all times of the page are in.
+export function zonedTime(instant) { return zoneFormat.format(instant); }
 
 /// The time of day, and the day where it is not today.
 export function moment(instant, now) {
@@ -1811,6 +1876,9 @@ export class Course {
     this.node.append(this.window, ...this.areas.values(), this.axis);
   }
 
+  /// Whether it was looked at before anybody had told an outcome: then nothing is missing.
+  get isWhole() { return this.samples.length > 0 && OUTCOMES.every((kind) => kind === "unknown" || this.samples[0][kind] === 0); }
+
   /// - at: milliseconds by the gateway's clock.
   /// - goesOn: whether time goes on although nothing moves: not after the break is over.
   push(at, funnel, goesOn) {
@@ -1818,6 +1886,8 @@ export class Course {
     if (last && at <= last.at) return;
     const isAsBefore = last && OUTCOMES.every((kind) => last[kind] === (funnel[kind] ?? 0));
     if (isAsBefore && !goesOn) return;
+    // After the end what stays the same is not kept: it stood still until now.
+    if (last && !isAsBefore && !goesOn && at - last.at > 2_000) this.samples.push({ ...last, at: at - 1_000 });
     // Nothing moves: the last sample is drawn out.
     const isSame = isAsBefore && this.samples.length > 1 && OUTCOMES.every((kind) => this.samples.at(-2)[kind] === last[kind]);
     const sample = { at, ...Object.fromEntries(OUTCOMES.map((kind) => [kind, funnel[kind] ?? 0])) };
@@ -1853,11 +1923,16 @@ export class Course {
       shape("line", { x1: leftEdge, x2: rightEdge, y1: y(value), y2: y(value) }),
       shape("text", { x: leftEdge - 6, y: y(value) + 4, "text-anchor": "end" }, count(value)),
     ]);
+    // What has no start is told from when this page saw it first.
     const zero = startMs ?? from + 1_000;
+    const zeroWord = startMs === undefined || startMs === null ? "first seen" : "start";
     const step = niceStep((to - from) / Math.max(2, Math.floor(width / 90)));
     for (let at = zero - Math.floor((zero - from) / step) * step; at <= to; at += step) {
       const seconds = Math.round((at - zero) / 1_000);
-      lines.push(shape("text", { x: x(at), y: height - 4, "text-anchor": "middle" }, seconds === 0 ? "start" : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`));
+      const word = seconds === 0 ? zeroWord : `${seconds < 0 ? "−" : "+"}${span(Math.abs(seconds) * 1_000)}`;
+      // A long word at the edge begins there, so that all of it is seen.
+      const isCut = x(at) < 4 * word.length;
+      lines.push(shape("text", { x: isCut ? 2 : x(at), y: height - 4, "text-anchor": isCut ? "start" : "middle" }, word));
     }
     this.axis.replaceChildren(...lines);
     const lastSample = this.samples.at(-1);
@@ -1877,7 +1952,7 @@ function niceStep(milliseconds) {
   return steps.find((step) => step >= milliseconds) ?? steps.at(-1);
 }
 
-"""#
+"""##
         ),
         DashboardFile(
             name: "stream.js",
@@ -1891,7 +1966,7 @@ function niceStep(milliseconds) {
 import { Actions } from "./actions.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, watch } from "./model.js";
+import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
@@ -1903,7 +1978,7 @@ const FUNNEL = [
   ["failed", "Failed", "ads", "delivered"], ["unknown", "Unknown", "ads", "delivered"],
 ];
 
-export const actions = new Actions(client, $("dialog"), announce);
+export const actions = new Actions(client, $("dialog"), tell, $("stream-title"));
 
 export function choose(stream, byHand) {
   if (stream === state.chosen && state.breaks.size) {
@@ -1988,6 +2063,7 @@ function drawBreaks() {
   open.sort((one, other) => (order[stateNow(one, now)] - order[stateNow(other, now)])
     || ((startOf(one) ?? 0) - (startOf(other) ?? 0)) || one.break.localeCompare(other.break));
   const box = $("breaks");
+  const focused = box.contains(document.activeElement) ? document.activeElement : null;
   const wanted = [];
   for (const each of open) {
     const key = `${each.stream}/${each.break}`;
@@ -2003,11 +2079,19 @@ function drawBreaks() {
     wanted.push(drawBreaks.empty);
   }
   if (wanted.length !== box.children.length || wanted.some((node, place) => box.children[place] !== node)) box.replaceChildren(...wanted);
+  if (focused && !box.contains(document.activeElement)) keepFocus(focused);
+}
+
+/// Whoever steers by keyboard stays there: at the same button where there is one still, else at the stream's name.
+function keepFocus(focused) {
+  const label = focused.getAttribute("aria-label");
+  const same = [...$("breaks").querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === label);
+  (same ?? $("stream-title")).focus({ preventScroll: true });
 }
 
 function makeCard() {
   const card = {
-    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title" }),
+    badge: element("span", { class: "badge" }), name: element("h3", {}), title: element("p", { class: "title", dir: "auto" }),
     time: element("p", { class: "countdown", role: "timer" }), timeNote: element("p", { class: "note" }),
     bar: new Bar("time"), facts: element("p", { class: "facts" }), buttons: element("div", { class: "buttons" }),
   };
@@ -2075,9 +2159,9 @@ $("token").addEventListener("click", () => actions.askForToken());
 // MARK: The funnel
 
 const funnelRows = FUNNEL.map(([name, word, unit, whole]) => {
-  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number" }, "0"), share: element("td", { class: "number share" }) };
-  row.node = element("tr", { class: `row-${name}` }, element("th", { scope: "row" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
-    element("td", { class: "bar-cell" }, row.bar.node), row.number, row.share);
+  const row = { name, unit, whole, bar: new Bar(name), number: element("td", { class: "number", role: "cell" }, "0"), share: element("td", { class: "number share", role: "cell" }) };
+  row.node = element("tr", { class: `row-${name}`, role: "row" }, element("th", { scope: "row", role: "rowheader" }, word, " ", whole && name !== "asked" ? "" : element("span", { class: "note" }, unit)),
+    element("td", { class: "bar-cell", role: "cell" }, row.bar.node), row.number, row.share);
   $("funnel-rows").append(row.node);
   return row;
 });
@@ -2091,9 +2175,35 @@ export function courseOf(key) {
   return course;
 }
 
-function drawFunnel() {
+/// A break that ended so recently is of more interest than one that is cued, which listeners only hold.
+const ENDED_RECENTLY_MS = 300_000;
+/// What starts later than this, and was not announced, has no course yet.
+const FAR_AHEAD_MS = 600_000;
+
+/// The break that is shown: the one that was opened in the books, else one that has just ended, else the one that is counted.
+function shownBreak() {
   const counts = state.counts.get(state.chosen);
-  const funnel = counts?.break ? counts.funnel ?? {} : null;
+  const books = state.books?.breaks ?? [];
+  const now = client.now();
+  let found = books.find((each) => each.break === state.openBreak);
+  const isOpened = found !== undefined;
+  if (!isOpened && counts?.break && state.breaks.get(counts.break)?.state === "cued") {
+    found = books.find((each) => !each.cancelled && !each.expired && endOf(each) !== null && endOf(each) <= now && now - endOf(each) < ENDED_RECENTLY_MS);
+  }
+  const name = found?.break ?? counts?.break;
+  if (!name) return null;
+  const isCounted = name === counts?.break;
+  const { delivered, played, ignored, failed, unknown } = found?.total ?? {};
+  return {
+    name, isCounted, isOpened, about: state.breaks.get(name) ?? books.find((each) => each.break === name),
+    // Who was notified is not in the books.
+    funnel: isCounted ? counts.funnel ?? {} : { asked: found.sessions, delivered, played, ignored, failed, unknown },
+  };
+}
+
+function drawFunnel() {
+  const shown = shownBreak();
+  const funnel = shown?.funnel;
   const most = { listeners: Math.max(1, funnel?.notified ?? 0, funnel?.asked ?? 0), ads: Math.max(1, funnel?.delivered ?? 0) };
   for (const row of funnelRows) {
     const value = funnel?.[row.name];
@@ -2101,27 +2211,32 @@ function drawFunnel() {
     row.bar.show(funnel ? (value ?? 0) / most[row.unit] : 0);
     say(row.share, funnel && row.whole ? share(value ?? 0, funnel[row.whole]) : "");
   }
-  say($("funnel-about"), !state.chosen ? "" : counts?.break ? `break ${counts.break}` : "no break yet");
+  say($("funnel-about"), !state.chosen ? "" : shown ? `break ${shown.name}${shown.isOpened ? ", opened below" : ""}` : "no break yet");
+  if (!shown) return showNoCourse("The course of the next break is drawn here while it happens.");
+  const key = `${state.chosen}/${shown.name}`;
+  // Only what is counted gets a course: a look into the books pushes none out.
+  const course = shown.isCounted ? courseOf(key) : state.courses.get(key);
+  const isToCome = isOpen(state.breaks.get(shown.name) ?? {});
+  if (!course || (course.samples.length < 2 && !isToCome)) {
+    return showNoCourse("It was over before anybody looked. The course of the next break is drawn here while it happens.");
+  }
+  const startMs = startOf(shown.about), now = client.now();
+  if (shown.about?.state === "scheduled" && startMs - now > FAR_AHEAD_MS && !funnel.delivered) {
+    return showNoCourse("It is drawn from its announcement on.");
+  }
   const box = $("course");
-  const key = counts?.break ? `${state.chosen}/${counts.break}` : "";
-  if (!key) {
-    drawFunnel.empty ??= element("p", { class: "empty" });
-    say(drawFunnel.empty, "The course of the next break is drawn here while it happens.");
-    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
-    say($("course-caption"), "");
-    return;
-  }
-  const course = courseOf(key);
-  if (course.samples.length < 2 && !isOpen(state.breaks.get(counts.break) ?? {})) {
-    say(drawFunnel.empty ??= element("p", { class: "empty" }), "It was over before anybody looked. The course of the next break is drawn here while it happens.");
-    if (box.firstChild !== drawFunnel.empty) box.replaceChildren(drawFunnel.empty);
-    say($("course-caption"), "");
-    return;
-  }
   if (box.firstChild !== course.node) box.replaceChildren(course.node);
-  const about = state.breaks.get(counts.break) ?? state.books?.breaks.find((each) => each.break === counts.break);
-  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), client.now(), { startMs: startOf(about), endMs: endOf(about) });
-  say($("course-caption"), "Outcomes of ads since the break was announced; the shaded time is when it is on air.");
+  course.draw(Math.max(240, box.clientWidth), Math.max(120, box.clientHeight), now, { startMs, endMs: endOf(shown.about) });
+  say($("course-caption"), `Outcomes of ads since ${course.isWhole ? "the break was announced" : "this page saw it first"}; ${
+    startMs === null ? "it has no start yet." : "the shaded time is when it is on air."}`);
+}
+
+/// A sentence in the place of the course.
+function showNoCourse(sentence) {
+  drawFunnel.empty ??= element("p", { class: "empty" });
+  say(drawFunnel.empty, sentence);
+  if ($("course").firstChild !== drawFunnel.empty) $("course").replaceChildren(drawFunnel.empty);
+  say($("course-caption"), "");
 }
 addEventListener("resize", draw);
 
