@@ -9,6 +9,7 @@ internal import ZMTP
 extension EdgeLoop {
     /// Reads once what is there, and handles every whole message of it.
     func readable(_ index: Int) {
+        self.slots[index].light.takeOne(of: self.lightMessages, at: self.now)
         let kept = self.takeInput(index)
         // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
@@ -102,6 +103,7 @@ extension EdgeLoop {
     /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
+        self.slots[index].light.takeOne(of: self.lightMessages, at: self.now)
         self.slots[index].messages.takeOne(of: self.connectionMessages, at: self.now)
         self.slots[index].shared?.messages.takeOne(at: self.now)
         self.shared.messages.takeOne(at: self.now)

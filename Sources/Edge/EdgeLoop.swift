@@ -23,6 +23,7 @@ internal import ZMTP
 /// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
+/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``).
 /// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line, and the line goes on for half a
 /// millisecond a round, however many stand there. Whoever sends too much is read from later, and so is whoever does not take its answers.
 /// Whoever takes nothing for long is closed (``EdgeSettings``).
@@ -84,6 +85,8 @@ package final class EdgeLoop {
         var sessions = RateBucket()
         /// The tokens of its joins that may be refused.
         var refusals = RateBucket()
+        /// What it may send, and how often, before it counts as one that sends much.
+        var light = RateBucket()
         /// What all connections of its address have taken; `nil`: those are not limited.
         var shared: EdgeAddress?
         /// When it was accepted, or its handshake was done, in nanoseconds.
@@ -118,15 +121,17 @@ package final class EdgeLoop {
     static let readBytesMax = 8_192
     /// For so long what came is handled before notices and timers have their turn, in nanoseconds.
     private static let readingTurn: UInt64 = 2_000_000
+    /// For so long a round handles those who send much while others are there, in nanoseconds.
+    private static let heavyTurn: UInt64 = 500_000
     /// For so long a round goes on with the line of those who sent more than fits into a turn, in nanoseconds.
     static let lineTurn: UInt64 = 500_000
     /// So many writes of a round of notices are made before what came has its turn.
     private static let writesPerTurn = 512
-    /// So many connections are accepted in one go.
-    private static let acceptsPerTurn = 32
-    /// The same of a door with a certificate: no more handshakes begin than are gone on with, and the others wait at the door, where
-    /// no time runs for them.
-    private static let encryptedAcceptsPerTurn = 16
+    /// So many connections are accepted at a door in one round: each takes some 30 µs, and who is there already waits for them. The
+    /// others wait at the door, where no time runs for them.
+    private static let acceptsPerTurn = 8
+    /// So many connections that are late are closed in one round.
+    private static let lateClosesPerTurn = 8
     private static let second: UInt64 = 1_000_000_000
 
     let settings: EdgeSettings
@@ -150,6 +155,13 @@ package final class EdgeLoop {
     let connectionMessages: RateBucket.Limit
     let connectionSessions: RateBucket.Limit
     let connectionRefusals: RateBucket.Limit
+    let lightMessages = RateBucket.Limit.rate(EdgeSettings.lightMessagesPerSecondMax)
+    /// Which events of this round are of connections that send much.
+    private var heavyEvents: [Int] = []
+    /// When somebody was heard last who does not.
+    private var lightHeard: UInt64 = 0
+    /// Both are there: those who send much wait for the others.
+    private var isMixed = false
     /// Looked at once a minute: addresses that have gone.
     private var nextMinute: UInt64
     /// What all connections read into.
@@ -186,8 +198,9 @@ package final class EdgeLoop {
     var heads: HeadSchedule
     private var nextTick: UInt64
     private var nextSecond: UInt64
-    /// The first slot that is looked at next for what is late.
+    /// The first slot that is looked at next for what is late, and how many are to be looked at before the next tick.
     private var deadlinePlace = 0
+    private var deadlinesLeft = 0
     /// Monotonic time, in nanoseconds, as it was read last.
     var now = System.monotonicNanoseconds()
     let repliesGone: MetricRegistry.Cell
@@ -266,19 +279,26 @@ package final class EdgeLoop {
     // MARK: - One round
 
     private func wait() -> Int {
-        let isBusy = !self.rounds.isEmpty || !self.line.isEmpty
+        let isBusy = !self.rounds.isEmpty || !self.line.isEmpty || self.deadlinesLeft > 0
         let next = min(self.nextTick, self.nextSecond)
         let wait = isBusy || next <= self.now ? 0 : next - self.now
         do throws(SystemCallError) {
-            return try self.poller.wait(nanoseconds: wait)
+            // Behind hundreds who send much there may be somebody who does not: all of them are looked at.
+            return try self.poller.wait(
+                nanoseconds: wait,
+                eventsMax: self.isMixed ? Poller.eventsMax : Poller.eventsUsual
+            )
         } catch {
             // It fails for a descriptor that is none, or memory that is not ours: nothing can go on.
             fatalError("the edge cannot wait for connections: \(error)")
         }
     }
 
+    /// Handles what came: first of those who send little, as listeners do; the others share what is left of the round, so that hundreds
+    /// that flood delay nobody else. Alone they have all of it.
     private func read(_ count: Int, began: UInt64) {
         var turn = began
+        self.heavyEvents.removeAll(keepingCapacity: true)
         for number in 0..<count {
             let event = self.poller.event(number)
             if event.key == Self.inboxKey {
@@ -289,16 +309,42 @@ package final class EdgeLoop {
                 self.accept(Int(event.key - Self.doorKey))
                 continue
             }
-            self.handle(event)
-            self.now = System.monotonicNanoseconds()
-            // Notices do not wait for everybody's requests.
-            if self.now - turn > Self.readingTurn {
-                self.flushScratch()
-                self.takeInbox()
-                self.goOnWithRounds(writesMax: Self.writesPerTurn)
-                turn = System.monotonicNanoseconds()
+            if event.isReadable {
+                guard self.isLight(Int(UInt32(truncatingIfNeeded: event.key))) else {
+                    self.heavyEvents.append(number)
+                    continue
+                }
+                self.lightHeard = self.now
             }
+            self.handle(event)
+            self.endReadingTurn(&turn)
         }
+        self.isMixed = !self.heavyEvents.isEmpty && self.now < self.lightHeard + Self.second
+        let end = self.isMixed ? self.now + Self.heavyTurn : .max
+        for (place, number) in self.heavyEvents.enumerated() {
+            guard place == 0 || self.now < end else {
+                // The poller tells of the others again, behind those who came meanwhile.
+                return self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
+            }
+            self.handle(self.poller.event(number))
+            self.endReadingTurn(&turn)
+        }
+    }
+
+    /// Whether a connection sends little, and reading from it costs little: a handshake of TLS costs much.
+    private func isLight(_ index: Int) -> Bool {
+        self.slots[index].light.hasOne(of: self.lightMessages, at: self.now)
+            && !(self.slots[index].isByTLS && self.slots[index].phase == .handshake)
+    }
+
+    /// Notices do not wait for everybody's requests.
+    private func endReadingTurn(_ turn: inout UInt64) {
+        self.now = System.monotonicNanoseconds()
+        guard self.now - turn > Self.readingTurn else { return }
+        self.flushScratch()
+        self.takeInbox()
+        self.goOnWithRounds(writesMax: Self.writesPerTurn)
+        turn = System.monotonicNanoseconds()
     }
 
     private func handle(_ event: Poller.Event) {
@@ -341,8 +387,10 @@ package final class EdgeLoop {
             self.tick()
             self.sendHeads()
             self.endThrottling()
-            self.lookAtDeadlines()
+            self.followRules()
+            self.planDeadlines()
         }
+        self.lookAtDeadlines()
         if self.now >= self.nextSecond {
             self.nextSecond = self.now + Self.second
             self.delegate.keepHouse(in: self)
@@ -391,8 +439,7 @@ package final class EdgeLoop {
 
     private func accept(_ number: Int) {
         let door = self.shared.doors[number]
-        let count = door.identity == nil ? Self.acceptsPerTurn : Self.encryptedAcceptsPerTurn
-        for _ in 0..<count where self.isAccepting {
+        for _ in 0..<Self.acceptsPerTurn where self.isAccepting {
             let (descriptor, from) = System.accept(door.descriptor)
             guard descriptor >= 0 else {
                 if System.hasNoDescriptor(descriptor) {
@@ -520,35 +567,45 @@ package final class EdgeLoop {
         }
     }
 
-    /// Closes those who are too late with something: each tick looks at a part of all, so that a second sees everybody and
-    /// thousands that are late together delay nobody.
-    private func lookAtDeadlines() {
+    /// Each tick has a part of all looked at, so that a second sees everybody.
+    private func planDeadlines() {
         let ticks = max(1, Int(1_000_000 / max(1, self.settings.syncInterval.inMicroseconds)))
-        var left = min(self.slots.count, (self.slots.count + ticks - 1) / ticks)
+        self.deadlinesLeft = min(self.slots.count, self.deadlinesLeft + (self.slots.count + ticks - 1) / ticks)
+    }
+
+    /// Closes those who are too late with something, a few in a round, so that thousands that are late together delay nobody.
+    private func lookAtDeadlines() {
+        guard self.deadlinesLeft > 0 else { return }
         let handshake = UInt64(self.settings.handshakeTimeout.inMicroseconds) * 1_000
         let unused = UInt64(self.settings.unusedTimeout.inMicroseconds) * 1_000
         let stalled = UInt64(self.settings.stalledTimeout.inMicroseconds) * 1_000
         let slow = stalled * UInt64(self.settings.stalledTimeoutsMax)
-        while left > 0 {
-            left -= 1
+        var closesLeft = Self.lateClosesPerTurn
+        while self.deadlinesLeft > 0, closesLeft > 0 {
+            self.deadlinesLeft -= 1
             if self.deadlinePlace >= self.slots.count { self.deadlinePlace = 0 }
             let index = self.deadlinePlace
             self.deadlinePlace += 1
             let since = self.slots[index].since
+            let late: EdgeClosing?
             switch self.slots[index].phase {
             case .free: continue
-            case .handshake: if self.now >= since + handshake { self.close(index, .handshake) }
+            case .handshake: late = self.now >= since + handshake ? .handshake : nil
             case .ready:
                 if let lateness = self.slots[index].taking.lateness(at: self.now, stalled: stalled, slow: slow) {
-                    self.close(index, lateness)
+                    late = lateness
                 } else if !self.slots[index].isUsed, self.now >= since + unused {
-                    self.close(index, .unused)
+                    late = .unused
                 } else if let proof = self.slots[index].subscriptions.first?.proof, !self.delegate.isGood(proof) {
-                    self.close(index, .expired)
+                    late = .expired
+                } else {
+                    late = nil
                 }
             }
+            guard let late else { continue }
+            self.close(index, late)
+            closesLeft -= 1
         }
-        self.followRules()
     }
 
     /// Has all connections keep to rules that have changed, which is rare: at once, whoever's turn it is.

@@ -20,8 +20,10 @@ package struct Poller: ~Copyable {
         package let hasEnded: Bool
     }
 
+    /// The most events of one wait that anybody may ask for.
+    package static let eventsMax = 1_024
     /// Few, so that timers do not wait long behind a flood of messages.
-    private static let eventsMax = 64
+    package static let eventsUsual = 64
     private let descriptor: Int32
     private var events: [epoll_event] = unsafe [epoll_event](repeating: epoll_event(), count: eventsMax)
     /// Whether the kernel knows waiting by the nanosecond.
@@ -81,9 +83,15 @@ package struct Poller: ~Copyable {
 
     /// Waits for events, at most so many nanoseconds; `nil`: for ever.
     ///
+    /// - Parameters:
+    ///   - nanoseconds: how long, at most.
+    ///   - eventsMax: so many events are told at most; the others by the next wait.
     /// - Returns: how many there are; 0 when time is over.
-    package mutating func wait(nanoseconds: UInt64?) throws(SystemCallError) -> Int {
-        let count = Int32(Self.eventsMax)
+    package mutating func wait(
+        nanoseconds: UInt64?,
+        eventsMax: Int = Self.eventsUsual
+    ) throws(SystemCallError) -> Int {
+        let count = Int32(min(eventsMax, Self.eventsMax))
         var result: Int32 = -1
         if self.hasNanoseconds {
             let limit = min(nanoseconds ?? 3_600_000_000_000, 3_600_000_000_000)

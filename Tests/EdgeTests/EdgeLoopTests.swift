@@ -168,6 +168,54 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
+    @Test func `who sends little is handled before all who send much, and those get their answers too`() async throws {
+        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
+        let many = try (0..<20).map { _ in try stand.peer(.dealer) }
+        // So much that no machine is so slow that it was long ago.
+        let before = 100 * EdgeSettings.lightMessagesPerSecondMax
+        for peer in many {
+            try peer.send((0..<before).flatMap { _ in WirePeer.request("x") })
+            for _ in 0..<before { #expect(try peer.answer() == "x") }
+        }
+        let (holder, honest) = (try stand.peer(.dealer), try stand.peer(.dealer))
+        try holder.send(WirePeer.request("hold"))
+        try await until { stand.isHeld }
+        for peer in many { try peer.send((0..<50).flatMap { _ in WirePeer.request("note much") }) }
+        try honest.send(WirePeer.request("note little"))
+        stand.letGo()
+        #expect(try honest.answer() == "note little")
+        for peer in many { for _ in 0..<50 { #expect(try peer.answer() == "note much") } }
+        #expect(stand.notes.first == "note little")
+        await stand.shared.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `those who send much wait for others only where there are others`(hasOthers: Bool) async throws {
+        let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
+        let limit = MetricLabel.limit(.lightMessagesPerSecondMax)
+        let many = try (0..<20).map { _ in try stand.peer(.dealer) }
+        let before = 100 * EdgeSettings.lightMessagesPerSecondMax
+        for peer in many {
+            try peer.send((0..<before).flatMap { _ in WirePeer.request("x") })
+            for _ in 0..<before { #expect(try peer.answer() == "x") }
+        }
+        let honest = try stand.peer(.dealer)
+        // Without others nobody was heard for a second who sends little.
+        if !hasOthers { try await Task.sleep(for: .milliseconds(1_100)) }
+        let hits = stand.metrics.value(.limitsHit, limit)
+        try many[0].send(WirePeer.request("hold"))
+        try await until { stand.isHeld }
+        // More than half a millisecond's work, all of it there before any of it is handled.
+        for peer in many { try peer.send((0..<10).flatMap { _ in WirePeer.request("note much") }) }
+        if hasOthers { try honest.send(WirePeer.request("note little")) }
+        stand.letGo()
+        #expect(try many[0].answer() == "hold")
+        for peer in many { for _ in 0..<10 { #expect(try peer.answer() == "note much") } }
+        if hasOthers { #expect(try honest.answer() == "note little") }
+        #expect((stand.metrics.value(.limitsHit, limit) > hits) == hasOthers)
+        await stand.shared.stop()
+    }
+
     @Test func `what one address may send is shared by its connections, and what all may send by all`() async throws {
         for limit in [LimitName.messagesPerAddressPerSecondMax, .messagesPerSecondMax] {
             let stand = try LoopStand {

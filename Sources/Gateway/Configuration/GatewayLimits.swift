@@ -150,6 +150,7 @@ extension Gateway {
                 key: "listeners.messagesPerSecondMax"
             ),
             LimitState(.messagesPerTurnMax, EdgeSettings.messagesPerTurnMax),
+            LimitState(.lightMessagesPerSecondMax, EdgeSettings.lightMessagesPerSecondMax, .perSecond),
             LimitState(
                 orNone: .refusedTokensPerConnectionPerSecondMax,
                 configuration.refusedTokensPerConnectionPerSecondMax,

@@ -9,7 +9,7 @@ import ZeroMQ
 /// Decides when the memory of connections that ended is given back to the system.
 struct MemoryReturn: Hashable {
     /// So many connections must have ended since the last time, or a quarter of those that are open, whichever is more.
-    static let connectionsEndedMin = 1_000
+    static let connectionsEndedMin = 100
     /// The least time between two returns.
     static let interval: Duration = .seconds(30)
 

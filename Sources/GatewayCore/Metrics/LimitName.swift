@@ -38,6 +38,7 @@ package enum LimitName: String, CaseIterable, Sendable {
     case httpRequestsWaitingMax
     case httpRequestsWaitingPerAddressMax
     case httpStreamsMax
+    case lightMessagesPerSecondMax
     case listenersMax
     case logBytesMax
     case messagesPerAddressPerSecondMax
