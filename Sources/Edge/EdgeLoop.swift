@@ -127,8 +127,9 @@ package final class EdgeLoop {
     static let lineTurn: UInt64 = 500_000
     /// So many writes of a round of notices are made before what came has its turn.
     private static let writesPerTurn = 512
-    /// So many connections are accepted at a door in one round: each takes some 30 µs, and who is there already waits for them. The
-    /// others wait at the door, where no time runs for them.
+    /// So many connections are accepted at a door in one round.
+    ///
+    /// Each takes some 30 µs, and who is there already waits for them. The others wait at the door, where no time runs for them.
     private static let acceptsPerTurn = 8
     /// So many connections that are late are closed in one round.
     private static let lateClosesPerTurn = 8
@@ -294,8 +295,9 @@ package final class EdgeLoop {
         }
     }
 
-    /// Handles what came: first of those who send little, as listeners do; the others share what is left of the round, so that hundreds
-    /// that flood delay nobody else. Alone they have all of it.
+    /// Handles what came, first of those who send little, as listeners do.
+    ///
+    /// The others share what is left of the round, so that hundreds that flood delay nobody else. Alone they have all of it.
     private func read(_ count: Int, began: UInt64) {
         var turn = began
         self.heavyEvents.removeAll(keepingCapacity: true)
