@@ -102,6 +102,7 @@ export class CuecastListener extends EventTarget {
   }
 
   #abort = null;
+  #isListening = false;
   #attempt = 0;
   #timers = new Set();
   #playing = null;
@@ -109,10 +110,11 @@ export class CuecastListener extends EventTarget {
 
   // MARK: Beginning and end
 
-  /// Begins to listen, and to play; further calls do nothing.
+  /// Begins to listen, and to play; does nothing while it does. Once listening has ended for good, it begins again.
   start() {
-    if (this.#abort) return;
-    this.#abort = new AbortController();
+    if (this.#isListening) return;
+    this.#isListening = true;
+    this.#abort ??= new AbortController();
     this.#run(this.#abort.signal);
     this.#sendOutbox();
   }
@@ -122,6 +124,7 @@ export class CuecastListener extends EventTarget {
     if (!this.#abort) return;
     this.#abort.abort();
     this.#abort = null;
+    this.#isListening = false;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#finishAd("ignored", { reason: "user" });
@@ -212,7 +215,10 @@ export class CuecastListener extends EventTarget {
         this.#tell("problem", { sentence: `${error.message ?? error}` });
       }
       if (signal.aborted) return;
-      if (wait === "end") return;
+      if (wait === "end") {
+        this.#isListening = false;
+        return;
+      }
       this.#tell("state", this.#become("waiting"));
       await this.#sleep(Math.max(wait ?? 0, this.#backoff()), signal);
     }
@@ -250,6 +256,8 @@ export class CuecastListener extends EventTarget {
           } else if (event.name === "head") {
             if (data.position !== this.position) return 0;
           } else if (event.name === "end") {
+            // The app has another token, perhaps.
+            if (data.reason === "expired" && typeof this.token === "function") return undefined;
             if (!data.retryable) {
               this.#tell("state", this.#become("ended", data.reason));
               return "end";

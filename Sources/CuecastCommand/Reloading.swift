@@ -89,16 +89,18 @@ actor Reloader {
         defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
         do {
             let (running, read) = (self.holder.running, try await self.options.loadWithSources())
+            try self.requireSettings(of: read, where: running)
             let change = ConfigurationChange(from: running.configuration, to: read.configuration)
             let broadcasters = try BroadcasterAccess.read(for: change.configuration)
             let keys = try SigningKeys.read(for: change.configuration)
             let identity = try ListenerEncryption.read(for: change.configuration)
             let httpIdentity = try HTTPIdentity.read(for: change.configuration)
+            let rules = try await ListenerTokenFiles.rules(for: change.configuration)
+            // The last that may fail: it makes files, which count only where everything else is right.
             var access: HTTPAccess?
             if self.httpAccess != nil {
                 access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
             }
-            let rules = try await ListenerTokenFiles.rules(for: change.configuration)
             // From here on nothing fails.
             self.holder.replace(by: running.changed(by: change, read.sources))
             self.output.reload(change.configuration)
@@ -125,6 +127,17 @@ actor Reloader {
             )
             throw ConfigurationFaults([ConfigurationFault(key: "config", reason: "\(error)")])
         }
+    }
+
+    /// A file that says nothing any more was lost on its way, and not meant: what it protected would be open to everybody.
+    private func requireSettings(of read: RunningConfiguration, where running: RunningConfiguration) throws {
+        guard running.sources.values.contains(.file), !read.sources.values.contains(.file) else { return }
+        throw ConfigurationFaults([
+            ConfigurationFault(
+                key: "config",
+                reason: "the file has no setting any more; where that is meant, start the gateway again"
+            )
+        ])
     }
 
     private func show(_ identity: HTTPIdentity) {

@@ -189,6 +189,7 @@ package struct Gateway: Sendable {
             socketsMax: 64
         )
         let descriptors = ProcessDescriptors.raiseLimit()
+        ProcessDescriptors.makeRoom(for: descriptors)
         self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
         self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
         // Without HTTP nobody takes theirs.

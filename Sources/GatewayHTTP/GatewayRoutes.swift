@@ -256,7 +256,8 @@ final class GatewayRoutes: Sendable {
         let query = try OperationQuery(
             target.count == 2 ? target[1] : "",
             allowed: operation.queryNames,
-            takesOthers: operation.takesOtherParameters
+            takesOthers: operation.takesOtherParameters,
+            lenient: operation.lenientNames
         )
         let call = try OperationCall(
             operation,
@@ -367,6 +368,21 @@ final class GatewayRoutes: Sendable {
     func requireRead(_ request: Request) async throws {
         guard self.parts.access.access.openReads != .all else { return }
         _ = try await self.authorize(request, .read)
+    }
+
+    /// Whether somebody may still read by the header of an earlier request; counts nothing.
+    func mayStillRead(by authorization: String?) async -> Bool {
+        let (access, now) = (self.parts.access.access, self.parts.now())
+        guard access.openReads != .all else { return true }
+        let isGranted = try? await self.onReadersForPiece {
+            do throws(HTTPRefusal) {
+                _ = try access.authorize(authorization, .read, at: now)
+                return true
+            } catch {
+                return false
+            }
+        }
+        return isGranted ?? false
     }
 
     /// Counts that somebody was let in.

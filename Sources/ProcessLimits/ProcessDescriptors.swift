@@ -31,6 +31,29 @@ package enum ProcessDescriptors {
         return Int(clamping: limit.rlim_cur)
     }
 
+    /// The most descriptors that room is made for ahead: a MiB of the kernel's memory.
+    package static let roomMax = 131_072
+
+    /// Has the kernel make its table of descriptors large enough at once.
+    ///
+    /// It doubles the table whenever one more does not fit, and where a process has several threads `accept` and `socket` wait meanwhile
+    /// until all processors have let go of the old one (Linux, `expand_fdtable` in fs/file.c): 10 to 20 ms, in which a thread that serves
+    /// connections serves none.
+    ///
+    /// - Parameter count: how many descriptors may be open at once; more than ``roomMax`` counts as that, and more than the limit does nothing.
+    package static func makeRoom(for count: Int) {
+        #if os(Linux)
+        let newest = Int32(min(count, self.roomMax)) - 1
+        // Safety: the path is a literal, read during the call.
+        let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        // It gets the lowest number from there on that is free, whatever is open already.
+        let last = fcntl(descriptor, F_DUPFD_CLOEXEC, max(0, newest))
+        if last >= 0 { _ = close(last) }
+        _ = close(descriptor)
+        #endif
+    }
+
     /// How many are open; 0 where the system does not tell.
     package static func openCount() -> Int {
         var open = 0

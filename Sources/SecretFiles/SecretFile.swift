@@ -87,7 +87,9 @@ package enum SecretFile {
     /// - Throws: a fault; also where it is no file, such as a pipe, which must not hold up a start.
     package static func read(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> Contents {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw self.systemFault(path, "it cannot be read", isMissing: errno == ENOENT) }
+        guard descriptor >= 0 else {
+            throw self.systemFault(self.shown(path), "it cannot be read", isMissing: errno == ENOENT)
+        }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw self.systemFault(path, "it cannot be looked at") }
@@ -192,6 +194,21 @@ package enum SecretFile {
         #else
         unsafe Darwin.read(descriptor, buffer, count)
         #endif
+    }
+
+    /// A name of a file that cannot be opened, as it may be shown: a token or a key that was given where its file belongs is not.
+    private static func shown(_ path: String) -> String {
+        let isLikeSecret =
+            path.utf8.count >= 40
+            && path.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "="): true
+                default: false
+                }
+            }
+        return isLikeSecret ? "\(path.prefix(4))… (\(path.utf8.count) characters; a file's name belongs here)" : path
     }
 
     static func systemFault(_ path: String, _ what: String, isMissing: Bool = false) -> Fault {

@@ -18,7 +18,7 @@ package enum TokenLimits {
     /// The most bytes of a key for HS256.
     package static let tokenSecretBytesMax = 512
     /// The most bytes of a token's subject, issuer or audience.
-    package static let tokenNameBytesMax = 256
+    package static let tokenNameBytesMax = 255
     /// The most stream patterns of a token, of each kind.
     package static let tokenStreamsMax = 64
     /// The most sessions that a token may allow its subject.

@@ -221,7 +221,7 @@ class Curve(unittest.TestCase):
             self.assertEqual(done.returncode, 65)
             self.assertIn("broadcasters.secretKeyFile: ", done.stderr)
             self.assertIn("(mode 604); say chmod 600", done.stderr)
-            self.assertIn(f"broadcasters.file: {file}: the file cannot be read", done.stderr)
+            self.assertIn(f"broadcasters.file: {file}: it cannot be read: No such file", done.stderr)
 
     def test_no_secret_is_in_anything_that_a_run_leaves(self):
         gateway = self.start()

@@ -480,6 +480,20 @@ class ReloadedProtection(unittest.TestCase):
         self.addCleanup(listener.close)
         return listener
 
+    def test_a_file_that_says_nothing_any_more_opens_nothing(self):
+        self.protect("paid*")
+        self.gateway.hang_up("the configuration was read again")
+        for text in ("", "# nothing\n", "{}\n"):
+            with open(self.file, "w") as file:
+                file.write(text)
+            self.gateway.hang_up("the file has no setting any more")
+            player = Player(self.gateway)
+            self.addCleanup(player.close)
+            self.assertEqual(player.join().status, status_pb2.STATUS_CODE_NOT_ALLOWED)
+        self.protect("")
+        self.gateway.hang_up("the configuration was read again")
+        self.assertEqual(player.join().status, status_pb2.STATUS_CODE_OK)
+
     def test_who_showed_no_token_is_closed_and_who_shows_one_comes_in(self):
         paid, free = self.joined("paid1"), self.joined("free1")
         subscriber = zmq.Context.instance().socket(zmq.SUB)

@@ -83,6 +83,15 @@ struct LeaseTests {
         #expect(leases.count == 1, "the end of its first lease is not the end of its second")
     }
 
+    @Test func `who leaves another stream than it listens to goes on listening`() {
+        var leases = self.leases()
+        _ = leases.renew(Sample.session(), stream: self.other, at: Sample.at(0))
+        leases.end(Sample.session(), on: Sample.stream)
+        #expect(leases.countsByStream == [self.other: 1])
+        leases.end(Sample.session(), on: self.other)
+        #expect(leases.count == 0)
+    }
+
     @Test func `there are at most so many sessions, and who is over makes room`() {
         var leases = self.leases(3)
         for number in 1...3 as ClosedRange<UInt64> {

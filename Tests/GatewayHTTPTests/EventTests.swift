@@ -318,6 +318,26 @@ struct EventTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func `events end with the token by which they were asked for`(byTicket: Bool) async throws {
+        let clock = ManualClock(Parts.now)
+        let workshop = try TokenWorkshop()
+        let token = try await workshop.token(TokenWorkshop.claims(scope: "read"))
+        try await self.run(clock: clock, access: try await workshop.access(.metrics)) { _, peer in
+            var headers = ["Authorization": "Bearer \(token)"]
+            var target = "/v1/events"
+            if byTicket {
+                target += "?ticket=\(try await Self.ticket(peer, headers: headers).ticket)"
+                headers = [:]
+            }
+            headers["Connection"] = "close"
+            let events = try EventConnection(peer, target, headers: headers)
+            _ = try await events.next("gateway")
+            clock.advance(by: .seconds(60))
+            while try await events.next() != nil {}
+        }
+    }
+
     @Test func `a ticket is over after half a minute`() async throws {
         let clock = ManualClock(Parts.now)
         try await self.run(clock: clock) { _, peer in

@@ -95,6 +95,9 @@ struct ListenerRoutesTests {
                 }
                 let books = try await running.books { $0.total.played == 2 }
                 #expect(books.total.delivered == 2 && books.balances)
+                // Who leaves another stream, late perhaps, goes on hearing this one.
+                #expect(try await Self.post(peer, "/v1/streams/radio2/leave", "{\(who)}").status == 200)
+                #expect(running.metrics.value(.listeners) == 1 && running.metrics.value(.httpListeners) == 1)
                 try await Self.leave(running, peer)
                 return try await tasks.next()
             }

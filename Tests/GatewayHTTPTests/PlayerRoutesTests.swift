@@ -239,7 +239,8 @@ struct PlayerRoutesTests {
         let log = InMemoryEventLog()
         let codes: [(String, UInt16)] = [
             ("401", 401), ("100", 100), ("999", 999), ("99", 900), ("1000", 900), ("[ERRORCODE]", 900), ("-1", 900),
-            ("%5BERRORCODE%5D", 900), ("\u{30}x1", 900),
+            ("%5BERRORCODE%5D", 900), ("\u{30}x1", 900), ("", 900), ("%", 900), ("%E0", 900), ("401&code=402", 401),
+            ("&code=402", 900),
         ]
         try await self.run(log: log) { running, peer in
             let ads = try codes.indices.map { try AdvertisementContent.madeUp("ad\($0)", duration: .seconds(1)) }

@@ -225,7 +225,7 @@ final class BroadcasterAccessTests {
         )
         await #expect(throws: ConfigurationFaults.self) { try await self.run { _, _ in } }
         try FileManager.default.removeItem(atPath: file)
-        #expect(faults().last == "broadcasters.file: \(file): the file cannot be read")
+        #expect(faults().last == "broadcasters.file: \(file): it cannot be read: No such file or directory")
         #expect(faults().count == 2)
     }
 

@@ -157,9 +157,28 @@ struct BroadcastersFileTests {
 
     @Test func `bytes that are no text are refused`() throws {
         #expect(throws: BroadcasterFaults(sentences: ["it is not UTF-8"])) { try BroadcastersFile.read([0xFF, 0xFE]) }
-        #expect(throws: BroadcasterFaults(sentences: ["the file cannot be read"])) {
+        #expect(throws: BroadcasterFaults(sentences: ["it cannot be read: No such file or directory"])) {
             try BroadcastersFile.read(path: "/nowhere/broadcasters.yaml")
         }
+    }
+
+    @Test func `a file that others may change, and what is no file, are refused, and nobody waits for a pipe`() throws {
+        let folder = NSTemporaryDirectory() + "cuecast-broadcasters-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = folder + "/broadcasters.yaml"
+        try Data("broadcasters: []".utf8).write(to: URL(fileURLWithPath: file))
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file)
+        #expect(
+            throws: BroadcasterFaults(sentences: [
+                "it says whom to trust, and others may change it (mode 666); say chmod 644 to it"
+            ])
+        ) {
+            try BroadcastersFile.read(path: file)
+        }
+        let pipe = folder + "/pipe"
+        #expect(unsafe mkfifo(pipe, 0o600) == 0)
+        #expect(throws: BroadcasterFaults(sentences: ["it is no file"])) { try BroadcastersFile.read(path: pipe) }
     }
 
     /// Half written: whatever is left of it, either it is refused or nobody is in it who was not in the whole.

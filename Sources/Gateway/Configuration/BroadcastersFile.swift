@@ -25,15 +25,18 @@ package enum BroadcastersFile {
     ///
     /// - Throws: `BroadcasterFaults` with a sentence for each fault.
     package static func read(path: String) throws(BroadcasterFaults) -> BroadcasterDirectory {
-        guard let file = FileHandle(forReadingAtPath: path) else { throw .init("the file cannot be read") }
-        defer { try? file.close() }
-        let bytes: [UInt8]
-        do {
-            bytes = [UInt8](try file.read(upToCount: BroadcasterLimits.broadcastersFileBytesMax + 1) ?? Data())
+        let contents: SecretFile.Contents
+        do throws(SecretFile.Fault) {
+            contents = try SecretFile.read(
+                path,
+                bytesMax: BroadcasterLimits.broadcastersFileBytesMax,
+                limit: "broadcastersFileBytesMax"
+            )
+            try contents.requireUnchangedByOthers()
         } catch {
-            throw .init("the file cannot be read")
+            throw .init(error.reason)
         }
-        return try Self.read(bytes)
+        return try Self.read(contents.bytes)
     }
 
     /// Reads what stands in such a file; never traps.

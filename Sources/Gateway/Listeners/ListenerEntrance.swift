@@ -93,7 +93,7 @@ package final class ListenerEntrance: Sendable {
     ) async -> ListenerReply {
         let reply = await self.ask(kind, of: session, ticket: ticket, from: address, push: .none).reply
         // Its notices end with it, as on a connection.
-        if case .leave = kind, case .done = reply.body { self.hub.end(session, .left) }
+        if case .leave(let stream) = kind, case .done = reply.body { self.hub.end(session, on: stream, .left) }
         return reply
     }
 

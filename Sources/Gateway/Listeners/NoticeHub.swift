@@ -158,9 +158,10 @@ final class NoticeHub: NoticeSink, Service {
         reader.left()
     }
 
-    /// Ends the reader of a session.
-    func end(_ session: SessionID, _ reason: NoticeReaderEnd) {
-        if let reader = self.state.withLock({ $0.sessions[session] }) { self.end(reader, reason) }
+    /// Ends the reader of a session on a stream.
+    func end(_ session: SessionID, on stream: StreamID, _ reason: NoticeReaderEnd) {
+        guard let reader = self.state.withLock({ $0.sessions[session] }), reader.stream == stream else { return }
+        self.end(reader, reason)
     }
 
     /// Ends all readers, and lets nobody in any more.

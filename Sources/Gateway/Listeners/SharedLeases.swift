@@ -98,9 +98,17 @@ final class SharedLeases: LeaseTable {
         self.withPart(of: session) { $0.allows(session, at: now) }
     }
 
+    /// Ends the lease of a session, whatever it listens to.
     func end(_ session: SessionID) {
         self.withPart(of: session) { leases in
             leases.end(session)
+            self.tell(&leases)
+        }
+    }
+
+    func end(_ session: SessionID, on stream: StreamID) {
+        self.withPart(of: session) { leases in
+            leases.end(session, on: stream)
             self.tell(&leases)
         }
     }

@@ -70,8 +70,8 @@ package protocol LeaseTable: Sendable {
     /// Renews the lease of a session that has one, and takes one request from its allowance; as ``Leases``.
     mutating func allows(_ session: SessionID, at now: Timestamp) -> Bool
 
-    /// Ends a lease.
-    mutating func end(_ session: SessionID)
+    /// Ends the lease of a session that listens to a stream; one on another stream goes on.
+    mutating func end(_ session: SessionID, on stream: StreamID)
 
     /// Ends the leases that nobody renewed.
     mutating func expire(at now: Timestamp)
@@ -289,6 +289,11 @@ package struct Leases: LeaseTable {
                 expires: now.advanced(microseconds: self.lengthMicroseconds),
                 at: now
             )
+    }
+
+    /// Ends the lease of a session that listens to a stream; one on another stream goes on: who changed streams may leave the first one late.
+    package mutating func end(_ session: SessionID, on stream: StreamID) {
+        if self.leases[session]?.stream == stream { self.end(session) }
     }
 
     /// Ends a lease.

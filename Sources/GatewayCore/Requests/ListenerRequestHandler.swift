@@ -310,8 +310,8 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             case .getTime: return .now(self.reply(.done, to: decoded, at: now))
             case .leave(let stream):
                 _ = try self.checkTicket(of: decoded, on: stream, for: .leave, at: now)
-                self.leases.end(decoded.session)
-                if peer.push.isTaken(by: decoded.session) { self.pushChange = .ends }
+                self.leases.end(decoded.session, on: stream)
+                if peer.push == .taken(session: decoded.session, stream: stream) { self.pushChange = .ends }
                 return .now(self.reply(.done, to: decoded, at: now))
             }
         } catch {

@@ -17,8 +17,15 @@ package final class EventTickets: Sendable {
         package let expires: Timestamp
     }
 
+    /// What a ticket stands for.
+    package struct Right: Hashable, Sendable {
+        /// The header by which whoever got the ticket asked for it, for as long as its events are heard; `nil`: it needed none.
+        package let authorization: String?
+        let expires: Timestamp
+    }
+
     private struct State {
-        var expiries: [String: Timestamp] = [:]
+        var rights: [String: Right] = [:]
     }
 
     /// How long a ticket is good.
@@ -35,15 +42,18 @@ package final class EventTickets: Sendable {
 
     /// Gives one.
     ///
+    /// - Parameters:
+    ///   - authorization: the header by which it is asked for.
+    ///   - now: the gateway's clock.
     /// - Returns: `nil` where there are as many as there may be.
-    package func make(at now: Timestamp) -> Ticket? {
+    package func make(for authorization: String? = nil, at now: Timestamp) -> Ticket? {
         var generator = SystemRandomNumberGenerator()
         let text = (0..<4).map { _ in Self.hexadecimal(generator.next()) }.joined()
         let ticket = Ticket(text: text, expires: now + Self.ticketLifetime)
         let isGiven = self.state.withLock { state in
-            if state.expiries.count >= self.ticketsMax { state.expiries = state.expiries.filter { now < $0.value } }
-            guard state.expiries.count < self.ticketsMax else { return false }
-            state.expiries[ticket.text] = ticket.expires
+            if state.rights.count >= self.ticketsMax { state.rights = state.rights.filter { now < $0.value.expires } }
+            guard state.rights.count < self.ticketsMax else { return false }
+            state.rights[ticket.text] = Right(authorization: authorization, expires: ticket.expires)
             return true
         }
         return isGiven ? ticket : nil
@@ -51,9 +61,9 @@ package final class EventTickets: Sendable {
 
     /// Uses one up.
     ///
-    /// - Returns: whether it was good.
-    package func take(_ text: String, at now: Timestamp) -> Bool {
-        self.state.withLock { $0.expiries.removeValue(forKey: text) }.map { now < $0 } ?? false
+    /// - Returns: what it stood for; `nil`: it was not good.
+    package func take(_ text: String, at now: Timestamp) -> Right? {
+        self.state.withLock { $0.rights.removeValue(forKey: text) }.flatMap { now < $0.expires ? $0 : nil }
     }
 
     private static func hexadecimal(_ number: UInt32) -> String {

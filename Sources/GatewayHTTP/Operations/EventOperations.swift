@@ -18,6 +18,9 @@ func eventOperations(_ parts: HTTPParts, _ feed: EventFeed?) -> [Operation] {
     return [readEvents(parts, feed, tickets), makeTicket(parts, tickets)]
 }
 
+/// How often it is looked at whether somebody who hears events may still.
+private let rightLookedAtEvery: Duration = .seconds(1)
+
 private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventTickets) -> Operation {
     Operation(
         .get,
@@ -90,10 +93,12 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
                 streams?.insert(try Problem.check { () throws(WireError) in try StreamID(String(id)) })
             }
         }
+        let authorization: String?
         if let ticket = call.query["ticket"] {
-            try call.take(ticket, of: tickets)
+            authorization = try call.take(ticket, of: tickets)
         } else {
             try await call.requireRead()
+            authorization = call.header(.authorization)
         }
         // What HEAD asks is whether there would be an answer: it begins nothing.
         guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
@@ -105,7 +110,13 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
                 let reader = feed.enter(streams)
                 defer { feed.leave(reader) }
                 try await writer.write(feed.opening(cursor))
+                var isLookedAt = ContinuousClock.now
                 for await _ in reader.news {
+                    // The right may have ended: it is looked at again before something is told, once a second at most.
+                    if ContinuousClock.now - isLookedAt >= rightLookedAtEvery {
+                        guard await call.mayStillRead(by: authorization) else { return }
+                        isLookedAt = ContinuousClock.now
+                    }
                     var hasMore = true
                     while hasMore {
                         let piece = feed.take(reader, &cursor)
@@ -144,7 +155,7 @@ private func makeTicket(_ parts: HTTPParts, _ tickets: EventTickets) -> Operatio
             )
         ]
     ) { call in
-        guard let ticket = tickets.make(at: call.received) else {
+        guard let ticket = tickets.make(for: call.header(.authorization), at: call.received) else {
             parts.metrics.count(.limitsHit, .limit(.httpEventTicketsMax))
             throw Problem(
                 .reason(.limitReached),

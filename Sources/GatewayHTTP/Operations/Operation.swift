@@ -38,6 +38,8 @@ struct OperationParameter: Sendable {
     let schema: JSONValue
     let example: JSONValue
     let isRequired: Bool
+    /// It refuses nothing: without a value that can be read it is as empty, and of several the first counts.
+    let isLenient: Bool
 
     init(
         _ name: String,
@@ -45,7 +47,8 @@ struct OperationParameter: Sendable {
         _ description: String,
         _ schema: JSONValue,
         example: JSONValue,
-        isRequired: Bool = false
+        isRequired: Bool = false,
+        isLenient: Bool = false
     ) {
         self.name = name
         self.place = place
@@ -53,6 +56,7 @@ struct OperationParameter: Sendable {
         self.schema = schema
         self.example = example
         self.isRequired = isRequired || place == .path
+        self.isLenient = isLenient
     }
 
     /// `{stream}` in a path.
@@ -212,6 +216,9 @@ struct Operation: Sendable {
 
     /// The names of the parameters that its query may have.
     var queryNames: Set<String> { Set(self.parameters.filter { $0.place == .query }.map(\.name)) }
+
+    /// Those of them that refuse nothing.
+    var lenientNames: Set<String> { Set(self.parameters.filter { $0.place == .query && $0.isLenient }.map(\.name)) }
 
     /// Whether it may change something.
     var isSafe: Bool { self.method == .get }

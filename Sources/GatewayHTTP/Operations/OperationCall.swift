@@ -92,10 +92,18 @@ package struct OperationCall: Sendable {
 
     /// Uses up a ticket for events.
     ///
+    /// - Returns: the header by which it was asked for; `nil`: it needed none.
     /// - Throws: a problem where it is not good.
-    func take(_ ticket: String, of tickets: EventTickets) throws(Problem) {
-        guard tickets.take(ticket, at: self.received) else { throw self.routes.refused(.ticket) }
+    func take(_ ticket: String, of tickets: EventTickets) throws(Problem) -> String? {
+        guard let right = tickets.take(ticket, at: self.received) else { throw self.routes.refused(.ticket) }
         self.routes.granted()
+        return right.authorization
+    }
+
+    /// Whether somebody may still read by the header of an earlier request: a token ends, its key is revoked, and what was open may be
+    /// closed.
+    func mayStillRead(by authorization: String?) async -> Bool {
+        await self.routes.mayStillRead(by: authorization)
     }
 
     /// Does what takes some work when it is its turn, on the threads of those who read: health is answered meanwhile.

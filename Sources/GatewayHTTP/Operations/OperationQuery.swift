@@ -14,8 +14,14 @@ struct OperationQuery: Sendable {
     ///   - text: what stands behind the question mark.
     ///   - allowed: the names that are known.
     ///   - takesOthers: whether parameters of other names are passed over.
+    ///   - lenient: the names whose values refuse nothing: what cannot be read is as empty, and of several the first counts.
     /// - Throws: a problem with the first parameter that is not as it must be.
-    init(_ text: some StringProtocol, allowed: Set<String>, takesOthers: Bool = false) throws(Problem) {
+    init(
+        _ text: some StringProtocol,
+        allowed: Set<String>,
+        takesOthers: Bool = false,
+        lenient: Set<String> = []
+    ) throws(Problem) {
         for part in text.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(pair[0])
@@ -24,6 +30,12 @@ struct OperationQuery: Sendable {
                 let known =
                     allowed.isEmpty ? "this path has none" : "known are \(allowed.sorted().joined(separator: ", "))"
                 throw .badRequest("There is no such parameter: \(known).")
+            }
+            guard !lenient.contains(name) else {
+                if self.values[name] == nil {
+                    self.values[name] = pair.count == 2 ? String(pair[1]).removingPercentEncoding ?? "" : ""
+                }
+                continue
             }
             guard pair.count == 2, let value = String(pair[1]).removingPercentEncoding, !value.isEmpty else {
                 throw .badRequest("The parameter \(name) has no value that can be read.")

@@ -116,7 +116,8 @@ private func track(_ method: HTTPRequest.Method, _ id: String, _ players: Player
                 in: .query,
                 "The error code of VAST that a player puts in the place of `[ERRORCODE]`; what is no such code counts as 900.",
                 ["type": "string"],
-                example: "401"
+                example: "401",
+                isLenient: true
             ),
         ],
         takesOtherParameters: true,

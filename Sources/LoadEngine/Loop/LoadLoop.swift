@@ -111,6 +111,7 @@ package final class LoadLoop<Driver: LoadDriver> {
                 + max(settings.readBytesMax, TLSPipe.inputBytesMax + TLSSession.recordBytesMax)
         )
         try self.makeRoom(for: connectionsMax)
+        ProcessDescriptors.makeRoom(for: min(limit, connectionsMax + open + Self.descriptorsReserved))
         self.slots.reserveCapacity(connectionsMax)
         if settings.handlesSignals {
             let descriptor = System.takeSignals()
