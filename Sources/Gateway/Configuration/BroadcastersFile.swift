@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 package import GatewayCore
+import SecretFiles
 import Yams
 import ZeroMQ
 
