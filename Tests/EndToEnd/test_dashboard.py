@@ -272,6 +272,7 @@ class Dashboard(unittest.TestCase):
         self.give_token(page)
         self.until_there(page, "there is a break", "#breaks .buttons button")
         self.until_there(page, "there are books", "#books table")
+        self.until_there(page, "the stream stands in the list", "#stream-rows .chosen")
         nodes = page.accessibility()
         roles = {each["role"] for each in nodes}
         for role in ("banner", "main", "search", "contentinfo", "region", "table", "tablist", "tab", "tabpanel", "status", "alert", "timer"):
