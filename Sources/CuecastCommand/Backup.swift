@@ -71,16 +71,10 @@ struct Backup: AsyncParsableCommand {
         to folder: String,
         _ meter: ProgressMeter
     ) async throws -> [String: ControlValue] {
-        let stores = try Stores.open(in: directory)
-        do {
-            let done = try await BackupCommand.make(of: stores.log, stores.ledger, keysOf: directory.path, to: folder) {
+        try await Stores.lend(of: directory) { stores in
+            try await BackupCommand.make(of: stores.log, stores.ledger, keysOf: directory.path, to: folder) {
                 meter.show($0)
             }
-            await stores.close()
-            return done
-        } catch {
-            await stores.close()
-            throw error
         }
     }
 }

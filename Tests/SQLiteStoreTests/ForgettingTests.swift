@@ -103,7 +103,10 @@ struct ForgettingTests {
         let made = try await books.ledger.copy(at: Books.start + .seconds(70) + .microseconds(123_456))
         #expect(books.ledger.copies.first == made)
         #expect(LedgerCopies(dataDirectory: books.path).list().count == 3)
-        #expect(try await books.ledger.forget(self.session).copies == 3)
+        // The first copies may be from before the session did anything: that is drawn at random.
+        let found = try await books.ledger.traces(of: self.session)
+        #expect(found.copies >= 1)
+        #expect(try await books.ledger.forget(self.session) == found)
         let kept = LedgerCopies(dataDirectory: books.path).list()
         #expect(kept.count == 3 && books.ledger.copies.count == 3)
         for copy in kept { #expect(await copy.fault() == nil) }

@@ -55,6 +55,59 @@ struct LedgerRecoveryTests {
         await again.close()
     }
 
+    @Test(arguments: ["gone", "older"])
+    func `what was counted stays counted where the log was lost, however the next run ends`(log: String) async throws {
+        let books = try await self.books(copies: 0, seed: "log \(log)")
+        let earlier = self.directory.fresh()
+        try books.killed(into: earlier)
+        var random = RandomBooks(SeededGenerator(for: "log \(log), more"))
+        try await books.record(try random.postings(lane: 0, count: 20))
+        let before = try await books.totals()
+        await books.close()
+        for suffix in ["", "-wal", "-shm"] {
+            let file = "/events.sqlite" + suffix
+            try? FileManager.default.removeItem(atPath: books.path + file)
+            if log == "older", FileManager.default.fileExists(atPath: earlier + file) {
+                try FileManager.default.copyItem(atPath: earlier + file, toPath: books.path + file)
+            }
+        }
+        let again = try await KeptBooks(books.path)
+        #expect(again.ledger.recoveryAtStart == nil)
+        #expect(try await again.totals() == before)
+        try await again.record(try random.postings(lane: 0, count: 20))
+        let after = try await again.totals()
+        #expect(after != before)
+        let left = self.directory.fresh()
+        try again.killed(into: left)
+        await again.close()
+        let killed = try await KeptBooks(left)
+        #expect(killed.ledger.recoveryAtStart == nil)
+        #expect(try await killed.totals() == after)
+        await killed.close()
+        do {
+            #expect(try await LedgerVerification.run(in: left, ledgerOnly: false, progress: { _ in }).isRight)
+        } catch VerificationError.unavailable {
+            // There is nothing that could be counted again.
+        }
+    }
+
+    @Test func `a ledger that is lent while no gateway runs is as it was closed afterwards`() async throws {
+        let books = try await self.books(copies: 0, seed: "lent")
+        let before = try await books.totals()
+        await books.close()
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: books.path + "/events.sqlite" + suffix)
+        }
+        // As `cuecast backup` does: the ledger learns of a new epoch, and its file changes.
+        _ = try await Stores.lend(of: StoreDirectory(path: books.path)) { stores in
+            #expect(stores.newEpoch != nil)
+        }
+        let again = try await KeptBooks(books.path)
+        #expect(again.ledger.recoveryAtStart == nil)
+        #expect(try await again.totals() == before)
+        await again.close()
+    }
+
     @Test func `how much room it takes is that of its file`() async throws {
         let books = try await self.books(copies: 0, seed: "room")
         let bytes = try #require(books.ledger.fileBytes)

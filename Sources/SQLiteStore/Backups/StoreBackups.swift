@@ -38,11 +38,12 @@ package enum BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case .failed(let reason): "It failed: \(reason)."
         case .unfinished(let replaced, let reason):
             """
-            The restore did not end: \(reason).             \(replaced.isEmpty ? "" : "The files that were there are in \(replaced.joined(separator: ", ")). ")            No gateway starts on what is only half there: make room, or put right what else is said, and run             'cuecast restore --replace' again.
+            The restore did not end: \(reason). \(replaced.isEmpty ? "" : "The files that were there are in \(replaced.joined(separator: ", ")). ")\
+            No gateway starts on what is only half there: make room, or put right what else is said, and run 'cuecast restore --replace' again.
             """
         case .floorUnknown(let directory):
             """
-            The file \(directory)/\(StoreBackups.unfinishedFile) was cut off and does not say any more up to which number was given out             before the restore, and there is no folder \(directory)/replaced that does. Put that folder back; or, where no gateway             has run in \(directory) before, remove \(StoreBackups.unfinishedFile). Then run 'cuecast restore --replace' again.
+            The file \(directory)/\(StoreBackups.unfinishedFile) was cut off and does not say any more up to which number was given out before the restore, and there is no folder \(directory)/replaced that does. Put that folder back; or, where no gateway has run in \(directory) before, remove \(StoreBackups.unfinishedFile). Then run 'cuecast restore --replace' again.
             """
         }
     }
@@ -134,7 +135,7 @@ package enum StoreBackups {
                 throw BackupError.failed("a session is being forgotten; start the gateway, which ends that")
             }
             let partial = folder + ".partial"
-            try? FileManager.default.removeItem(atPath: partial)
+            try Self.removeLeft(partial)
             try Self.makeFolder(partial)
             do {
                 var manifest = try await Self.copy(log, ledger, to: partial, version: version, at: now, progress)
@@ -269,6 +270,10 @@ package enum StoreBackups {
         let manifest = try Self.manifest(in: folder)
         try await Self.check(folder, manifest)
         let directory = try StoreDirectory(path: path)
+        func real(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+        guard real(folder) != real(path) else {
+            throw BackupError.failed("the backup lies in the data directory itself; move it to a folder of its own")
+        }
         guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
             throw BackupError.notEmpty(path)
         }
@@ -307,14 +312,16 @@ package enum StoreBackups {
         try RestoreFloor.keep(floor, in: directory)
         // It is of the ledger that was there.
         _ = try LedgerSeal.take(from: directory)
-        let aside = directory.hasStores ? try directory.moveAside() : nil
+        let aside = directory.hasStores || directory.hasCopies ? try directory.moveAside() : nil
         for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
             let target = directory.file(name)
             StoreFiles.remove(target)
             try await StoreFiles.onAnotherThread {
                 let partial = target + ".partial"
                 StoreFiles.remove(partial)
-                try FileManager.default.copyItem(atPath: folder + "/" + name, toPath: partial)
+                // Of a link what it leads to: else the gateway would write into the backup.
+                let source = URL(fileURLWithPath: folder + "/" + name).resolvingSymlinksInPath().path
+                try FileManager.default.copyItem(atPath: source, toPath: partial)
                 _ = unsafe chmod(partial, 0o600)
                 try StoreFiles.synchronize(partial)
                 try StoreFiles.rename(partial, to: target)
@@ -365,6 +372,16 @@ package enum StoreBackups {
         }
     }
 
+    /// Removes what a backup left that was killed; a folder of that name that holds something else is somebody's.
+    private static func removeLeft(_ partial: String) throws {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: partial) else { return }
+        let ours = [StoreDirectory.ledgerFile, StoreDirectory.logFile, Self.manifestFile] + KeyBackup.files
+        guard names.allSatisfy({ name in ours.contains { name.hasPrefix($0) } }) else {
+            throw BackupError.notEmpty(partial)
+        }
+        try FileManager.default.removeItem(atPath: partial)
+    }
+
     private static func makeFolder(_ path: String) throws {
         try FileManager.default.createDirectory(
             atPath: path,
@@ -392,6 +409,9 @@ extension StoreDirectory {
         FileManager.default.fileExists(atPath: self.file(StoreBackups.unfinishedFile))
     }
 
+    /// Whether there are copies of a ledger.
+    fileprivate var hasCopies: Bool { FileManager.default.fileExists(atPath: self.file(LedgerCopies.folderName)) }
+
     /// Moves the stores into a folder of their own in this one.
     fileprivate func moveAside() throws -> String {
         var folder = self.file("replaced")
@@ -414,11 +434,9 @@ extension StoreDirectory {
                 )
             }
         }
-        // Copies in which sessions have other names than in the books that come are no beginning for counting those anew.
-        let copies = LedgerCopies.folderName
-        if FileManager.default.fileExists(atPath: self.file(ForgettingFiles.refusedName)),
-            FileManager.default.fileExists(atPath: self.file(copies))
-        {
+        // Copies of the history that ends here are no beginning for counting the one that comes.
+        if self.hasCopies {
+            let copies = LedgerCopies.folderName
             try FileManager.default.moveItem(atPath: self.file(copies), toPath: folder + "/" + copies)
         }
         try StoreFiles.synchronizeFolder(of: folder + "/x")

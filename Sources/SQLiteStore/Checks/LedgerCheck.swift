@@ -51,18 +51,23 @@ enum LedgerCheck {
     ) async throws -> [String] {
         let reader = try StoreFiles.reader(of: checked)
         defer { try? reader.close() }
-        let (audit, offsets, gaps) = try await StoreFiles.onAnotherThread {
+        let (audit, offsets, gaps, identity) = try await StoreFiles.onAnotherThread {
             try reader.read {
                 (
                     try LedgerAudit.differences($0), try LedgerSchema.appliedOffsets($0),
-                    try LedgerSchema.gaps($0)
+                    try LedgerSchema.gaps($0), try StoreIdentity.read($0)
                 )
             }
         }
         guard audit.isEmpty else { return audit }
-        guard let base = try await Self.base(for: offsets, gaps: gaps, copies: copies.list(), source: source) else {
-            return []
-        }
+        let base = try await Self.base(
+            for: offsets,
+            of: identity,
+            gaps: gaps,
+            copies: copies.list(),
+            source: source
+        )
+        guard let base else { return [] }
         let recount = try await LedgerRecount.make(
             in: folder + "/recount",
             from: base.path,
@@ -81,27 +86,52 @@ enum LedgerCheck {
     ///
     /// - Parameters:
     ///   - offsets: up to where is to be counted.
+    ///   - identity: what the ledger says of itself.
     ///   - gaps: records that are known to be missing.
     ///   - copies: in the order in which they are tried.
     ///   - source: the log.
-    /// - Returns: `nil` where the log is not whole, and goes on from none of the copies.
+    /// - Returns: `nil` where the log is not whole, or has lost what was counted, and goes on from none of the copies.
     /// - Throws: where the log cannot be read.
     static func base(
         for offsets: [Lane: UInt64],
+        of identity: LogIdentity?,
         gaps: [LedgerGap],
         copies: [LedgerCopy],
         source: some RecordSource
     ) async throws -> Base? {
         let lanes = offsets.filter { $0.key != .breaks }
-        if gaps.isEmpty, try await Self.goesOn(lanes.mapValues { _ in 0 }, source) { return .nothing }
+        if gaps.isEmpty, Self.reachesAll(of: identity, Array(lanes.keys), after: [:], source),
+            try await Self.goesOn(lanes.mapValues { _ in 0 }, source)
+        {
+            return .nothing
+        }
         for copy in copies {
             guard await copy.fault() == nil, let counted = try? copy.offsets(),
                 counted.allSatisfy({ lane, offset in lane == .breaks || offset <= offsets[lane] ?? 0 }),
+                Self.reachesAll(of: identity, Array(lanes.keys), after: counted, source),
                 try await Self.goesOn(lanes.merging(counted) { $1 }.filter { $0.key != .breaks }, source)
             else { continue }
             return .copy(copy)
         }
         return nil
+    }
+
+    /// Whether a recount after these offsets comes by everything that a ledger has counted.
+    ///
+    /// Where a log was lost, or put back to an earlier state, a new epoch began: what the ledger had counted before it stays counted, and
+    /// nobody can count it again.
+    private static func reachesAll(
+        of identity: LogIdentity?,
+        _ lanes: [Lane],
+        after offsets: [Lane: UInt64],
+        _ source: some RecordSource
+    ) -> Bool {
+        (identity?.epochs.dropFirst() ?? [])
+            .allSatisfy { epoch in
+                lanes.allSatisfy { lane in
+                    epoch.last(of: lane) <= max(source.preceding(epoch.base + 1, in: lane), offsets[lane] ?? 0)
+                }
+            }
     }
 
     private static func goesOn(_ offsets: [Lane: UInt64], _ source: some RecordSource) async throws -> Bool {

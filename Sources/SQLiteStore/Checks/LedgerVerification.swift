@@ -130,30 +130,33 @@ package struct LedgerVerification: Hashable, Sendable {
 
         let reader = try StoreFiles.reader(of: checked)
         defer { try? reader.close() }
-        var result = try await StoreFiles.onAnotherThread {
+        let (found, identity) = try await StoreFiles.onAnotherThread {
             try reader.read { database in
-                LedgerVerification(
+                let result = LedgerVerification(
                     offsets: try LedgerSchema.appliedOffsets(database),
                     audit: try LedgerAudit.differences(database),
                     differences: nil,
                     base: nil,
                     gaps: try LedgerSchema.gaps(database)
                 )
+                return (result, try StoreIdentity.read(database))
             }
         }
-        guard !ledgerOnly else { return result }
+        guard !ledgerOnly else { return found }
+        var result = found
         let log = try await Self.openLog(in: dataDirectory, folder: folder, isRunning: isRunning)
         defer { log.close() }
         let copies = LedgerCopies(dataDirectory: dataDirectory).list().reversed()
         let base = try await LedgerCheck.base(
             for: result.offsets,
+            of: identity,
             gaps: result.gaps,
             copies: Array(copies),
             source: log
         )
         guard let base else {
             throw VerificationError.unavailable(
-                "Nothing can be counted anew: the log does not begin at its first record,"
+                "Nothing can be counted anew: the log does not have all that the ledger counts,"
                     + " and no copy of the ledger is followed by it."
             )
         }

@@ -52,6 +52,45 @@ package struct Stores: Sendable {
         )
     }
 
+    /// Lends both files of a directory that no gateway runs in; a ledger that was closed properly is so afterwards, too.
+    ///
+    /// Opening a ledger changes its file, which then does not fit its seal.
+    ///
+    /// - Parameters:
+    ///   - directory: where.
+    ///   - body: may use them until it returns.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `open` and `body` throw.
+    package static func lend<Value>(
+        of directory: StoreDirectory,
+        _ body: (Stores) async throws -> Value
+    ) async throws -> Value {
+        let file = directory.file(StoreDirectory.ledgerFile)
+        let isSealed = try LedgerSeal.take(from: directory)?.fits(file) ?? false
+        let stores: Stores
+        do throws(StoreError) {
+            stores = try Self.open(in: directory)
+        } catch {
+            if isSealed { Self.seal(file, in: directory) }
+            throw error
+        }
+        do {
+            let value = try await body(stores)
+            await stores.close()
+            if isSealed { Self.seal(file, in: directory) }
+            return value
+        } catch {
+            await stores.close()
+            if isSealed { Self.seal(file, in: directory) }
+            throw error
+        }
+    }
+
+    /// Where this fails, the next start checks the ledger.
+    private static func seal(_ file: String, in directory: StoreDirectory) {
+        try? LedgerSeal.put(on: file, in: directory, digestBytesMax: KeptLedger.Settings().checkAtStartBytesMax)
+    }
+
     /// Closes both.
     package func close() async {
         await self.ledger.close()
