@@ -178,12 +178,13 @@ struct BroadcastEntranceTests {
                 let asker = try await Asker(way, running)
                 station.log.set(.breaks, .holding)
                 // At most one is with the log and two wait, whatever the gateway itself records beside them.
-                let asked = try (1...4)
-                    .map { number in
-                        let kind = try Self.publish("b\(number)", of: "radio\(number)")
-                        return Task { try await asker.ask(kind) }
-                    }
-                try await until("all are decided") { running.metrics.value(.broadcastRequests, .publish) == 4 }
+                // One after the other: what comes together goes to the log together.
+                var asked: [Task<BroadcastReply.Body, any Error>] = []
+                for number in 1...4 {
+                    let kind = try Self.publish("b\(number)", of: "radio\(number)")
+                    asked.append(Task { try await asker.ask(kind) })
+                    try await until("it is decided") { running.metrics.value(.broadcastRequests, .publish) == number }
+                }
                 try await until("one is refused") { running.metrics.value(.refusals, .status(.unavailable)) >= 1 }
                 station.log.set(.breaks, .passing)
                 var answers: [BroadcastReply.Body] = []
