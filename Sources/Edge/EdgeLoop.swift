@@ -156,7 +156,10 @@ package final class EdgeLoop {
     let connectionMessages: RateBucket.Limit
     let connectionSessions: RateBucket.Limit
     let connectionRefusals: RateBucket.Limit
-    let lightMessages = RateBucket.Limit.rate(EdgeSettings.lightMessagesPerSecondMax)
+    let lightMessages = RateBucket.Limit.rate(
+        EdgeSettings.lightMessagesPerSecondMax,
+        atOnce: EdgeSettings.lightMessagesAtOnceMax
+    )
     /// Which events of this round are of connections that send much.
     private var heavyEvents: [Int] = []
     /// When somebody was heard last who does not.

@@ -74,11 +74,13 @@ package struct EdgeSettings: Hashable, Sendable {
     package static let framesPerMessageMax = 64
     /// So many messages of one connection are handled in a row; what is behind them waits for the others' turns.
     package static let messagesPerTurnMax = 16
-    /// Whoever sends more messages a second than this, on average, and twice as many at once, waits for those who send less; each time
-    /// that a connection is read from counts as one too.
+    /// Whoever sends more messages a second than this, on average, waits for those who send less; each time that a connection is read from
+    /// counts as one too.
     ///
     /// A listener sends a few around a break.
     package static let lightMessagesPerSecondMax = 32
+    /// So many of them may come at once: few, since whoever is new has sent nothing yet, and hundreds may be new.
+    package static let lightMessagesAtOnceMax = 8
     /// So many bytes that wait for a peer are enough: it is not read from until it has taken them.
     package static let bytesWaitingBeforePause = 65_536
 }

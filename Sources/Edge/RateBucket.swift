@@ -20,9 +20,15 @@ package struct RateBucket: Hashable, Sendable {
         }
 
         /// So many a second, and twice as many at once; 0: no limit.
-        package static func rate(_ perSecond: Int) -> Limit {
+        package static func rate(_ perSecond: Int) -> Limit { .rate(perSecond, atOnce: 2 * max(0, perSecond)) }
+
+        /// So many a second, and so many at once; 0: no limit.
+        package static func rate(_ perSecond: Int, atOnce: Int) -> Limit {
             let count = max(0, perSecond)
-            return Limit(atOnce: 2 * count, each: (1_000_000_000 + UInt64(count) / 2) / UInt64(max(1, count)))
+            return Limit(
+                atOnce: count > 0 ? atOnce : 0,
+                each: (1_000_000_000 + UInt64(count) / 2) / UInt64(max(1, count))
+            )
         }
 
         /// So many within a time; 0: no limit.

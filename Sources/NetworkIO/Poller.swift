@@ -21,7 +21,7 @@ package struct Poller: ~Copyable {
     }
 
     /// The most events of one wait that anybody may ask for.
-    package static let eventsMax = 1_024
+    package static let eventsMax = 256
     /// Few, so that timers do not wait long behind a flood of messages.
     package static let eventsUsual = 64
     private let descriptor: Int32

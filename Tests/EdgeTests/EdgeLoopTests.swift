@@ -168,15 +168,21 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
+    /// Connections that have sent so much that no machine is so slow that it was long ago.
+    private func heavyPeers(of stand: LoopStand) throws -> [WirePeer] {
+        let count = 100 * EdgeSettings.lightMessagesPerSecondMax
+        return try (0..<20)
+            .map { _ in
+                let peer = try stand.peer(.dealer)
+                try peer.send((0..<count).flatMap { _ in WirePeer.request("x") })
+                for _ in 0..<count { #expect(try peer.answer() == "x") }
+                return peer
+            }
+    }
+
     @Test func `who sends little is handled before all who send much, and those get their answers too`() async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
-        let many = try (0..<20).map { _ in try stand.peer(.dealer) }
-        // So much that no machine is so slow that it was long ago.
-        let before = 100 * EdgeSettings.lightMessagesPerSecondMax
-        for peer in many {
-            try peer.send((0..<before).flatMap { _ in WirePeer.request("x") })
-            for _ in 0..<before { #expect(try peer.answer() == "x") }
-        }
+        let many = try self.heavyPeers(of: stand)
         let (holder, honest) = (try stand.peer(.dealer), try stand.peer(.dealer))
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }
@@ -193,12 +199,7 @@ struct EdgeLoopTests {
     func `those who send much wait for others only where there are others`(hasOthers: Bool) async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
         let limit = MetricLabel.limit(.lightMessagesPerSecondMax)
-        let many = try (0..<20).map { _ in try stand.peer(.dealer) }
-        let before = 100 * EdgeSettings.lightMessagesPerSecondMax
-        for peer in many {
-            try peer.send((0..<before).flatMap { _ in WirePeer.request("x") })
-            for _ in 0..<before { #expect(try peer.answer() == "x") }
-        }
+        let many = try self.heavyPeers(of: stand)
         let honest = try stand.peer(.dealer)
         // Without others nobody was heard for a second who sends little.
         if !hasOthers { try await Task.sleep(for: .milliseconds(1_100)) }

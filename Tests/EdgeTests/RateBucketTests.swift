@@ -40,6 +40,19 @@ struct RateBucketTests {
         #expect(self.take(&bucket, limit, at: 999 * Self.second) == 0, "a clock that goes back gives nothing")
     }
 
+    @Test func `as many at once as are said, and not one more`() {
+        let limit = RateBucket.Limit.rate(
+            EdgeSettings.lightMessagesPerSecondMax,
+            atOnce: EdgeSettings.lightMessagesAtOnceMax
+        )
+        var bucket = RateBucket()
+        #expect(self.take(&bucket, limit, at: 0) == EdgeSettings.lightMessagesAtOnceMax)
+        #expect(self.take(&bucket, limit, at: Self.second / UInt64(EdgeSettings.lightMessagesPerSecondMax)) == 1)
+        #expect(self.take(&bucket, limit, at: 10 * Self.second) == EdgeSettings.lightMessagesAtOnceMax)
+        var endless = RateBucket()
+        #expect(self.take(&endless, .rate(0, atOnce: 8), at: 0) == 100_000)
+    }
+
     @Test func `so many within a time, and none means no limit`() {
         let limit = RateBucket.Limit.count(100, within: .seconds(300))
         var bucket = RateBucket()
