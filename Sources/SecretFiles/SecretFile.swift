@@ -154,6 +154,20 @@ package enum SecretFile {
         return found.bytes
     }
 
+    /// Reads a file whole that says whom to trust: nobody but its owner may change it.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - bytesMax: nothing larger is read.
+    ///   - limit: the name of that limit, for the sentence.
+    /// - Returns: what stands in it, and who else may read it.
+    /// - Throws: a fault; also where others may change it.
+    package static func trusted(_ path: String, bytesMax: Int, limit: String) throws(Fault) -> Contents {
+        let found = try self.read(path, bytesMax: bytesMax, limit: limit)
+        try found.requireUnchangedByOthers()
+        return found
+    }
+
     /// Puts new contents in the place of a file, or makes it; whoever reads it at the same time reads the old one or the new one whole.
     ///
     /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as somebody else. A file

@@ -74,12 +74,11 @@ package struct TokenKeySet: Sendable {
     package init(path: String) async throws(TokenKeyFaults) {
         let contents: SecretFile.Contents
         do throws(SecretFile.Fault) {
-            contents = try SecretFile.read(
+            contents = try SecretFile.trusted(
                 path,
                 bytesMax: TokenLimits.tokenKeysFileBytesMax,
                 limit: "tokenKeysFileBytesMax"
             )
-            try contents.requireUnchangedByOthers()
         } catch {
             throw TokenKeyFaults(["\(error)"])
         }

@@ -31,6 +31,19 @@ final class OperatorTokenTests {
         try OperatorToken.headers(to: endpoint, file: file, dataDirectory: folder, environment: environment)
     }
 
+    @Test func `a token that is given where its file belongs is not shown, and a name that is none is`() throws {
+        let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0." + String(repeating: "s", count: 300)
+        for (given, isShown) in [
+            (token, false), (String(token.suffix(40)), false), (String(token.suffix(39)), true),
+            (self.folder + "/" + String(repeating: "a", count: 40), true),
+        ] {
+            let fault = #expect(throws: OperatorToken.Fault.self) { try self.headers(to: self.here, file: given) }
+            let sentence = "\(try #require(fault))"
+            #expect(sentence.contains(given) == isShown, "\(given.count)")
+            #expect(sentence.contains("it cannot be read"))
+        }
+    }
+
     @Test func `the token of the data directory is found, and one that is named goes before it`() throws {
         let local = ["Authorization": "Bearer local.token.here"]
         let other = ["Authorization": "Bearer other.token.here"]

@@ -259,6 +259,73 @@ struct StoreBackupTests {
         await stores.close()
     }
 
+    @Test func `what a killed backup left goes, and what is somebody's stays`() async throws {
+        let stores = try self.open(self.directory.fresh("data"))
+        let folder = self.directory.fresh("backup")
+        let partial = folder + ".partial"
+        try FileManager.default.createDirectory(atPath: partial, withIntermediateDirectories: true)
+        for name in ["ledger.sqlite", "events.sqlite-wal", "manifest.json"] {
+            #expect(FileManager.default.createFile(atPath: partial + "/" + name, contents: nil))
+        }
+        #expect(FileManager.default.createFile(atPath: partial + "/mine", contents: nil))
+        await #expect(throws: BackupError.notEmpty(partial)) { _ = try await self.makeBackup(of: stores, folder) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: partial).count == 4)
+        try FileManager.default.removeItem(atPath: partial + "/mine")
+        _ = try await self.makeBackup(of: stores, folder)
+        #expect(!FileManager.default.fileExists(atPath: partial))
+        await stores.close()
+    }
+
+    @Test func `a backup of links is copied, and one in the data directory itself is refused`() async throws {
+        let stores = try self.open(self.directory.fresh("data"))
+        try await stores.ledger.record([try Books.summary()], through: 0)
+        try await self.fill(stores, 0..<5, counting: 5)
+        let (backup, links) = (self.directory.fresh("backup"), self.directory.fresh("links"))
+        let manifest = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        try FileManager.default.createDirectory(atPath: links, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: backup) {
+            try FileManager.default.createSymbolicLink(
+                atPath: links + "/" + name,
+                withDestinationPath: "../backup/" + name
+            )
+        }
+        let restored = self.directory.fresh("restored")
+        _ = try await StoreBackups.restore(from: links, to: restored)
+        let again = try self.open(restored)
+        try await self.fill(again, 5..<9, counting: 4)
+        #expect(try await self.delivered(again) == 9)
+        await again.close()
+        // What was written since is not in the backup.
+        let second = try await StoreBackups.restore(from: links, to: self.directory.fresh("second"))
+        #expect(second.manifest == manifest)
+        let before = try FileManager.default.contentsOfDirectory(atPath: backup).sorted()
+        for target in [backup, backup + "/"] {
+            let error = await #expect(throws: BackupError.self) {
+                try await StoreBackups.restore(from: backup, to: target, replacing: true)
+            }
+            #expect("\(try #require(error))".contains("lies in the data directory itself"))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: backup).sorted() == before)
+    }
+
+    @Test func `copies of the history that a restore ends are kept aside with it`() async throws {
+        let data = self.directory.fresh("data")
+        let backup = self.directory.fresh("backup")
+        let stores = try self.open(data)
+        try await self.fill(stores, 0..<5, counting: 5)
+        _ = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        let books = try await KeptBooks(data)
+        _ = try await books.ledger.copy(at: Books.start)
+        await books.close()
+        let folder = "/" + LedgerCopies.folderName
+        #expect(FileManager.default.fileExists(atPath: data + folder))
+        let aside = try #require(try await StoreBackups.restore(from: backup, to: data, replacing: true).replaced)
+        #expect(!FileManager.default.fileExists(atPath: data + folder))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: aside + folder).count == 1)
+    }
+
     @Test func `a backup that is damaged is not restored, and nothing is touched`() async throws {
         let stores = try self.open(self.directory.fresh("data"))
         try await self.fill(stores, 0..<50, counting: 50)

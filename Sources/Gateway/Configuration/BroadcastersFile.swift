@@ -26,18 +26,14 @@ package enum BroadcastersFile {
     ///
     /// - Throws: `BroadcasterFaults` with a sentence for each fault.
     package static func read(path: String) throws(BroadcasterFaults) -> BroadcasterDirectory {
-        let contents: SecretFile.Contents
+        let bytes: [UInt8]
         do throws(SecretFile.Fault) {
-            contents = try SecretFile.read(
-                path,
-                bytesMax: BroadcasterLimits.broadcastersFileBytesMax,
-                limit: "broadcastersFileBytesMax"
-            )
-            try contents.requireUnchangedByOthers()
+            let limit = BroadcasterLimits.broadcastersFileBytesMax
+            bytes = try SecretFile.trusted(path, bytesMax: limit, limit: "broadcastersFileBytesMax").bytes
         } catch {
             throw .init(error.reason)
         }
-        return try Self.read(contents.bytes)
+        return try Self.read(bytes)
     }
 
     /// Reads what stands in such a file; never traps.

@@ -269,11 +269,11 @@ package enum StoreBackups {
     ) async throws -> RestoredStores {
         let manifest = try Self.manifest(in: folder)
         try await Self.check(folder, manifest)
-        let directory = try StoreDirectory(path: path)
         func real(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
         guard real(folder) != real(path) else {
             throw BackupError.failed("the backup lies in the data directory itself; move it to a folder of its own")
         }
+        let directory = try StoreDirectory(path: path)
         guard replacing || !directory.hasStores && !directory.isRestoreUnfinished else {
             throw BackupError.notEmpty(path)
         }

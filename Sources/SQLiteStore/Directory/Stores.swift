@@ -67,28 +67,20 @@ package struct Stores: Sendable {
     ) async throws -> Value {
         let file = directory.file(StoreDirectory.ledgerFile)
         let isSealed = try LedgerSeal.take(from: directory)?.fits(file) ?? false
-        let stores: Stores
-        do throws(StoreError) {
-            stores = try Self.open(in: directory)
-        } catch {
-            if isSealed { Self.seal(file, in: directory) }
-            throw error
+        defer {
+            // Where this fails, the next start checks the ledger.
+            let digestBytesMax = KeptLedger.Settings().checkAtStartBytesMax
+            if isSealed { try? LedgerSeal.put(on: file, in: directory, digestBytesMax: digestBytesMax) }
         }
+        let stores = try Self.open(in: directory)
         do {
             let value = try await body(stores)
             await stores.close()
-            if isSealed { Self.seal(file, in: directory) }
             return value
         } catch {
             await stores.close()
-            if isSealed { Self.seal(file, in: directory) }
             throw error
         }
-    }
-
-    /// Where this fails, the next start checks the ledger.
-    private static func seal(_ file: String, in directory: StoreDirectory) {
-        try? LedgerSeal.put(on: file, in: directory, digestBytesMax: KeptLedger.Settings().checkAtStartBytesMax)
     }
 
     /// Closes both.
