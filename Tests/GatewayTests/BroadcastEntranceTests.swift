@@ -176,14 +176,16 @@ struct BroadcastEntranceTests {
             station.configuration.entriesWaitingMax = 2
             try await station.runByHand { running in
                 let asker = try await Asker(way, running)
+                let appends = station.log.appendCount(of: .breaks)
                 station.log.set(.breaks, .holding)
-                // At most one is with the log and two wait, whatever the gateway itself records beside them.
-                // One after the other: what comes together goes to the log together.
+                // At most one is with the log and two wait, whatever the gateway itself records beside them. What comes together would
+                // go to the log together: the log has something before the second is asked for.
                 var asked: [Task<BroadcastReply.Body, any Error>] = []
                 for number in 1...4 {
                     let kind = try Self.publish("b\(number)", of: "radio\(number)")
                     asked.append(Task { try await asker.ask(kind) })
                     try await until("it is decided") { running.metrics.value(.broadcastRequests, .publish) == number }
+                    try await until("the log is busy") { station.log.appendCount(of: .breaks) > appends }
                 }
                 try await until("one is refused") { running.metrics.value(.refusals, .status(.unavailable)) >= 1 }
                 station.log.set(.breaks, .passing)

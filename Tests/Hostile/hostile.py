@@ -335,9 +335,7 @@ class Bench:
         observed.before = level(self.process)
         observed.before.descriptors = max(observed.before.descriptors, self.descriptors)
         cpu_before, began = measuring.process_facts(self.process.pid)[0], time.monotonic()
-        breaks = self.form.breaks
-        if not self.form.short:
-            breaks = max(breaks, round(attack.seconds * 1_000 / self.form.every_ms))
+        breaks = self.breaks_beside(attack)
         say(f"{attack.name}: attacks")
         with Watch(self.process, self.addresses, self.form.patience) as watch:
             def telling():
@@ -355,6 +353,16 @@ class Bench:
         self.settle(observed, before, growth_kib)
         return observed
 
+    def breaks_beside(self, attack):
+        """How many breaks the honest side has, so that it works for as long as the attack lasts."""
+        return self.form.breaks if self.form.short else max(
+            self.form.breaks, round(attack.seconds * 1_000 / self.form.every_ms))
+
+    def wait_until_joined(self, honest, before):
+        """The listeners are there before the attack begins; `before` are the metrics of before they came."""
+        joined = sum_of(before, "cuecast_joins_total") + self.form.listeners
+        wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, self.form.patience)
+
     def lives(self, observed):
         if self.process.poll() is not None:
             observed.alive, observed.exit_code = False, self.process.returncode
@@ -364,9 +372,7 @@ class Bench:
         form = self.form
         honest, attacker = self.honest(attack.name, breaks=breaks), None
         try:
-            # The listeners were there before.
-            joined = sum_of(before, "cuecast_joins_total") + form.listeners
-            wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, form.patience)
+            self.wait_until_joined(honest, before)
             attacker = Attacker(attack, self.addresses, honest.streams, self.options, form, self.door.told)
             while self.lives(observed):
                 if watch.too_much.is_set():
@@ -395,12 +401,11 @@ class Bench:
         """The 99th percentiles of the same run while another gateway of this machine is attacked: what attacker and honest
         listeners take from each other, whatever the gateway does."""
         say(f"{attack.name}: attacks another gateway")
-        joined = sum_of(self.look(), "cuecast_joins_total") + self.form.listeners
+        before = self.look()
         with one_gateway(attack, self.options) as (_, addresses, _, door):
-            honest = self.honest("elsewhere", breaks=max(self.form.breaks, round(attack.seconds * 1_000 / self.form.every_ms)))
-            attacker = None
+            honest, attacker = self.honest("elsewhere", breaks=self.breaks_beside(attack)), None
             try:
-                wait_for(lambda: not honest.running() or sum_of(self.look(), "cuecast_joins_total") >= joined, self.form.patience)
+                self.wait_until_joined(honest, before)
                 attacker = Attacker(attack, addresses, honest.streams, self.options, self.form, door.told)
                 return honest.found()[2]
             finally:
