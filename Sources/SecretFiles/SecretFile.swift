@@ -2,11 +2,11 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #elseif canImport(Musl)
-package import Musl
+import Musl
 #else
-package import Darwin
+import Darwin
 #endif
 
 /// Small files that hold keys: who may read them, and how they are made so that none is ever half there.
@@ -44,13 +44,13 @@ package enum SecretFile {
         package let path: String
         package let bytes: [UInt8]
         /// The bits of who may do what (`man 2 chmod`).
-        package let mode: mode_t
+        package let mode: UInt32
         private let isOfRoot: Bool
 
         fileprivate init(path: String, bytes: [UInt8], status: stat) {
             self.path = path
             self.bytes = bytes
-            self.mode = status.st_mode & 0o777
+            self.mode = UInt32(status.st_mode & 0o777)
             self.isOfRoot = status.st_uid == 0 && geteuid() != 0
         }
 
@@ -68,7 +68,7 @@ package enum SecretFile {
             try self.require(0o022, "it says whom to trust, and others may change it", "644")
         }
 
-        private func require(_ forbidden: mode_t, _ what: String, _ right: String) throws(Fault) {
+        private func require(_ forbidden: UInt32, _ what: String, _ right: String) throws(Fault) {
             guard self.mode & forbidden != 0 else { return }
             throw Fault(
                 path: self.path,
@@ -119,8 +119,8 @@ package enum SecretFile {
     /// Makes a file that is not there yet, and brings it to the disk; where root makes it, it is the folder's owner's (`FolderOwner`).
     ///
     /// - Throws: where there is one already: a key that is in use is never written over.
-    package static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(Fault) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    package static func create(_ path: String, _ bytes: [UInt8], mode: UInt32) throws(Fault) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
         guard descriptor >= 0 else {
             guard errno == EEXIST else { throw self.systemFault(path, "it cannot be made") }
             throw Fault(
@@ -131,7 +131,8 @@ package enum SecretFile {
         }
         // Whatever the process leaves out of new files' modes.
         let isWritten =
-            fchmod(descriptor, mode) == 0 && FolderOwner.take(descriptor, at: path) && self.put(bytes, into: descriptor)
+            fchmod(descriptor, mode_t(mode)) == 0 && FolderOwner.take(descriptor, at: path)
+            && self.put(bytes, into: descriptor)
         let fault = self.systemFault(path, "it cannot be written")
         close(descriptor)
         guard isWritten else {
@@ -174,7 +175,7 @@ package enum SecretFile {
     /// that root makes anew is the folder's owner's (`FolderOwner`).
     ///
     /// - Throws: also where another process changes it at the same time.
-    package static func replace(_ path: String, _ bytes: [UInt8], mode: mode_t) throws(Fault) {
+    package static func replace(_ path: String, _ bytes: [UInt8], mode: UInt32) throws(Fault) {
         try Draft(of: path).commit(bytes, mode: mode)
     }
 

@@ -2,11 +2,11 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if canImport(Glibc)
-package import Glibc
+import Glibc
 #elseif canImport(Musl)
-package import Musl
+import Musl
 #else
-package import Darwin
+import Darwin
 #endif
 
 extension SecretFile {
@@ -39,10 +39,10 @@ extension SecretFile {
         deinit { close(self.descriptor) }
 
         /// Takes the file's place, for good.
-        package func commit(_ bytes: [UInt8], mode: mode_t) throws(Fault) {
+        package func commit(_ bytes: [UInt8], mode: UInt32) throws(Fault) {
             var status = stat()
             let isThere = unsafe stat(self.path, &status) == 0
-            var isWritten = ftruncate(self.descriptor, 0) == 0 && fchmod(self.descriptor, mode) == 0
+            var isWritten = ftruncate(self.descriptor, 0) == 0 && fchmod(self.descriptor, mode_t(mode)) == 0
             if isThere, status.st_uid != geteuid() || status.st_gid != getegid() {
                 isWritten =
                     isWritten && (geteuid() != 0 || fchown(self.descriptor, status.st_uid, status.st_gid) == 0)

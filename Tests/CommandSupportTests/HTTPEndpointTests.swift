@@ -24,7 +24,7 @@ final class HTTPEndpointTests {
 
     deinit { try? FileManager.default.removeItem(atPath: self.folder) }
 
-    private func write(_ text: String, _ pem: [UInt8] = [], mode: mode_t = 0o600) throws {
+    private func write(_ text: String, _ pem: [UInt8] = [], mode: UInt32 = 0o600) throws {
         try SecretFile.replace(self.folder + "/http-endpoint", Array(text.utf8) + pem, mode: mode)
     }
 
