@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import HTTPTypes
+import Synchronization
 
 /// What tells programs and people which operations there are.
 ///
@@ -32,8 +33,9 @@ func descriptionOperations(of operations: [Operation]) -> [Operation] {
         for each in operations { document.operations["\(each.method.rawValue) \(each.path)"] = each.summary }
         return .json(document)
     }
-    func openAPI(_ described: [Operation]) -> Operation {
-        let bytes = HTTPAnswer.encoded(OpenAPIDocument.make(described))
+    @Sendable func openAPI(besides others: [Operation]) -> Operation {
+        // Described by itself too.
+        let document = MadeOnce { HTTPAnswer.encoded(OpenAPIDocument.make(others + [openAPI(besides: others)])) }
         return Operation(
             .get,
             "/openapi.json",
@@ -50,11 +52,29 @@ func descriptionOperations(of operations: [Operation]) -> [Operation] {
                     )
                 )
             ]
-        ) { _ in HTTPAnswer(type: MediaType.json, body: .bytes(bytes)) }
+        ) { _ in HTTPAnswer(type: MediaType.json, body: .bytes(document.value)) }
     }
-    let rest = operations + [index]
-    // Described by itself too.
-    return [index, openAPI(rest + [openAPI(rest)])]
+    return [index, openAPI(besides: operations + [index])]
+}
+
+/// A value that is made when it is asked for first, and kept: to describe the API takes longer than all else at a start.
+private final class MadeOnce<Value: Sendable>: Sendable {
+    private let kept = Mutex<Value?>(nil)
+    private let make: @Sendable () -> Value
+
+    init(_ make: @escaping @Sendable () -> Value) {
+        self.make = make
+    }
+
+    /// Whoever asks while it is made waits for it.
+    var value: Value {
+        self.kept.withLock { kept in
+            if let kept { return kept }
+            let made = self.make()
+            kept = made
+            return made
+        }
+    }
 }
 
 extension IndexDocument {
