@@ -105,6 +105,35 @@ class LoadRun(unittest.TestCase):
                          "--patience", "1s", code=69)
         self.assertIn("nobody listens there", done.stderr)
 
+    def test_breaks_that_nobody_takes_are_findings_and_the_run_ends(self):
+        def run(factor):
+            return self.load("--listeners", "5", "--breaks", "3", "--every", "100ms", "--lead", "1s", "--duration", "100ms",
+                             "--broadcast", "tcp://127.0.0.1:1", "--patience", f"{2 * factor}s", "--json", code=None)
+        # Patience is for joining too.
+        done = slower_until(run, lambda done: done.returncode != 69)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        report = json.loads(done.stdout)
+        found = {each["kind"]: each for each in report["findings"]}["breaksNotPublished"]
+        self.assertEqual((found["count"], report["counts"]["published"]), (3, 0), done.stdout)
+        self.assertIn("nobody at tcp://127.0.0.1:1 takes it", found["examples"][0])
+
+    def test_a_run_ends_where_the_gateway_is_gone(self):
+        def run(factor):
+            gateway = Gateway()
+            try:
+                run = subprocess.Popen([LOAD, "--listeners", "5", "--breaks", "40", "--every", "200ms", "--lead", "2s", "--duration", "100ms",
+                                        "--http", "none", "--patience", f"{2 * factor}s", "--json"],
+                                       env=gateway.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                until("a break is there, or nobody could join",
+                      lambda: run.poll() is not None or gateway.get("/v1/breaks")["breaks"])
+                gateway.stop(signal.SIGKILL)
+                return run, *run.communicate(timeout=PATIENCE)
+            finally:
+                gateway.close()
+        run, out, told = slower_until(run, lambda ended: ended[0].returncode != 69)
+        self.assertEqual(run.returncode, 1, told)
+        self.assertIn("breaksNotPublished", {each["kind"] for each in json.loads(out)["findings"]})
+
     def test_options_that_make_no_sense_end_with_a_sentence(self):
         for arguments in (["--played", "0.5"], ["--stall", "2"], ["--listeners", "0"], ["--stream", "a/b"],
                           ["--stream", "a", "--stream", "a"], ["--stream", "a", "--streams", "2"], ["--follow"],

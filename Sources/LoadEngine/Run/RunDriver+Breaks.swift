@@ -79,6 +79,7 @@ extension RunDriver {
 
     /// The gateway has answered a publication.
     func published(_ message: Span<UInt8>, now: Microseconds, in loop: LoadLoop<RunDriver>) {
+        guard !self.hasGivenUpPublishing else { return }
         let bytes = message.indices.map { message[$0] }
         guard let reply = try? BroadcastReply(decoding: bytes),
             let publication = self.publications.removeValue(forKey: reply.requestID)
@@ -87,6 +88,7 @@ extension RunDriver {
             return
         }
         self.progressed = now
+        self.publicationAnswered = now
         switch reply.body {
         case .break(let info):
             self.world.statistics.counts.published += 1
@@ -116,6 +118,15 @@ extension RunDriver {
         )
         // Nobody can have heard of it.
         self.world.streams[publication.stream].update(publication.breakIndex) { $0.isRefused = true }
+    }
+
+    /// Nobody has answered for so long that what is still open counts as not published.
+    func giveUpPublishing() {
+        self.hasGivenUpPublishing = true
+        let open = (self.publications.values + self.retries).sorted { $0.number < $1.number }
+        self.publications = [:]
+        self.retries = []
+        for each in open { self.notPublished(each, "nobody at \(self.broadcastEndpoint) takes it") }
     }
 
     func broadcasterEnded(in loop: LoadLoop<RunDriver>) {

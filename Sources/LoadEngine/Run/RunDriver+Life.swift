@@ -126,10 +126,15 @@ extension RunDriver {
             return self.world.streams.allSatisfy { stream in stream.breaks.count { $0.tally.notices > 0 } >= breaks }
         }
         guard let last = self.plan.count > 0 ? self.plan.planned(self.plan.count - 1) : nil else { return false }
-        let isPublished =
-            self.nextPublication == self.plan.count && self.publications.isEmpty && self.retries.isEmpty
+        guard self.nextPublication == self.plan.count else { return false }
+        let isPublished = self.publications.isEmpty && self.retries.isEmpty
+        if !isPublished {
+            // Or the run would not end where nobody takes breaks.
+            guard now > max(first + last, self.publicationAnswered) + self.settings.patience else { return false }
+            self.giveUpPublishing()
+        }
         // Without lead everything is announced at once; with it the start is the latest instant.
-        return isPublished && now >= first + last && self.areAnnounced(now, last: first + last)
+        return now >= first + last && self.areAnnounced(now, last: first + last)
     }
 
     /// Whether all breaks of ours have reached somebody, or their start is over.

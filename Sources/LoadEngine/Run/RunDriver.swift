@@ -86,6 +86,10 @@ final class RunDriver: LoadDriver {
     var publications: [UInt64: Publication] = [:]
     var retries: [Publication] = []
     var lastPublicationID: UInt64 = 0
+    /// When a publication was last answered.
+    var publicationAnswered: Microseconds = 0
+    /// What was not answered in time is a finding by now; what answers it later changes nothing.
+    var hasGivenUpPublishing = false
     var lastNoticeAt: Microseconds = 0
     var churnBegan: Microseconds = 0
     var churned = 0
