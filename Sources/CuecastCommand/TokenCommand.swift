@@ -150,8 +150,9 @@ extension TokenCommand {
 
         func run() async throws {
             let key = try self.key.make(besides: [])
+            let bytes = try await KeysFile.bytes(of: [key])
             try KeysFile.perform { () throws(SecretFile.Fault) in
-                try SecretFile.create(self.out, KeysFile.bytes(of: [key]), mode: 0o600)
+                try SecretFile.create(self.out, bytes, mode: 0o600)
             }
             CommandOutput.say("\(self.out): \(key)")
         }
@@ -269,20 +270,22 @@ struct KeysFile: ParsableArguments {
         }
     }
 
-    /// Puts keys in the place of those that the file has, once it is known that they can be read again.
+    /// Puts keys in the place of those that the file has.
     func write(_ keys: [TokenKey]) async throws {
+        let bytes = try await Self.bytes(of: keys)
+        try Self.perform { () throws(SecretFile.Fault) in
+            try SecretFile.replace(self.keys, bytes, mode: 0o600)
+        }
+    }
+
+    /// As they stand in a file, once it is known that they can be read again.
+    static func bytes(of keys: [TokenKey]) async throws(ExitCode) -> [UInt8] {
         do throws(TokenKeyFaults) {
             _ = try await TokenKeySet(keys)
         } catch {
             for sentence in error.sentences { complain(sentence) }
             throw CommandExit.badData
         }
-        try Self.perform { () throws(SecretFile.Fault) in
-            try SecretFile.replace(self.keys, Self.bytes(of: keys), mode: 0o600)
-        }
-    }
-
-    static func bytes(of keys: [TokenKey]) -> [UInt8] {
         do {
             return try TokenKeySet.file(of: keys)
         } catch {

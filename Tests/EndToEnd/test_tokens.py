@@ -208,6 +208,13 @@ class HTTPTokens(unittest.TestCase):
         os.chmod(keys, 0o640)
         self.assertIn("others may read or change it", self.command(*make, "--scope", "read", code=65))
         self.command("token", "new-keys", "--out", os.path.join(folder, "no/such/folder"), code=74)
+        for bad in ("", "a b", "a\nb", "x" * 129):
+            with self.subTest(bad=bad):
+                none = os.path.join(folder, "none.json")
+                self.assertIn("kid must be 1 to 128 visible characters",
+                              self.command("token", "new-keys", "--out", none, "--key-id", bad, code=65))
+                self.assertFalse(os.path.exists(none))
+        self.command("token", "new-keys", "--out", os.path.join(folder, "long.json"), "--key-id", "x" * 128)
 
     def test_no_secret_is_in_anything_that_a_run_leaves(self):
         gateway = self.start()
