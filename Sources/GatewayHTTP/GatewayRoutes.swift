@@ -188,6 +188,11 @@ final class GatewayRoutes: Sendable {
                 status: .requestHeaderFieldsTooLarge
             )
         }
+        // What stands beside the host that was looked at: a proxy may have looked at another (RFC 9112 section 3.2, RFC 9113
+        // section 8.3.1).
+        guard request.headers[values: .furtherHost].allSatisfy({ $0 == request.head.authority }) else {
+            throw Problem.badRequest("The request names more than one host.")
+        }
         guard self.parts.access.access.hosts.contains(request.head.authority) else { throw self.refused(.host) }
         // The router would pass over empty parts: one thing has one path.
         let path = Self.path(of: request)

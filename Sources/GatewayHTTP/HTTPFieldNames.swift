@@ -9,6 +9,8 @@ extension HTTPField.Name {
     static let accelBuffering = named("X-Accel-Buffering")
     /// By which scheme a front was asked.
     static let forwardedProto = named("X-Forwarded-Proto")
+    /// A host besides the one that counts (`HTTPRequest.authority`).
+    static let furtherHost = named("Host")
     /// The id of the last event that a reader has (HTML, "Server-sent events").
     static let lastEventID = named("Last-Event-ID")
     /// Where else to look (RFC 8288).

@@ -36,6 +36,19 @@ struct ServerTests {
             }
     }
 
+    @Test func `a request that names two hosts is refused, whichever comes first`() async throws {
+        try await Parts()
+            .serve { peer in
+                for hosts in [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost", ""]] {
+                    let fields = hosts.map { "Host: \($0)\r\n" }.joined()
+                    let answer = try await peer.send("GET /v1 HTTP/1.1\r\n\(fields)Connection: close\r\n\r\n")
+                    #expect(answer.status == 400)
+                    let problem = try answer.decoded(as: ProblemDocument.self)
+                    #expect(problem.detail == "The request names more than one host.")
+                }
+            }
+    }
+
     @Test func `what is not HTTP is refused`() async throws {
         try await Parts()
             .serve { peer in
