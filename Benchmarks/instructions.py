@@ -20,9 +20,9 @@ import sys
 import tempfile
 
 LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
-ROUNDS = 4_000
+ROUNDS = 1_000
 # Making a board with a hundred thousand breaks is most of what these take.
-CROWD_ROUNDS = 500
+CROWD_ROUNDS = 250
 TOLERANCE = 0.10
 ALLOCATORS = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
 
