@@ -94,7 +94,7 @@ class ClockSteps(unittest.TestCase):
         listener = self.listener(gateway, stream, session=session)
         listener.join()
         broadcaster = Broadcaster(gateway)
-        self.assertEqual(broadcaster.publish(stream, break_id, [ad("a", 50)], start=broadcast_pb2.Start(now=True),
+        self.assertEqual(broadcaster.publish(stream, break_id, [ad("a", 600_000)], start=broadcast_pb2.Start(now=True),
                                              duration_ms=600_000).status, OK)
         broadcaster.close()
         until("the notice", lambda: any(each.break_id == break_id for each in listener.applied) or listener.next())
