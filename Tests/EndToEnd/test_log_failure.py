@@ -83,7 +83,7 @@ class LogFailure(unittest.TestCase):
         self.addCleanup(broadcaster.close)
         self.addCleanup(listener.close)
         listener.join()
-        self.assertEqual(broadcaster.publish("s", "b", [ad("x")], start=NOW, duration_ms=60_000).status,
+        self.assertEqual(broadcaster.publish("s", "b", [ad("x", 60_000)], start=NOW, duration_ms=60_000).status,
                          status_pb2.STATUS_CODE_OK)
         listener.next()
         batch = listener.batch("b").batch
