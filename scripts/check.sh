@@ -11,23 +11,20 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What the steps leave behind: `passed` with a line for each, `step` with the name of the one that runs, `step-…` and
-# `log-…` with that and the output of those beside, by the name of their function.
+# What the steps leave behind: `passed` with a line for each, `step` and `beside-step` with the name of the one that runs,
+# `beside-log` with the output of those beside.
 records="$(mktemp -d)"
-touch "$records"/{passed,step}
+touch "$records"/{passed,step,beside-step,beside-log}
 current="$records/step"
 target_times="$records/targets"
-# The processes beside, by the name of their function.
-declare -A beside=()
+beside=""
 
 # Ends the run: the summary, and which step failed.
 close() {
-    local status="$?" line failed runner
-    for runner in "${beside[@]}"; do kill -- "-$runner" 2>/dev/null || true; done
+    local status="$?" line failed
+    if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
     failed="$(cat "$records/step")"
-    if [ -z "$failed" ] && [ "$status" -ne 0 ] && [ -n "${ended_beside:-}" ]; then
-        failed="$(cat "$records/step-$ended_beside")"
-    fi
+    if [ -z "$failed" ] && [ "$status" -ne 0 ]; then failed="$(cat "$records/beside-step")"; fi
     printf '\n'
     while read -r line; do printf '  passed  %s\n' "$line"; done <"$records/passed"
     if [ -e "$target_times" ]; then printf '  targets%s\n' "$(cat "$target_times")"; fi
@@ -71,29 +68,26 @@ begin_beside() {
     (
         set +m
         trap - EXIT
-        current="$records/step-$1"
+        current="$records/beside-step"
         check_beside() { :; }
         "$1"
-    ) >"$records/log-$1" 2>&1 </dev/null &
-    beside["$1"]="$!"
+    ) >"$records/beside-log" 2>&1 </dev/null &
+    beside="$!"
     set +m
 }
 
 # Ends the run where a step beside has failed.
 check_beside() {
-    local name
-    for name in "${!beside[@]}"; do
-        if ! kill -0 "${beside[$name]}" 2>/dev/null; then end_beside "$name"; fi
-    done
+    if [ -z "$beside" ] || kill -0 "$beside" 2>/dev/null; then return; fi
+    end_beside
 }
 
-# Waits for the steps beside of a function, and shows what they said.
+# Waits for the steps beside, and shows what they said.
 end_beside() {
     local status=0
-    wait "${beside[$1]}" || status="$?"
-    unset "beside[$1]"
-    cat "$records/log-$1"
-    ended_beside="$1"
+    wait "$beside" || status="$?"
+    beside=""
+    cat "$records/beside-log"
     [ "$status" -eq 0 ] || exit "$status"
 }
 
@@ -110,16 +104,11 @@ check_scripts() {
 }
 
 # In folders of their own, and what they run depends on no time.
-measured_and_sanitized() {
+steps_beside() {
     step "instructions of the hot paths" scripts/instructions.sh
     step "sanitizers find mistakes" scripts/sanitize.sh --self-test
     step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS=CuecastTests \
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
-}
-
-# Their verdicts depend on no speed, and they wait more than they compute.
-attacks() {
-    step "attacks, short" scripts/hostile.sh --short
 }
 
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
@@ -138,7 +127,7 @@ step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
-begin_beside measured_and_sanitized
+begin_beside steps_beside
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
 step "documentation" scripts/docs.sh
@@ -148,9 +137,9 @@ step "tests" run_all_tests
 step "tests, four threads for listeners" run_tests_on_four_threads
 # The tests above draw a seed of their own in every run, so that some of the suites are enough to see that the script works.
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileBytesTests|RoundTripTests'
-begin_beside attacks
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
+step "attacks, short" scripts/hostile.sh --short
 step "measurements work" scripts/bench.sh --smoke
-for name in "${!beside[@]}"; do end_beside "$name"; done
+if [ -n "$beside" ]; then end_beside; fi
