@@ -35,7 +35,7 @@ SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.
 SETTINGS = ("--set", "listeners.lease=30s", "--set", "logLevel=error")
 #: What is found where a machine is too slow for the pace of the honest side.
-LATE = {"batchesMissing", "breaksNotPublished", "notCompared"}
+LATE = {"batchesMissing", "breaksNotPublished", "not_compared"}
 #: Attempts where nothing but the p99 fails, and not by much.
 TRIES = 3
 #: Gateways until a quiet run is quiet.

@@ -4,7 +4,7 @@
 
     python3 Tests/Hostile/hostile_test.py
 """
-import os, random, socket, subprocess, sys, tempfile, unittest
+import os, random, re, socket, subprocess, sys, tempfile, unittest
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -301,6 +301,20 @@ class DocumentTests(unittest.TestCase):
             lines = file.read().splitlines()
         for each in attacks.ATTACKS:
             self.assertIn(f"| `{each.name}` | {each.entrance} | {each.does} |", lines)
+
+
+class LateTests(unittest.TestCase):
+    def test_what_a_slow_machine_excuses_has_the_names_of_the_load_tool(self):
+        """Kinds of findings, and states of the books, as they stand in its reports."""
+        sources = os.path.join(HERE, "../../Sources/LoadEngine")
+        words = set()
+        for name in ("Statistics/Findings.swift", "Report/LoadReport.swift"):
+            with open(os.path.join(sources, name)) as file:
+                for line in file:
+                    case = re.match(r'\s+case (\w+)(?: = "(\w+)")?$', line)
+                    if case:
+                        words.add(case[2] or case[1])
+        self.assertLessEqual(hostile.LATE, words)
 
 
 class CommandTests(unittest.TestCase):
