@@ -188,12 +188,14 @@ final class GatewayRoutes: Sendable {
                 status: .requestHeaderFieldsTooLarge
             )
         }
-        // What stands beside the host that was looked at: a proxy may have looked at another (RFC 9112 section 3.2, RFC 9113
-        // section 8.3.1).
-        guard request.headers[values: .furtherHost].allSatisfy({ $0 == request.head.authority }) else {
+        // A proxy may have looked at another one (RFC 9112 section 3.2). Over HTTP/2 a host may stand in either place, or the same
+        // in both (RFC 9113 section 8.3.1).
+        let further = request.headers[values: .furtherHost]
+        let host = request.head.authority ?? further.first
+        guard further.allSatisfy({ $0 == host }) else {
             throw Problem.badRequest("The request names more than one host.")
         }
-        guard self.parts.access.access.hosts.contains(request.head.authority) else { throw self.refused(.host) }
+        guard self.parts.access.access.hosts.contains(host) else { throw self.refused(.host) }
         // The router would pass over empty parts: one thing has one path.
         let path = Self.path(of: request)
         if path != "/", !path.hasPrefix("/") || path.hasSuffix("/") || path.contains("//") {

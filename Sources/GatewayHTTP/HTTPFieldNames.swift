@@ -9,7 +9,7 @@ extension HTTPField.Name {
     static let accelBuffering = named("X-Accel-Buffering")
     /// By which scheme a front was asked.
     static let forwardedProto = named("X-Forwarded-Proto")
-    /// A host besides the one that counts (`HTTPRequest.authority`).
+    /// What stands beside `HTTPRequest.authority`: the first `Host` of HTTP/1.1, and `:authority` of HTTP/2, are there.
     static let furtherHost = named("Host")
     /// The id of the last event that a reader has (HTML, "Server-sent events").
     static let lastEventID = named("Last-Event-ID")

@@ -63,8 +63,9 @@ class Frames:
         self.socket.sendall(data)
 
     def head(self, path, method="GET", **fields):
+        """- fields: one that is `None` is left out."""
         named = {":method": method, ":scheme": "https", ":authority": self.authority, ":path": path, **fields}
-        return b"".join(field(*each) for each in named.items())
+        return b"".join(field(*each) for each in named.items() if each[1] is not None)
 
     def ask(self, stream, path, method="GET", ends=True, **fields):
         self.send(frame(HEADERS, END_HEADERS | (END_STREAM if ends else 0), stream, self.head(path, method, **fields)))
@@ -446,6 +447,19 @@ class HTTP2(unittest.TestCase):
         self.assertNotIn(b"alive", frames.bodies[5])
         self.assertEqual(json.loads(self.curl("--cacert", self.authority.certificate, gateway.addresses["http"] + "/healthz")),
                          {"status": "alive"})
+
+    def test_the_host_may_stand_in_either_place_and_must_be_one(self):
+        gateway = self.start()
+        frames = self.connect(gateway)
+        frames.begin()
+        own, evil = frames.authority, "evil.example"
+        for number, (authority, host, status) in enumerate((
+                (own, None, None), (own, own, None), (None, own, None), (None, None, None),
+                (own, evil, 400), (evil, own, 400), (own, "", 400), (evil, evil, 421), (None, evil, 421))):
+            with self.subTest(authority=authority, host=host):
+                frames.ask(2 * number + 1, "/healthz", **{":authority": authority, "host": host})
+                answer = json.loads(frames.answer(2 * number + 1))
+                self.assertEqual(answer.get("status"), status or "alive", answer)
 
     def test_who_does_not_keep_to_it_is_closed(self):
         gateway = self.start()

@@ -57,7 +57,7 @@ func descriptionOperations(of operations: [Operation]) -> [Operation] {
     return [index, openAPI(besides: operations + [index])]
 }
 
-/// A value that is made when it is asked for first, and kept: to describe the API takes longer than all else at a start.
+/// A value that is made when it is asked for first, and kept: few ask for a description of the API, and it is a part of every start otherwise.
 private final class MadeOnce<Value: Sendable>: Sendable {
     private let kept = Mutex<Value?>(nil)
     private let make: @Sendable () -> Value
