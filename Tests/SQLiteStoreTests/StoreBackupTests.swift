@@ -39,6 +39,16 @@ struct StoreBackupTests {
         try await stores.ledger.apply(try LedgerPosting.postings(of: records), of: Books.lane)
     }
 
+    /// A data directory that has counted five deliveries, and a backup of it; both closed.
+    private func dataAndBackup() async throws -> (data: String, backup: String) {
+        let (data, backup) = (self.directory.fresh("data"), self.directory.fresh("backup"))
+        let stores = try self.open(data)
+        try await self.fill(stores, 0..<5, counting: 5)
+        _ = try await self.makeBackup(of: stores, backup)
+        await stores.close()
+        return (data, backup)
+    }
+
     private func delivered(_ stores: Stores) async throws -> Int64 {
         try await self.count(stores)
         return try await stores.ledger.everything().breaks.first?.sessions ?? 0
@@ -110,15 +120,10 @@ struct StoreBackupTests {
     }
 
     @Test func `what a restore replaces is kept aside, and its numbers are not used again`() async throws {
-        let data = self.directory.fresh("data")
-        let backup = self.directory.fresh("backup")
-        var stores = try self.open(data)
-        try await self.fill(stores, 0..<5, counting: 5)
-        _ = try await self.makeBackup(of: stores, backup)
-        await stores.close()
+        let (data, backup) = try await self.dataAndBackup()
         // The data directory has gone through an epoch since.
         try await beginEpochOfLog(in: data)
-        stores = try self.open(data)
+        let stores = try self.open(data)
         try await self.fill(stores, 5..<9, counting: 4)
         let newest = try await stores.log.head(of: Books.lane)
         await #expect(throws: StoreError.self) {
@@ -139,12 +144,8 @@ struct StoreBackupTests {
     }
 
     @Test func `a restore that did not end is finished by another, and not used before`() async throws {
-        let data = self.directory.fresh("data")
-        let backup = self.directory.fresh("backup")
-        let stores = try self.open(self.directory.fresh())
-        try await self.fill(stores, 0..<5, counting: 5)
-        _ = try await self.makeBackup(of: stores, backup)
-        await stores.close()
+        let (_, backup) = try await self.dataAndBackup()
+        let data = self.directory.fresh("restored")
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         // It had moved files aside that knew this offset, and copied one of the two.
         try Data("9000\n".utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
@@ -160,13 +161,9 @@ struct StoreBackupTests {
 
     /// A backup, and a data directory that went on after it; what its newest record is.
     private func backupAndData() async throws -> (backup: String, data: String, newest: UInt64) {
-        let (data, backup) = (self.directory.fresh("data"), self.directory.fresh("backup"))
-        var stores = try self.open(data)
-        try await self.fill(stores, 0..<5, counting: 5)
-        _ = try await self.makeBackup(of: stores, backup)
-        await stores.close()
+        let (data, backup) = try await self.dataAndBackup()
         try await beginEpochOfLog(in: data)
-        stores = try self.open(data)
+        let stores = try self.open(data)
         try await self.fill(stores, 5..<9, counting: 4)
         let newest = try await stores.log.head(of: Books.lane)
         await stores.close()
@@ -310,12 +307,7 @@ struct StoreBackupTests {
     }
 
     @Test func `copies of the history that a restore ends are kept aside with it`() async throws {
-        let data = self.directory.fresh("data")
-        let backup = self.directory.fresh("backup")
-        let stores = try self.open(data)
-        try await self.fill(stores, 0..<5, counting: 5)
-        _ = try await self.makeBackup(of: stores, backup)
-        await stores.close()
+        let (data, backup) = try await self.dataAndBackup()
         let books = try await KeptBooks(data)
         _ = try await books.ledger.copy(at: Books.start)
         await books.close()
