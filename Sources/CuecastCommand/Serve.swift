@@ -72,18 +72,29 @@ struct Serve: AsyncParsableCommand {
             throw CommandExit.badData
         }
         running.configuration.acceptsClock = self.acceptClock
-        let output = LogOutput(running.configuration, isForJournal: isForJournal) { CommandOutput.writeToError($0) }
+        let metrics = MetricRegistry()
+        // Nobody of the gateway waits for who reads its messages.
+        let lines = LineQueue(lost: { metrics.count(.logLinesSuppressed, .unread) }) { CommandOutput.writeToError($0) }
+        let output = LogOutput(running.configuration, isForJournal: isForJournal, lines: lines)
+        defer { output.finish() }
         LoggingSystem.bootstrap { label in GatewayLogHandler(label: label, output: output) }
         let logger = Logger(label: "cuecast")
         // A file that reaches a limit of the process is an error of the write, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         do {
-            try await self.serve(running, hangups: hangups, output: output, manager: manager, logger: logger)
+            try await self.serve(
+                running,
+                hangups: hangups,
+                output: output,
+                metrics: metrics,
+                manager: manager,
+                logger: logger
+            )
         } catch let failure as LogFailed {
             let sentence =
                 "the gateway ends because its event log failed: \(failure.reason). What was confirmed is in the file;"
                 + " mend the disk, and start again: the start reads what the file holds."
-            complain(sentence)
+            output.complain(sentence)
             manager.failed(sentence, errorNumber: EIO)
             throw CommandExit.logFailed
         } catch is CommandOutput.Failure {
@@ -91,7 +102,7 @@ struct Serve: AsyncParsableCommand {
         } catch let error as ExitCode {
             throw error
         } catch {
-            complain("the gateway cannot run: \(error)")
+            output.complain("the gateway cannot run: \(error)")
             manager.failed("the gateway cannot run: \(error)", errorNumber: Self.errorNumber(of: error))
             throw CommandExit.unavailable
         }
@@ -103,6 +114,7 @@ extension Serve {
         _ running: RunningConfiguration,
         hangups: UnixSignalsSequence,
         output: LogOutput,
+        metrics: MetricRegistry,
         manager: ServiceManager,
         logger: Logger
     ) async throws {
@@ -111,7 +123,7 @@ extension Serve {
         let opened = try await manager.whileStarting(
             "starting: opening the event log and the ledger"
         ) {
-            try await Self.open(configuration, clock: clock, manager: manager, logger: logger)
+            try await Self.open(configuration, clock: clock, metrics: metrics, manager: manager, logger: logger)
         }
         let (stores, gateway) = (opened.stores, opened.gateway)
         let (log, ledger) = (stores.log, stores.ledger)
@@ -169,7 +181,7 @@ extension Serve {
         }
         services.append(ManagerStopService(manager: manager, drainTimeout: configuration.drainTimeout))
         let deadline = Task.detached { [log] in
-            if await log.stopped() != nil { Self.endAnyway(after: configuration.drainTimeout) }
+            if await log.stopped() != nil { Self.endAnyway(after: configuration.drainTimeout, output) }
         }
         defer { deadline.cancel() }
         var groupLogger = logger
@@ -268,6 +280,7 @@ extension Serve {
     private static func open(
         _ configuration: GatewayConfiguration,
         clock: SteeredClock,
+        metrics: MetricRegistry,
         manager: ServiceManager,
         logger: Logger
     ) async throws -> Opened {
@@ -295,7 +308,6 @@ extension Serve {
             if configuration.http != nil {
                 access = try await HTTPTokenFiles.access(for: configuration, makesFiles: true, at: clock.now())
             }
-            let metrics = MetricRegistry()
             let identity = try HTTPIdentity.read(for: configuration)
             let tokens = try await ListenerTokenFiles.rules(for: configuration)
                 .map { ListenerTokens($0, metrics: metrics) }
@@ -366,13 +378,14 @@ extension Serve {
     /// Ends the process where it cannot close: what failed the log may let the next call never return.
     ///
     /// Nothing is lost by it: what was confirmed is in the log's file.
-    private static func endAnyway(after timeout: Duration) {
+    private static func endAnyway(after timeout: Duration, _ output: LogOutput) {
         // A thread of its own: what hangs may hold all that Swift's tasks share.
         Thread.detachNewThread {
             Thread.sleep(forTimeInterval: timeout / .seconds(1))
-            complain(
+            output.complain(
                 "the event log failed, and its files could not be closed for \(timeout): the process ends as it is"
             )
+            output.finish()
             _exit(CommandExit.logFailed.rawValue)
         }
     }

@@ -262,6 +262,7 @@ struct Run: ParsableCommand {
             }
         }
         progress.end()
+        outcome.judgeBatches()
         let http = try self.books()
         let headers = try http.map { try self.access.headers(to: $0) } ?? [:]
         let books = self.compareBooks(&outcome, http: http, headers: headers)

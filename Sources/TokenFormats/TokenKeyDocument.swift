@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+internal import CuecastWire
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -36,7 +38,13 @@ package enum TokenKeyDocument {
             ])
         }
         do {
-            return try JSONDecoder().decode(Document.self, from: Data(bytes)).keys
+            let keys = try JSONDecoder().decode(Document.self, from: Data(bytes)).keys
+            // Of a member that is there twice the decoder takes one, and nobody knows which was meant.
+            _ = try JSONReader.read(bytes)
+            return keys
+        } catch let fault as JSONReader.Fault {
+            // Not its reason, which names what stands there.
+            throw TokenKeyFaults(["line \(fault.line): it is no strict JSON: a member stands there twice, for instance"])
         } catch let error as DecodingError {
             throw TokenKeyFaults([Self.sentence(for: error)])
         } catch {

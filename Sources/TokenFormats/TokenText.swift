@@ -65,7 +65,8 @@ package struct TokenText: Sendable {
     }
 
     private static func decoded<Value: Decodable>(_ part: ArraySlice<UInt8>) -> Value? {
-        guard let bytes = Base64URL.decode(part) else { return nil }
+        // No member twice (RFC 7515 section 4, RFC 7519 section 4).
+        guard let bytes = Base64URL.decode(part), (try? JSONReader.read(bytes)) != nil else { return nil }
         return try? JSONDecoder().decode(Value.self, from: Data(bytes))
     }
 }

@@ -124,6 +124,21 @@ struct TokenVerifierTests {
         #expect(try await self.refusal(parts.token) == .malformed)
     }
 
+    /// RFC 7515 section 4 and RFC 7519 section 4: a parser that takes the first of two is wrong, and one that refuses is right.
+    @Test func `a token that says a thing twice is refused`() async throws {
+        var parts = try TokenParts(try await self.workshop.token(try TokenWorkshop.claims()))
+        parts.header = TokenParts.part(#"{"alg":"HS256","kid":"HS256","alg":"HS256"}"#)
+        #expect(try await self.refusal(parts.token) == .malformed)
+        parts.header = TokenParts.part(#"{"alg":"HS256","kid":"HS256"}"#)
+        #expect(TokenText(parts.token)?.claims != nil)
+        for twice in [#""exp":4102444800,"exp":4102444801"#, #""exp":4102444800,"e\u0078p":4102444801"#] {
+            parts.payload = TokenParts.part(#"{"iss":"cuecast","aud":"a","sub":"s",\#(twice)}"#)
+            #expect(TokenText(parts.token)?.claims == nil)
+        }
+        parts.payload = TokenParts.part(#"{"iss":"cuecast","aud":"a","sub":"s","exp":4102444800}"#)
+        #expect(TokenText(parts.token)?.claims != nil)
+    }
+
     @Test func `no bit of a token can be changed, nor can it be written otherwise`() async throws {
         let verifier = try await self.workshop.verifier()
         for algorithm in TokenAlgorithm.allCases {

@@ -376,4 +376,48 @@ struct LedgerRecoveryTests {
         #expect(try await again.totals() == before)
         await again.close()
     }
+
+    /// Whatever a start could not write: the ledger is right, and is the one that goes on.
+    @Test(arguments: DiskFault.allCases)
+    func `a disk that takes nothing says nothing about a ledger that was not closed`(_ fault: DiskFault) async throws {
+        let books = try await self.books(groups: 6, seed: "no room")
+        let before = try await books.totals()
+        let killed = self.directory.fresh()
+        try books.killed(into: killed)
+        await books.close()
+        let folder = try FaultyFolder()
+        // Each third one, and all of them by all faults together.
+        var (step, refused, unchecked) = (1 + Int(fault.rawValue) % 3, 0, 0)
+        while true {
+            try? FileManager.default.removeItem(atPath: folder.path)
+            try FileManager.default.copyItem(atPath: killed, toPath: folder.path)
+            let stepsBefore = folder.steps
+            folder.fail(at: step, fault, every: true)
+            do throws(StoreError) {
+                let directory = try StoreDirectory(path: folder.path)
+                let stores = try await KeptStores.open(in: directory, now: Books.start + .seconds(60))
+                #expect(stores.ledger.recoveryAtStart == nil, "step \(step)")
+                if stores.ledger.needsCheck { unchecked += 1 }
+                await stores.log.close()
+                await stores.ledger.close()
+            } catch {
+                refused += 1
+                guard case .unusable = error else {
+                    Issue.record("step \(step): \(error)")
+                    break
+                }
+            }
+            let wasReached = folder.steps - stepsBefore >= step
+            folder.heal()
+            let aside = folder.path + "/set-aside"
+            #expect(!FileManager.default.fileExists(atPath: aside), "step \(step)")
+            let again = try await KeptBooks(folder.path)
+            #expect(again.ledger.recoveryAtStart == nil, "step \(step)")
+            #expect(try await again.totals() == before, "step \(step)")
+            await again.close()
+            guard wasReached else { break }
+            step += 3
+        }
+        #expect(refused > 0 && unchecked > 0)
+    }
 }

@@ -32,7 +32,7 @@ extension AdsFileError: CustomStringConvertible {
     /// One sentence for people, as in `Line 4, ads[0].duration: it is missing.`.
     public var description: String {
         let place = self.field.isEmpty ? "Line \(self.line)" : "Line \(self.line), \(self.field)"
-        return "\(place): \(self.reason)."
+        return "\(place): \(self.reason)\(self.reason.hasSuffix(".") ? "" : ".")"
     }
 }
 

@@ -11,6 +11,10 @@ package enum LogLimits {
     package static let changesPerSecondMax = 100
     /// How many of them may come at once after a pause.
     package static let changesAtOnceMax = 1_000
+    /// How many bytes of lines wait for whoever reads standard error; what comes beyond that is left out.
+    package static let waitingBytesMax = 1_048_576
+    /// How long the end of the process waits for them to be taken.
+    package static let finishTimeout = Duration.seconds(2)
     /// The longest line, in bytes, its end included.
     package static let lineBytesMax = 16_384
     /// The longest message in a line, in bytes as they are written.

@@ -8,7 +8,8 @@ import Synchronization
 /// Where all lines of the process go, and how; level and format may change while the gateway runs.
 ///
 /// ```swift
-/// let output = LogOutput(configuration, isForJournal: JournalStream.isStandardError) { CommandOutput.writeToError($0) }
+/// let lines = LineQueue { CommandOutput.writeToError($0) }
+/// let output = LogOutput(configuration, isForJournal: JournalStream.isStandardError(environment), lines: lines)
 /// LoggingSystem.bootstrap { GatewayLogHandler(label: $0, output: output) }
 /// output.reload(other)
 /// ```
@@ -20,25 +21,24 @@ package final class LogOutput: Sendable {
     private let isJSON: Atomic<Bool>
     private let isForJournal: Bool
     private let now: @Sendable () -> Timestamp
-    /// Held while a line is written, so that lines stay whole.
-    private let write: Mutex<@Sendable ([UInt8]) -> Void>
+    private let lines: LineQueue
 
     /// - Parameters:
     ///   - configuration: level and format.
     ///   - isForJournal: whether the system's journal reads the lines.
     ///   - now: the machine's clock.
-    ///   - write: takes one line with its end.
+    ///   - lines: takes each line.
     package init(
         _ configuration: GatewayConfiguration,
         isForJournal: Bool,
         now: @escaping @Sendable () -> Timestamp = { SystemClock().now() },
-        write: @escaping @Sendable ([UInt8]) -> Void
+        lines: LineQueue
     ) {
         self.level = Atomic(Self.index(configuration))
         self.isJSON = Atomic(configuration.logFormat == .json)
         self.isForJournal = isForJournal
         self.now = now
-        self.write = Mutex(write)
+        self.lines = lines
     }
 
     /// Takes over level and format.
@@ -58,16 +58,38 @@ package final class LogOutput: Sendable {
         var metadata = metadata
         if let own = event.metadata { metadata.merge(own) { $1 } }
         if let error = event.error, metadata["error"] == nil { metadata["error"] = "\(error)" }
-        let line = LogLine(
-            time: self.now(),
-            level: event.level,
-            label: label,
-            message: event.message.description,
-            metadata: metadata
-        )
-        let format: LogFormat = self.isJSON.load(ordering: .relaxed) ? .json : .text
-        let bytes = line.bytes(format, isForJournal: self.isForJournal)
-        self.write.withLock { $0(bytes) }
+        self.put(self.bytes(event.level, label, event.message.description, metadata))
+    }
+
+    /// Says why the process ends: a line for people whatever the format, behind the lines that wait.
+    package func complain(_ sentence: String) {
+        self.put(Array("\(self.isForJournal ? "<\(Logger.Level.error.journalPriority)>" : "")cuecast: \(sentence)\n".utf8))
+    }
+
+    /// Waits until every line is written; not for long, because nobody may take them.
+    package func finish() {
+        self.lines.finish(within: LogLimits.finishTimeout)
+    }
+
+    private func put(_ line: [UInt8]) {
+        self.lines.add(line) { count in
+            self.bytes(
+                .warning,
+                "cuecast",
+                "lines were left out because nobody took them from standard error",
+                ["count": "\(count)"]
+            )
+        }
+    }
+
+    private func bytes(
+        _ level: Logger.Level,
+        _ label: String,
+        _ message: String,
+        _ metadata: Logger.Metadata
+    ) -> [UInt8] {
+        let line = LogLine(time: self.now(), level: level, label: label, message: message, metadata: metadata)
+        return line.bytes(self.isJSON.load(ordering: .relaxed) ? .json : .text, isForJournal: self.isForJournal)
     }
 }
 

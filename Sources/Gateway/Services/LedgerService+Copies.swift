@@ -90,7 +90,7 @@ extension LedgerService {
         while keeper.needsCheck {
             self.readiness.raise(
                 .ledger,
-                "The gateway was not stopped properly, and the ledger is large: it is being checked while it counts."
+                "The gateway was not stopped properly: the ledger is being checked while it counts."
             )
             let generation = keeper.generation
             await self.checkAndReplace(keeper, generation)

@@ -175,7 +175,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .ledgerGaps: "Stretches of records that were lost before the ledger counted them."
         case .ledgerLag: "Records that the ledger is behind, by lane."
         case .acknowledgementsWaiting: "Acknowledgements that wait for the event log."
-        case .logLinesSuppressed: "Lines that were left out of the log because there were too many of their kind."
+        case .logLinesSuppressed:
+            "Lines that were left out of the log because there were too many of their kind, or because nobody took them."
         case .alarm: "1 while an alarm is raised, by alarm."
         case .ready: "1 while a part works that requests need, by part; the gateway is ready when all do."
         case .startTime: "When the gateway started, by its clock, in seconds since 1970."
@@ -275,7 +276,7 @@ package enum Metric: String, CaseIterable, Sendable {
         case .breakEntries: [.changed, .unchanged, .refused]
         case .connections, .connectionsEnded: [.notices, .requests, .broadcast, .http]
         case .ledgerCopies: [.made, .failed]
-        case .logLinesSuppressed: [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http]
+        case .logLinesSuppressed: [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http, .unread]
         case .alarm: Alarm.allCases.map(MetricLabel.alarm)
         case .ready: [.log, .board, .sockets]
         default: []
@@ -373,6 +374,7 @@ package struct MetricLabel: Hashable, Sendable {
     package static let http = MetricLabel(text: "http")
     package static let changes = MetricLabel(text: "changes")
     package static let refusals = MetricLabel(text: "refusals")
+    package static let unread = MetricLabel(text: "unread")
     package static let unreadable = MetricLabel(text: "unreadable")
     package static let frames = MetricLabel(text: "frames")
     package static let sockets = MetricLabel(text: "sockets")

@@ -47,6 +47,20 @@ package struct RunOutcome: Codable, Sendable {
         self.isComplete = isComplete
     }
 
+    /// Finds that a run of which nothing else can be said has tested nothing: not one batch of its breaks was handed out.
+    ///
+    /// To be called once, when the outcomes of all processes are together.
+    package mutating func judgeBatches() {
+        let ours = self.breaks.filter(\.isOurs)
+        guard self.isComplete, self.statistics.findings.isEmpty, !ours.isEmpty, ours.allSatisfy({ $0.tally.batches == 0 })
+        else { return }
+        self.statistics.findings.add(
+            .batchesMissing,
+            count: ours.count,
+            "not one batch was handed out, of no break: nothing was tested"
+        )
+    }
+
     package mutating func merge(_ other: RunOutcome) {
         self.statistics.merge(other.statistics)
         self.cpuSeconds += other.cpuSeconds

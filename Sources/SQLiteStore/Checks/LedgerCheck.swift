@@ -36,7 +36,11 @@ enum LedgerCheck {
             let copy: StoreCopy
             do {
                 copy = try await ledger.copy(to: folder + "/checked.sqlite")
-            } catch StoreCopyError.damaged(_, let problems) {
+            } catch let error as StoreCopyError {
+                // A copy that is damaged may have become so while it was written: only the ledger itself tells.
+                guard case .damaged = error, case let problems = try await ledger.problems(), !problems.isEmpty else {
+                    throw error
+                }
                 return problems
             }
             return try await Self.differences(of: copy.path, copies: copies, source: source, folder: folder)

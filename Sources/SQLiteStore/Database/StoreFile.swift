@@ -90,7 +90,7 @@ package enum StoreFile {
             FolderOwner.take(descriptor, at: path)
             close(descriptor)
         } else if errno != EEXIST {
-            throw StoreError.cannotOpen(path, errno)
+            throw StoreError.cannotMake(path, errno)
         }
         // It fails where the file belongs to somebody else, who lets us write.
         for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }

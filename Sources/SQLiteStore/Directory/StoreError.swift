@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Foundation
 import GRDB
 
 #if canImport(Glibc)
@@ -24,13 +25,37 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// SQLite would confirm what a loss of power takes away.
     case notDurable(file: String, synchronous: Int)
 
-    static func cannotOpen(_ file: String, _ number: Int32) -> StoreError {
-        .damaged(file: file, reason: unsafe String(cString: strerror(number)))
+    /// A file that is not there cannot be made.
+    static func cannotMake(_ file: String, _ number: Int32) -> StoreError {
+        .unusable(directory: Self.folder(of: file), reason: "\(file): \(unsafe String(cString: strerror(number)))")
+    }
+
+    private static func folder(of file: String) -> String { (file as NSString).deletingLastPathComponent }
+
+    /// Whether an error says that a file could not be written, for want of room mostly: what it holds may well be right.
+    private static func isOfWriting(_ error: any Error) -> Bool {
+        switch error {
+        case let error as DatabaseError:
+            error.resultCode == .SQLITE_FULL
+                || [
+                    .SQLITE_IOERR_WRITE, .SQLITE_IOERR_FSYNC, .SQLITE_IOERR_DIR_FSYNC, .SQLITE_IOERR_TRUNCATE,
+                    .SQLITE_IOERR_SHMSIZE,
+                ]
+                .contains(error.extendedResultCode)
+        case let error as CocoaError: error.code == .fileWriteOutOfSpace
+        default: false
+        }
     }
 
     /// A file that cannot be opened or read; a damaged log with what to do: everything else is made again from it, and it is not.
     static func unreadable(_ file: String, _ error: any Error) -> StoreError {
         let sentence = StoreFile.sentence(error)
+        if Self.isOfWriting(error) {
+            return .unusable(
+                directory: Self.folder(of: file),
+                reason: "\(file): \(sentence); what the file holds is kept as it is: make room, and start again"
+            )
+        }
         guard file.hasSuffix("/" + StoreDirectory.logFile),
             let code = (error as? DatabaseError)?.resultCode, [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(code)
         else { return .damaged(file: file, reason: sentence) }

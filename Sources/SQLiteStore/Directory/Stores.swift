@@ -137,10 +137,7 @@ private struct StoreFitting {
         do {
             return try body()
         } catch {
-            throw StoreError.damaged(
-                file: self.directory.file(StoreDirectory.ledgerFile),
-                reason: StoreFile.sentence(error)
-            )
+            throw StoreError.unreadable(self.directory.file(StoreDirectory.ledgerFile), error)
         }
     }
 

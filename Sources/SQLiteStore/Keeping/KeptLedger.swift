@@ -100,7 +100,7 @@ package final class KeptLedger: LedgerKeeping {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .damaged(file: directory.file(StoreDirectory.ledgerFile), reason: StoreFile.sentence(error))
+            throw .unreadable(directory.file(StoreDirectory.ledgerFile), error)
         }
     }
 
@@ -430,24 +430,19 @@ private struct Opening {
         isSealed: Bool
     ) async throws -> (SQLiteLedger, LedgerRecovery?, needsCheck: Bool) {
         do {
-            let needsCheck = !isSealed
-            if needsCheck, try self.isSmall() {
-                let differences = try await LedgerCheck.differences(
-                    of: ledger,
-                    copies: self.copies,
-                    source: OpenLogSource(log: self.log),
-                    directory: self.directory
-                )
+            var needsCheck = !isSealed
+            if needsCheck, try self.isSmall(), let differences = try await self.differences(of: ledger) {
                 if let first = differences.first {
                     await ledger.close()
                     return try await self.replace(because: "is damaged (\(first))")
                 }
+                needsCheck = false
             }
             if try await !self.goesOn(ledger) {
                 await ledger.close()
                 return try await self.replace(because: "ends before the event log begins", isUsable: true)
             }
-            return (ledger, nil, needsCheck: try needsCheck && !self.isSmall())
+            return (ledger, nil, needsCheck: needsCheck)
         } catch let error as LedgerError {
             await ledger.close()
             guard case .damaged(let reason) = error else { throw error }
@@ -455,6 +450,24 @@ private struct Opening {
         } catch {
             await ledger.close()
             throw error
+        }
+    }
+
+    /// - Returns: what a check found; `nil`: it cannot be made now, for want of room for instance, which says nothing about the ledger. It
+    ///   is made later, while the ledger serves.
+    private func differences(of ledger: SQLiteLedger) async throws -> [String]? {
+        do {
+            return try await LedgerCheck.differences(
+                of: ledger,
+                copies: self.copies,
+                source: OpenLogSource(log: self.log),
+                directory: self.directory
+            )
+        } catch let error as LedgerError {
+            if case .damaged = error { throw error }
+            return nil
+        } catch {
+            return nil
         }
     }
 

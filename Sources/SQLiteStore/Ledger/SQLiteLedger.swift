@@ -45,7 +45,7 @@ package final class SQLiteLedger: Ledger {
         do {
             self.connection = try StoreConnection(pool) { try LedgerWriter($0) }
         } catch {
-            throw .damaged(file: file, reason: StoreFile.sentence(error))
+            throw .unreadable(file, error)
         }
         try directory.storeOpened()
         self.directory = Mutex(directory)

@@ -238,14 +238,14 @@ struct LogLinePropertyTests {
 @Suite(.suiteLimit)
 struct LogOutputTests {
     @Test func `level and format are taken over while it runs, and a logger can say less, never more`() {
-        let lines = Mutex<[String]>([])
+        let lines = Mutex("")
         var configuration = GatewayConfiguration()
         configuration.logLevel = "notice"
         let output = LogOutput(
             configuration,
             isForJournal: true,
             now: { Timestamp(microseconds: 0) },
-            write: { bytes in lines.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) } }
+            lines: LineQueue { bytes in lines.withLock { $0 += String(decoding: bytes, as: UTF8.self) } }
         )
         var logger = Logger(label: "test") { GatewayLogHandler(label: $0, output: output) }
         logger.info("left out")
@@ -260,12 +260,15 @@ struct LogOutputTests {
         logger.notice("left out")
         logger.logLevel = .trace
         logger.trace("left out")
+        output.complain("the end")
+        output.finish()
         #expect(
-            lines.withLock { $0 } == [
-                "<5>notice test: one k=v\n",
-                #"<7>{"time":"1970-01-01T00:00:00.000000Z","level":"debug","label":"test","message":"two","own":"o"}"#
-                    + "\n",
-            ]
+            lines.withLock { $0 } == """
+                <5>notice test: one k=v
+                <7>{"time":"1970-01-01T00:00:00.000000Z","level":"debug","label":"test","message":"two","own":"o"}
+                <3>cuecast: the end
+
+                """
         )
     }
 

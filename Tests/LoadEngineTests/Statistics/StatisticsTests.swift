@@ -57,29 +57,42 @@ struct StatisticsTests {
         #expect(LatencyFigures(merged.batch.service) == LatencyFigures(whole.batch.service))
     }
 
-    @Test func `breaks of several processes are one, by stream and id`() throws {
-        let stream = try StreamID("radio1")
-        let noon = try BreakID("noon")
-        func outcome(batches: Int, breaks: [BreakID]) -> RunOutcome {
-            var knowledge = StreamKnowledge(id: stream)
-            for each in breaks {
-                let index = knowledge.add(each, content: [], planned: 0)
-                knowledge.update(index) {
-                    $0.isDue = true
-                    $0.tally.batches = batches
-                    $0.tally.requests = Array(repeating: 1, count: batches)
-                }
+    /// What a process found that has seen so many batches of each break.
+    private func outcome(batches: Int, breaks: [BreakID], isComplete: Bool) throws -> RunOutcome {
+        var knowledge = StreamKnowledge(id: try StreamID("radio1"))
+        for each in breaks {
+            let index = knowledge.add(each, content: [], planned: 0)
+            knowledge.update(index) {
+                $0.isDue = true
+                $0.tally.batches = batches
+                $0.tally.requests = Array(repeating: 1, count: batches)
             }
-            let behaviour = ListenerBehaviour(mix: OutcomeMix(played: 1, ignored: 0, failed: 0) ?? .allPlayed)
-            return RunOutcome(
-                LoadWorld(behaviour: behaviour, streams: [knowledge]),
-                cpuSeconds: 0.5,
-                isComplete: batches > 1,
-                ended: 0
-            )
         }
-        var merged = outcome(batches: 2, breaks: [noon])
-        merged.merge(outcome(batches: 1, breaks: [noon, try BreakID("one")]))
+        let behaviour = ListenerBehaviour(mix: OutcomeMix(played: 1, ignored: 0, failed: 0) ?? .allPlayed)
+        let world = LoadWorld(behaviour: behaviour, streams: [knowledge])
+        return RunOutcome(world, cpuSeconds: 0.5, isComplete: isComplete, ended: 0)
+    }
+
+    @Test func `a run of which no batch was handed out has tested nothing, and is no success`() throws {
+        let noon = try BreakID("noon")
+        func judged(_ batches: [Int], isComplete: Bool = true, breaks: [BreakID] = [noon]) throws -> Int {
+            var all = try self.outcome(batches: batches[0], breaks: breaks, isComplete: isComplete)
+            for each in batches.dropFirst() {
+                all.merge(try self.outcome(batches: each, breaks: breaks, isComplete: isComplete))
+            }
+            all.judgeBatches()
+            return all.statistics.findings[.batchesMissing]
+        }
+        #expect(try judged([0, 0]) == 1)
+        #expect(try judged([0, 1]) == 0)
+        #expect(try judged([0], isComplete: false) == 0, "it was interrupted")
+        #expect(try judged([0], breaks: []) == 0, "it has published nothing")
+    }
+
+    @Test func `breaks of several processes are one, by stream and id`() throws {
+        let noon = try BreakID("noon")
+        var merged = try self.outcome(batches: 2, breaks: [noon], isComplete: true)
+        merged.merge(try self.outcome(batches: 1, breaks: [noon, try BreakID("one")], isComplete: false))
         #expect(merged.breaks.map(\.id) == ["noon", "one"])
         #expect(merged.breaks[0].tally.batches == 3 && merged.breaks[0].tally.requests == [2, 1])
         #expect(merged.cpuSeconds == 1 && !merged.isComplete)

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// A value of a JSON document that knows its line, so that a fault in it can be found (RFC 8259).
-struct JSONNode {
-    enum Value {
+package struct JSONNode: Sendable {
+    package enum Value: Sendable {
         case object([(key: String, value: JSONNode)])
         case array([JSONNode])
         case string(String)
@@ -13,12 +13,17 @@ struct JSONNode {
         case null
     }
 
-    let value: Value
+    package let value: Value
     /// Counted from 1.
-    let line: Int
+    package let line: Int
+
+    package init(value: Value, line: Int) {
+        self.value = value
+        self.line = line
+    }
 
     /// What kind of value it is, for sentences.
-    var kind: String {
+    package var kind: String {
         switch self.value {
         case .object: "an object"
         case .array: "an array"
@@ -30,15 +35,16 @@ struct JSONNode {
     }
 }
 
-/// Reads one JSON document; keys that stand in an object twice are refused.
-struct JSONReader {
-    struct Fault: Error {
-        let line: Int
-        let reason: String
+/// Reads one JSON document (RFC 8259); keys that stand in an object twice are refused: of two a decoder takes one, and nobody knows which was
+/// meant.
+package struct JSONReader {
+    package struct Fault: Error {
+        package let line: Int
+        package let reason: String
     }
 
     /// The most values inside each other.
-    static let depthMax = 32
+    package static let depthMax = 32
 
     private let bytes: [UInt8]
     private var position = 0
@@ -48,7 +54,11 @@ struct JSONReader {
         self.bytes = bytes
     }
 
-    static func read(_ bytes: [UInt8]) throws(Fault) -> JSONNode {
+    /// Reads a document whole.
+    ///
+    /// - Returns: its value.
+    /// - Throws: the first thing that is wrong, with its line.
+    package static func read(_ bytes: [UInt8]) throws(Fault) -> JSONNode {
         // Only whole UTF-8 is text; what a decoder would mend is a fault.
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw Fault(line: 1, reason: "the file is not UTF-8")
