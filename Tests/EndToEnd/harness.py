@@ -138,6 +138,13 @@ class Gateway:
         with urllib.request.urlopen(f"http://{self.addresses['http']}{path}", timeout=PATIENCE) as answer:
             return json.load(answer)
 
+    def metric(self, name):
+        with urllib.request.urlopen(f"http://{self.addresses['http']}/metrics", timeout=PATIENCE) as answer:
+            for line in answer.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[-1])
+        return None
+
     def report(self, stream, break_id):
         """The counts of a break by ad, once the ledger has read the whole log; insists that the books balance."""
         def settled():
@@ -181,13 +188,6 @@ class LoggedGateway(Gateway):
         before = len(self.messages())
         self.process.send_signal(signal.SIGHUP)
         return until(expected, lambda: (said := self.messages()[before:]) and expected in said and said)
-
-    def metric(self, name):
-        with urllib.request.urlopen(f"http://{self.addresses['http']}/metrics", timeout=PATIENCE) as answer:
-            for line in answer.read().decode().splitlines():
-                if line.startswith(name + " "):
-                    return float(line.split()[-1])
-        return None
 
 
 class Player:

@@ -38,6 +38,7 @@ from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401
 from test_top import EncryptedTop, Top  # noqa: F401 (their tests run with these)
 from test_traces import Traces  # noqa: F401 (its tests run with these)
 from test_tutorial import Tutorial  # noqa: F401 (its tests run with these)
+from test_unread_messages import UnreadMessages  # noqa: F401 (its tests run with these)
 from test_secrets import Secrets  # noqa: F401 (its tests run with these)
 from test_web_player import Curl, WebPlayer  # noqa: F401 (their tests run with these)
 from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 (their tests run with these)

@@ -222,6 +222,42 @@ struct StoresTests {
         #expect(try StoreDirectory(path: killed).wasClosedCleanly)
     }
 
+    /// A failed start may have moved the write-ahead log into the file when it let go of it: it is not missing then.
+    @Test func `a start that fails after a crash makes the next one begin no epoch`() async throws {
+        let path = self.directory.fresh()
+        let stores = try self.open(path)
+        let work = Work(stores: stores)
+        let number = try await work.publish("first")
+        try await work.play(number, 0..<30)
+        let killed = self.directory.fresh()
+        try copyStoreFiles(from: path, to: killed)
+        try self.copy("cuecast.open", from: path, to: killed)
+        await stores.close()
+        let folder = try FaultyFolder()
+        var (step, failures, moved) = (1, 0, 0)
+        while true {
+            try? FileManager.default.removeItem(atPath: folder.path)
+            try FileManager.default.copyItem(atPath: killed, toPath: folder.path)
+            folder.fail(at: step, .full)
+            var isOver = false
+            do {
+                await (try self.open(folder.path)).close()
+                isOver = folder.failed == .none
+            } catch {
+                failures += 1
+                if !FileManager.default.fileExists(atPath: folder.path + "/events.sqlite-wal") { moved += 1 }
+            }
+            folder.heal()
+            let again = try self.open(folder.path)
+            #expect(again.newEpoch == nil && again.log.epoch == stores.log.epoch, "step \(step)")
+            #expect(try await Work(stores: again).sessions() == [number: 30], "step \(step)")
+            await again.close()
+            guard !isOver else { break }
+            step += 1
+        }
+        #expect(failures > 0 && moved > 0)
+    }
+
     @Test func `a log that is lost begins above every number that the ledger knows`() async throws {
         let (path, first) = try await self.makeBooks("lost")
         var stores = try self.open(path)

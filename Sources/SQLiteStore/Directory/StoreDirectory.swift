@@ -33,6 +33,7 @@ package final class StoreDirectory: Sendable {
 
     private struct State {
         var openStores = 0
+        var everOpened = false
         var allClean = true
     }
 
@@ -82,10 +83,20 @@ package final class StoreDirectory: Sendable {
     }
 
     deinit {
+        self.noteTail()
         // Said in so many words: a process that is just being started has a copy of the descriptor until it runs, and
         // closing ours alone would leave the lock to it.
         flock(self.descriptor, LOCK_UN)
         close(self.descriptor)
+    }
+
+    /// A start that could not open the stores has opened and closed the log's file, and SQLite may have moved its write-ahead log into it:
+    /// then nothing is missing at the next start.
+    private func noteTail() {
+        guard !self.wasClosedCleanly, !self.isLogTailMissing, !self.state.withLock(\.everOpened),
+            Self.exists(self.path, Self.logFile), !Self.exists(self.path, Self.logFile + "-wal")
+        else { return }
+        _ = unsafe unlink(self.file(Self.openFile))
     }
 
     func file(_ name: String) -> String { self.path + "/" + name }
@@ -123,6 +134,7 @@ package final class StoreDirectory: Sendable {
     func storeOpened() throws(StoreError) {
         let isFirst = self.state.withLock { state in
             state.openStores += 1
+            state.everOpened = true
             return state.openStores == 1
         }
         guard isFirst else { return }
