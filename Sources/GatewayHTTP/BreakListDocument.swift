@@ -19,7 +19,7 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
         package var firstAdTitle: String
         package var preStream: Bool
         package var exact: Bool
-        /// The position of the last notice about it, as EPOCH:SEQUENCE.
+        /// The position of the last notice about it, as EPOCH:SEQUENCE; the epoch is hexadecimal.
         package var position: String?
         package var announce: String?
         package var holdUntil: String?
@@ -113,7 +113,7 @@ extension BreakListDocument.Break {
         self.firstAdTitle = info.firstAdvertisementTitle
         self.preStream = info.preStream
         self.exact = info.exact
-        self.position = info.position.map { "\($0.epoch):\($0.sequence)" }
+        self.position = info.position.map { "\($0)" }
         self.announce = info.announce?.description
         self.holdUntil = info.holdUntil?.description
         self.published = info.published.description

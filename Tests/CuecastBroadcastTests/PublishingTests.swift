@@ -19,6 +19,8 @@ struct PublishingTests {
             #expect(status.advertisementCount == 1)
             #expect(status.firstAdvertisementTitle == "Title of spot")
             #expect(status.position == BreakStatus.Position(epoch: 7, sequence: 1))
+            // As listeners' positions are written.
+            #expect("\(BreakStatus.Position(epoch: 255, sequence: 1))" == "ff:1")
             let start = try #require(status.start)
             #expect(status.end == start.addingTimeInterval(10))
         }

@@ -43,8 +43,8 @@ public struct BreakStatus: Hashable, Sendable {
             self.sequence = sequence
         }
 
-        /// The epoch and the sequence, as in `17:4`.
-        public var description: String { "\(self.epoch):\(self.sequence)" }
+        /// The epoch, hexadecimal, and the sequence, as in `9f3c:4`: as listeners and messages write it.
+        public var description: String { "\(String(self.epoch, radix: 16)):\(self.sequence)" }
     }
 
     /// The stream's id.
