@@ -163,7 +163,12 @@ struct Restore: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment["CUECAST_DATA_DIR"] ?? ""
         let path = self.dataDir ?? (environment.isEmpty ? GatewayConfiguration().dataDirectory : environment)
         do {
-            let restored = try await StoreBackups.restore(from: self.from, to: path, replacing: self.replace)
+            let restored = try await StoreBackups.restore(
+                from: self.from,
+                to: path,
+                replacing: self.replace,
+                at: SystemClock().now()
+            )
             let aside = restored.replaced.map { " replaced=\($0)" } ?? ""
             let epoch = String(restored.epoch, radix: 16)
             CommandOutput.say("restored data-dir=\(path) epoch=\(epoch) base=\(restored.base)\(aside)")

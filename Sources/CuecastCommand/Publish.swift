@@ -26,6 +26,7 @@ struct AdsOptions: ParsableArguments {
             do throws(AdFormatError) {
                 let batch = try VAST.read(document, options: VASTReadingOptions(allStandAlone: self.all))
                 for each in batch.skipped { complain("\(path): skipped \(each)") }
+                for each in batch.leftOut + batch.ads.flatMap(\.leftOut) { complain("\(path): left out \(each)") }
                 return (batch.ads.map { AdvertisementDescription($0) }, path)
             } catch {
                 complain("\(path): \(error)")

@@ -128,8 +128,8 @@ struct AcknowledgementTests {
                 kind: .played,
                 occurred: Timestamp(microseconds: end)
             )
-            let expected: StatusCode = end > 0 ? .invalid : .breakTooOld
-            #expect(try counter.acknowledge([outcome], at: 1).refusal?.status == expected)
+            // An instant that cannot be says nothing of how old the break is.
+            #expect(try counter.acknowledge([outcome], at: 1).refusal?.status == .invalid)
         }
     }
 

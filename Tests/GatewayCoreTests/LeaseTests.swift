@@ -28,6 +28,34 @@ struct LeaseTests {
         #expect(leases.countsByStream == [:])
     }
 
+    /// Whose sessions are limited, of a token's subject.
+    private func owner(_ subject: String, most: UInt32 = 1) throws -> LeaseOwner {
+        let ticket = SessionTicket(session: Sample.session(), stream: Sample.stream, subject: subject, sessionsMax: most)
+        return try #require(LeaseOwner(ticket))
+    }
+
+    @Test func `a session that was nobody's counts for a subject from its token on, and then for the next`() throws {
+        var leases = self.leases()
+        let (one, two) = (try self.owner("one"), try self.owner("two"))
+        func renew(_ number: UInt64, _ owner: LeaseOwner?, at second: Double = 0) -> LeaseRenewal {
+            leases.renew(Sample.session(number), stream: Sample.stream, owner: owner, at: Sample.at(second))
+        }
+        #expect(renew(1, one) == .begun)
+        // Without a token it listens to another stream first: that lease gives no way around the limit.
+        #expect(leases.renew(Sample.session(2), stream: self.other, at: Sample.at(0)) == .begun)
+        #expect(renew(2, one) == .ownerFull)
+        #expect(leases.count(of: self.other) == 1, "a refusal changes nothing")
+        #expect(renew(2, two) == .renewed && renew(3, two) == .ownerFull)
+        #expect(renew(2, two) == .renewed, "it is counted once")
+        // Nor does the lease of another subject.
+        #expect(renew(2, one) == .ownerFull)
+        leases.end(Sample.session(1))
+        #expect(renew(2, one) == .renewed)
+        #expect(renew(3, two) == .begun, "the other one's place is free")
+        #expect(renew(4, one, at: 299) == .ownerFull)
+        #expect(renew(4, one, at: 300) == .begun, "those that nobody renewed are over")
+    }
+
     @Test func `any request renews it`() {
         var leases = self.leases()
         _ = leases.renew(Sample.session(1), stream: Sample.stream, at: Sample.at(0))

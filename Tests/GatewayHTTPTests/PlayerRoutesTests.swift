@@ -314,7 +314,7 @@ struct PlayerRoutesTests {
     {
         try await self.run { running, peer in
             let rich = try Self.rich()
-            try await running.broadcaster().publish("b", advertisements: [rich, .madeUp("two")])
+            try await running.broadcaster().publish("b", duration: .seconds(60), advertisements: [rich, .madeUp("two")])
             let ads = try await Self.vast(peer)
             #expect(ads.map(\.id) == [rich.id.description, "two"])
             #expect(ads.map(\.sequence) == [1, 2])
@@ -458,6 +458,61 @@ struct PlayerRoutesTests {
             _ = try await running.broadcaster().do(.publish(publish))
             clock.advance(by: .seconds(5) + .milliseconds(1))
             #expect(try await Self.assetList(peer).ASSETS.allSatisfy { $0.signaling != nil })
+        }
+    }
+
+    @Test func `a break that was ended gives nothing more, but to who is behind`() async throws {
+        let clock = ManualClock()
+        try await self.run(clock: clock) { running, peer in
+            let broadcaster = try await running.broadcaster()
+            try await broadcaster.publish("b", start: .after(.seconds(5)))
+            clock.advance(by: .seconds(7))
+            _ = try await broadcaster.do(.end(.init(key: try Self.key("b"))))
+            clock.advance(by: .seconds(2))
+            #expect(try await Self.assetList(peer, "_HLS_primary_id=1&break=b").ASSETS.isEmpty)
+            #expect(try await Self.vast(peer, "_HLS_primary_id=2&break=b").isEmpty)
+            // Where it plays the beginning, what began before the end is heard.
+            let behind = try await Self.assetList(peer, "_HLS_primary_id=3&break=b&_HLS_start_offset=0").ASSETS
+            #expect(behind.map { $0.signaling != nil } == [true])
+        }
+    }
+
+    @Test func `what an exact break has no room for is in no document, and what begins after the end neither`() async throws {
+        let clock = ManualClock()
+        try await self.run(clock: clock) { running, peer in
+            let broadcaster = try await running.broadcaster()
+            for (id, exact) in [("exact", true), ("cut", false)] {
+                let publish = BroadcastRequest.Publish(
+                    key: try Self.key(id),
+                    start: .after(.seconds(5)),
+                    duration: .seconds(20),
+                    advertisements: [
+                        try .madeUp("a", duration: .seconds(10)), try .madeUp("b", duration: .seconds(10)),
+                        try .madeUp("c", duration: .seconds(10)),
+                    ],
+                    exact: exact
+                )
+                _ = try await broadcaster.do(.publish(publish))
+                for seconds in [0, 6] as [Int64] {
+                    clock.advance(by: .seconds(seconds))
+                    let name = "_HLS_primary_id=\(id)\(seconds)&break=\(id)"
+                    let list = try await Self.assetList(peer, name).ASSETS
+                    #expect(list.map { $0.signaling != nil } == [true, true], "\(id), \(seconds)")
+                    #expect(list.first?.URI == "https://media.example/\(exact ? "b" : "a").mp3")
+                }
+                let ids = try await Self.vast(peer, "_HLS_primary_id=v&break=\(id)&delayMs=6000").map(\.id)
+                #expect(ids == (exact ? ["b", "c"] : ["a", "b"]))
+                // The second one of the list is told of, under its own number.
+                let list = try await Self.assetList(peer, "_HLS_primary_id=told&break=\(id)")
+                try await Self.call(peer, try list.path("complete", 1))
+                let key = try Self.key(id)
+                func played(_ books: Report) -> [Int64]? {
+                    books.breaks.first { $0.summary.key == key }?.advertisements.map(\.counts.played)
+                }
+                let books = try await running.books { played($0)?.contains(1) == true }
+                #expect(played(books) == (exact ? [0, 0, 1] : [0, 1, 0]), "\(id)")
+                clock.advance(by: .seconds(60))
+            }
         }
     }
 

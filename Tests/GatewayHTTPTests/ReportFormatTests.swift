@@ -186,7 +186,7 @@ struct ReportFormatTests {
         try await withGateway(log: log, ledger: InMemoryLedger()) { running in
             try await running.broadcaster().publish("b1", start: .now)
             let key = try BreakKey(stream: StreamID("radio1"), id: BreakID("b1"))
-            let number = try #require(running.board.stream(key.stream)?.open(at: SystemClock().now()).first?.number)
+            let number = try #require(running.board[key]?.number)
             // Sessions 0 to 9 have the variants 0, 1 and 2 in turns; of every second the outcome of the first ad is known.
             let now = Parts.now
             let group = AcknowledgementGroup(

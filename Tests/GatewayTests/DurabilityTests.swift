@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import Gateway
+@testable import Gateway
 import GatewayCore
 import GatewayTestKit
 import Logging
@@ -239,6 +239,23 @@ struct DurabilityTests {
             #expect(books.total.delivered == 2)
             #expect(books.balances)
             #expect(running.metrics.value(.ledgerFailures) == 2)
+        }
+    }
+
+    @Test func `a ledger that goes on failing is an alarm, and what waits is told, until it works`() async throws {
+        let ledger = FailingLedger(InMemoryLedger())
+        ledger.failEvery(.apply)
+        try await self.station.runByHand(ledger: ledger) { running in
+            let (listener, acknowledgement) = try await self.fetched(from: running)
+            #expect(try await listener.ask(acknowledgement).body == .acknowledged(recorded: 2))
+            func alarm() -> String? { running.gateway.readiness.alarms.first { $0.alarm == "ledger" }?.sentence }
+            try await until("it is an alarm") { alarm()?.contains("counts nothing at present") == true }
+            #expect(running.metrics.value(.ledgerLag, .lane(Self.lane)) == 2)
+            #expect(running.metrics.value(.ledgerFailures) >= LedgerFailures.alarmAfter)
+            ledger.heal()
+            try await until("it is over") { alarm() == nil }
+            #expect(running.metrics.value(.ledgerLag, .lane(Self.lane)) == 0)
+            #expect(try await running.books { $0.total.played == 2 }.balances)
         }
     }
 

@@ -222,6 +222,31 @@ struct EdgeThreadsTests {
         #expect(live.counts.isEmpty)
     }
 
+    @Test func `a lease of nobody's is no way around the sessions of a subject in the table either`() throws {
+        let live = LiveListeners(metrics: MetricRegistry())
+        let table = SharedLeases(length: .seconds(300), listenersMax: 100, requestsPerSecondMax: 0, live: live)
+        let now = Timestamp(microseconds: 0)
+        func owner(_ subject: String) throws -> LeaseOwner {
+            let ticket = SessionTicket(session: .numbered(0), stream: .radio, subject: subject, sessionsMax: 2)
+            return try #require(LeaseOwner(ticket))
+        }
+        for subject in ["one", "two"] {
+            var given = 0
+            for number in 0..<20 as Range<UInt64> {
+                _ = table.renew(.numbered(number), stream: .radio, at: now, mayBegin: true)
+                if table.renew(.numbered(number), stream: .radio, owner: try owner(subject), at: now, mayBegin: true).isGiven {
+                    given += 1
+                }
+            }
+            #expect(given == 2, "\(subject)")
+        }
+        // Both of the first subject are the second one's now, and its places are free.
+        #expect(table.renew(.numbered(19), stream: .radio, owner: try owner("one"), at: now, mayBegin: true).isGiven)
+        for number in 0..<20 as Range<UInt64> { table.end(.numbered(number)) }
+        #expect(table.renew(.numbered(30), stream: .radio, owner: try owner("two"), at: now, mayBegin: true) == .begun)
+        #expect(table.count == 1 && live.total == 1)
+    }
+
     @Test func `who is over makes room in the table, wherever it was`() {
         let live = LiveListeners(metrics: MetricRegistry())
         let table = SharedLeases(length: .seconds(300), listenersMax: 3, requestsPerSecondMax: 0, live: live)

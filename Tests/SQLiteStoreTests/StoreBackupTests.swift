@@ -191,11 +191,69 @@ struct StoreBackupTests {
                 #expect(text.contains("cuecast restore --replace") && !text.contains("NSURL"))
             }
             let kept = try String(contentsOfFile: data + "/restore.unfinished", encoding: .utf8)
-            #expect(kept == "\(newest)\n")
+            #expect(kept == "\(newest) replaced\n")
         }
         try FileManager.default.removeItem(atPath: inTheWay)
         let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
         #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
+    }
+
+    /// What a disk has done that ate both files.
+    private func ruin(_ data: String) throws {
+        for name in ["/events.sqlite", "/ledger.sqlite"] {
+            for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: data + name + suffix) }
+            try Data(repeating: 0x5A, count: 72_000).write(to: URL(fileURLWithPath: data + name))
+        }
+    }
+
+    @Test func `numbers are not used again where no file in place can be read any more`() async throws {
+        let (backup, data, newest) = try await self.backupAndData()
+        // What a restore before this one moved aside knows it.
+        let first = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(first.base == newest + EventLogLimits.epochOffsetStep)
+        try self.ruin(data)
+        let second = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(second.base > newest)
+        // By the clock, where nothing but that can tell: on a new disk, too.
+        let now = Timestamp(microseconds: 1_795_000_000_000_000)
+        var bases: [UInt64] = []
+        for minute in 0..<3 as Range<Int64> {
+            let moment = now + .seconds(60 * minute)
+            try self.ruin(data)
+            let fresh = self.directory.fresh("fresh-\(minute)")
+            for target in [data, fresh] {
+                bases.append(try await StoreBackups.restore(from: backup, to: target, replacing: true, at: moment).base)
+            }
+        }
+        #expect(bases.sorted() == bases)
+        #expect(Set(bases.enumerated().filter { !$0.offset.isMultiple(of: 2) }.map(\.element)).count == 3)
+        #expect(bases.allSatisfy { $0 >= EventLogLimits.offsetFloor(at: now) })
+    }
+
+    @Test func `a clock that cannot be right says nothing about offsets`() {
+        let floor = { (seconds: Int64) in EventLogLimits.offsetFloor(at: Timestamp(microseconds: seconds * 1_000_000)) }
+        #expect(floor(0) == 0 && floor(-5) == 0 && floor(1_767_225_600) == 0)
+        #expect(floor(1_767_225_660) == EventLogLimits.offsetsPerMinute)
+        // Some two hundred and fifty years on.
+        #expect(floor(9_800_000_000) > 0 && floor(9_900_000_000) == 0 && EventLogLimits.offsetFloor(at: .latest) == 0)
+    }
+
+    @Test func `a restore that was killed between its moves goes on with the same folder`() async throws {
+        let (backup, data, newest) = try await self.backupAndData()
+        // It had moved the ledger and what belongs to the log, and not the log itself.
+        try Data("\(newest) replaced\n".utf8).write(to: URL(fileURLWithPath: data + "/restore.unfinished"))
+        try FileManager.default.createDirectory(atPath: data + "/replaced", withIntermediateDirectories: false)
+        try FileManager.default.moveItem(atPath: data + "/ledger.sqlite", toPath: data + "/replaced/ledger.sqlite")
+        let restored = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(restored.base == newest + EventLogLimits.epochOffsetStep)
+        #expect(restored.replaced == data + "/replaced")
+        #expect(!FileManager.default.fileExists(atPath: data + "/replaced-2"))
+        let old = try self.open(data + "/replaced")
+        #expect(try await old.log.head(of: Books.lane) == newest)
+        await old.close()
+        // The next one has a folder of its own.
+        let next = try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        #expect(next.replaced == data + "/replaced-2")
     }
 
     @Test(arguments: ["", "1", "12345", "x\n", "\u{0}"])

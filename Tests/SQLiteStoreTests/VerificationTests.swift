@@ -109,6 +109,18 @@ struct VerificationTests {
         #expect(!result.isRight && result.differences == nil && !result.audit.isEmpty)
     }
 
+    @Test func `what a restore left that did not end is no healthy directory`() async throws {
+        let books = try await self.books("half restored")
+        await books.close()
+        try Data("1 replaced\n".utf8).write(to: URL(fileURLWithPath: books.path + "/restore.unfinished"))
+        let error = await #expect(throws: VerificationError.self) { _ = try await self.verify(books.path) }
+        guard case .unavailable(let sentence) = error else {
+            Issue.record("the error is \(String(describing: error))")
+            return
+        }
+        #expect(sentence.contains("cuecast restore --replace"))
+    }
+
     @Test func `a folder without books cannot be verified`() async throws {
         await #expect(throws: VerificationError.self) { _ = try await self.verify(self.directory.fresh()) }
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+extension Unicode.Scalar {
+    /// C0, DEL or C1 (Unicode 16, section 23.1): nothing that is published may have them, because terminals act on all of them.
+    var isControl: Bool { self.value < 0x20 || (0x7F...0x9F).contains(self.value) }
+}
+
 extension MarkupElement {
     /// The VAST elements of a name directly in this one.
     ///

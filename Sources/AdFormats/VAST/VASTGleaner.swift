@@ -84,21 +84,27 @@ struct VASTGleaner {
     /// Text for people; nil where there is none.
     mutating func text(of element: MarkupElement?) -> String? {
         guard let element else { return nil }
-        let text = element.text.trimmed
+        // A sign that a terminal would obey has no place in it, and is no reason to do without the rest.
+        let readable = element.text.unicodeScalars.filter { !$0.isControl || $0 == "\n" || $0 == "\t" }
+        let text = String(String.UnicodeScalarView(readable)).trimmed
         if text.utf8.count > self.limits.textBytesMax {
             self.leave(element, because: .shortened(maximum: self.limits.textBytesMax))
         }
         return text.isEmpty ? nil : text.prefix(bytesMax: self.limits.textBytesMax)
     }
 
-    /// An attribute that identifies something; nil where it is absent or too long to.
+    /// An attribute that identifies something; nil where it is absent, too long to, or has control characters.
     func identifier(_ element: MarkupElement, _ attribute: String) -> String? {
-        element.attribute(attribute).flatMap { $0.utf8.count <= self.limits.identifierBytesMax ? $0 : nil }
+        element.attribute(attribute).flatMap { self.isIdentifier($0) ? $0 : nil }
     }
 
-    /// A text that identifies something; nil where it is absent or too long to.
+    /// A text that identifies something; nil where it is absent, too long to, or has control characters.
     func identifier(_ element: MarkupElement?) -> String? {
         let text = element?.text.trimmed ?? ""
-        return text.isEmpty || text.utf8.count > self.limits.identifierBytesMax ? nil : text
+        return !text.isEmpty && self.isIdentifier(text) ? text : nil
+    }
+
+    private func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count <= self.limits.identifierBytesMax && !text.unicodeScalars.contains(where: \.isControl)
     }
 }

@@ -105,15 +105,39 @@ extension VAST {
         return whole.staticFiles.isEmpty ? nil : whole
     }
 
-    /// The type of a picture by the last part of the path of its URL.
-    private static func imageType(ofPathIn url: String) -> String? {
+    /// The type of a media file: as it was said, else by the last part of the path of its URL; empty where neither tells.
+    package static func mediaType(of said: String, at url: String) -> String {
+        guard said.isEmpty else { return said }
+        return switch Self.ending(ofPathIn: url) {
+        case "mp3": "audio/mpeg"
+        case "aac": "audio/aac"
+        case "m4a": "audio/mp4"
+        case "ogg", "oga", "opus": "audio/ogg"
+        case "flac": "audio/flac"
+        case "wav": "audio/wav"
+        case "mp4", "m4v": "video/mp4"
+        case "webm": "video/webm"
+        case "mov": "video/quicktime"
+        case "m3u8": "application/vnd.apple.mpegurl"
+        case "mpd": "application/dash+xml"
+        default: ""
+        }
+    }
+
+    /// What the name of a file ends with; empty where it has no end.
+    private static func ending(ofPathIn url: String) -> String {
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         // A dot of the host's name is none of a file's.
         let parts = path.split(separator: UInt8(ascii: "/"))
         guard parts.count > 2, let name = parts.last, let dot = name.lastIndex(of: UInt8(ascii: ".")) else {
-            return nil
+            return ""
         }
-        return switch String(decoding: name[name.index(after: dot)...], as: UTF8.self).lowercased() {
+        return String(decoding: name[name.index(after: dot)...], as: UTF8.self).lowercased()
+    }
+
+    /// The type of a picture by the last part of the path of its URL.
+    private static func imageType(ofPathIn url: String) -> String? {
+        switch Self.ending(ofPathIn: url) {
         case "png": "image/png"
         case "jpg", "jpeg": "image/jpeg"
         case "gif": "image/gif"

@@ -46,7 +46,8 @@ enum WebAddress: Equatable {
     /// Whether an address begins with `http://` or `https://` and a host (RFC 3986 section 3).
     private static func isAbsolute(_ address: String) -> Bool {
         let scheme = address.prefix(8).lowercased()
-        guard scheme.hasPrefix("http://") || scheme == "https://", !address.utf8.contains(0x7F) else { return false }
+        guard scheme.hasPrefix("http://") || scheme == "https://", !address.unicodeScalars.contains(where: \.isControl)
+        else { return false }
         let afterScheme = address.dropFirst(scheme == "https://" ? 8 : 7)
         let authority = afterScheme.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let host = authority[(authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex)...]

@@ -46,10 +46,23 @@ enum MarkupText {
         case nil, "UTF-8", "UTF8", "US-ASCII", "ASCII", "UTF-16", "UTF16", "UTF-16LE", "UTF-16BE":
             return try self.fromUTF8(document[...])
         case "ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "LATIN-1":
-            return document.flatMap { $0 < 0x80 ? [$0] : [0xC0 | $0 >> 6, 0x80 | $0 & 0x3F] }
+            return Array(String(String.UnicodeScalarView(document.map(Self.windows1252))).utf8)
         case let name?: throw .unsupportedEncoding(declared ?? name)
         }
     }
+
+    /// What a byte means that is said to be Latin 1: where that has controls, Windows has letters, and whoever writes these bytes means
+    /// those (WHATWG Encoding standard, "windows-1252").
+    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
+        guard (0x80...0x9F).contains(byte) else { return Unicode.Scalar(byte) }
+        return Self.windowsLetters[Int(byte) - 0x80]
+    }
+
+    /// From 0x80 on; what is not used there stays as it is.
+    private static let windowsLetters: [Unicode.Scalar] = [
+        "€", "\u{81}", "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", "\u{8D}", "Ž", "\u{8F}", "\u{90}", "‘", "’", "“", "”",
+        "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{9D}", "ž", "Ÿ",
+    ]
 
     /// What `encoding="…"` in the XML declaration says.
     private static func declaredEncoding(of document: [UInt8]) -> String? {

@@ -220,11 +220,16 @@ public enum AdsFile {
         path: String
     ) throws(AdsFileError) -> AdvertisementDescription.Tracker {
         let fields = try JSONFields(node, path: path, known: ["event", "url", "offset"])
-        return AdvertisementDescription.Tracker(
+        let tracker = AdvertisementDescription.Tracker(
             event: try fields.required("event", fields.text("event")),
             url: try fields.required("url", fields.text("url")),
             offset: try fields.duration("offset")
         )
+        // VAST 4.2 section 3.14.1.
+        guard tracker.event != "progress" || tracker.offset != nil else {
+            throw AdsFileError(line: node.line, field: path + ".offset", reason: "progress needs one")
+        }
+        return tracker
     }
 
     /// Asks the rules of the wire, so that the fault is told with its line and not by the gateway.

@@ -212,7 +212,7 @@ package final class AuditTrail: Service, Sendable {
         guard !wasFailing else { return }
         self.readiness.raise(
             .audit,
-            "The audit cannot be kept (\(error)): \(self.settings.recordsWaitingMax) lines wait in memory, and more are lost."
+            "The audit cannot be kept (\(error)): up to \(self.settings.recordsWaitingMax) lines wait in memory; what comes beyond is lost."
         )
         self.logger.error("the audit cannot be kept", metadata: ["error": "\(error)"])
     }

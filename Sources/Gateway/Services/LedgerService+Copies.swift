@@ -87,11 +87,15 @@ extension LedgerService {
     ///
     /// - Returns: `false` when the service is to end.
     private func checkIfNeeded(_ keeper: any LedgerKeeping) async -> Bool {
+        var isTold = false
         while keeper.needsCheck {
-            self.readiness.raise(
-                .ledger,
-                "The gateway was not stopped properly: the ledger is being checked while it counts."
-            )
+            if !isTold {
+                self.readiness.raise(
+                    .ledger,
+                    "The gateway was not stopped properly: the ledger is being checked while it counts."
+                )
+                isTold = true
+            }
             let generation = keeper.generation
             await self.checkAndReplace(keeper, generation)
             guard keeper.needsCheck else { break }
@@ -109,6 +113,11 @@ extension LedgerService {
             }
             _ = await self.replace(generation, after: LedgerError.damaged(first))
         } catch {
+            guard !Task.isCancelled else { return }
+            self.readiness.raise(
+                .ledger,
+                "The gateway was not stopped properly, and the ledger cannot be checked at present, nor copied: \(error)"
+            )
             self.logger.warning("could not check the ledger", metadata: ["error": "\(error)"])
         }
     }

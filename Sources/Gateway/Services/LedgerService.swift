@@ -46,6 +46,7 @@ package struct LedgerService: Service {
     private let keepRecords: UInt64
     /// Whether acknowledgements are left in the log for a later run.
     private let isPaused: Bool
+    private let failures = LedgerFailures()
     let copySettings: CopySettings
     let metrics: MetricRegistry
     let readiness: ReadinessBoard
@@ -109,6 +110,7 @@ package struct LedgerService: Service {
             do throws(LedgerError) {
                 try await self.ledger.record(portion.breaks, through: portion.offset)
                 told = (generation, portion.offset)
+                if self.failures.worked(.breaks), self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
                 if !portion.hasMore {
                     self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
                 }
@@ -118,7 +120,7 @@ package struct LedgerService: Service {
                     self.feed.wake()
                     continue
                 }
-                guard await self.waitAfter(error) else { return }
+                guard await self.waitAfter(error, .breaks) else { return }
                 self.feed.wake()
             }
         }
@@ -134,7 +136,7 @@ package struct LedgerService: Service {
                 return
             } catch {
                 if await self.replace(generation, after: error) { continue }
-                guard await self.waitAfter(error) else { return }
+                guard await self.waitAfter(error, lane) else { return }
             }
         }
     }
@@ -178,10 +180,16 @@ package struct LedgerService: Service {
     @discardableResult
     private func tell(_ applied: UInt64, of lane: Lane) async throws -> UInt64 {
         self.metrics.set(.ledgerOffset, .lane(lane), to: Int(clamping: applied))
+        let behind = try await self.tellLag(after: applied, of: lane)
+        _ = self.failures.worked(lane)
+        if behind == 0, self.failures.isEmpty, self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
+        return behind
+    }
+
+    private func tellLag(after applied: UInt64, of lane: Lane) async throws -> UInt64 {
         let head = try await self.log.head(of: lane)
         let behind = self.log.identity.count(after: applied, through: head, in: lane)
         self.metrics.set(.ledgerLag, .lane(lane), to: Int(clamping: behind))
-        if behind == 0, self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
         return behind
     }
 
@@ -190,11 +198,23 @@ package struct LedgerService: Service {
         self.feed.beginAgain()
     }
 
-    /// Counts a failure and waits; `false` when the service is to end.
-    private func waitAfter(_ error: any Error) async -> Bool {
+    /// Counts a failure, says what waits, and waits; `false` when the service is to end.
+    private func waitAfter(_ error: any Error, _ lane: Lane) async -> Bool {
         guard !Task.isCancelled else { return false }
         self.metrics.count(.ledgerFailures)
-        self.logger.error("the ledger is behind", metadata: ["error": "\(error)"])
+        if lane != .breaks {
+            let known = UInt64(clamping: self.metrics.value(.ledgerOffset, .lane(lane)))
+            _ = try? await self.tellLag(after: (try? await self.ledger.appliedOffset(of: lane)) ?? known, of: lane)
+        }
+        let (isLogged, isAlarm) = self.failures.failed(lane)
+        if isLogged { self.logger.error("the ledger is behind", metadata: ["error": "\(error)", "lane": "\(lane)"]) }
+        if isAlarm {
+            self.readiness.raise(
+                .ledger,
+                "The ledger counts nothing at present (\(error)). Nothing is lost by that: what is confirmed is in the event log,"
+                    + " and is counted when the ledger can be written again."
+            )
+        }
         return (try? await Task.sleep(for: Self.retryAfter)) != nil
     }
 

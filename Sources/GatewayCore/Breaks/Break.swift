@@ -244,6 +244,15 @@ extension Break {
         return steps
     }
 
+    /// Which advertisements are heard by who hears the break from its beginning, as it stands: an exact one leaves out at the start what does not
+    /// fit, and in others what would begin at the end or after it never begins.
+    package var heardFromTheBeginning: Range<Int> {
+        let steps = self.playableSteps
+        guard let first = steps.first?.first, let last = steps.last?.first else { return 0..<0 }
+        let isOpen = self.exact || self.record.start == nil || self.end == nil
+        return first..<(isOpen ? self.record.advertisements.count : last + 1)
+    }
+
     /// How long the list lasts from each advertisement on.
     private var rests: [Duration] {
         var rest: Duration = .zero

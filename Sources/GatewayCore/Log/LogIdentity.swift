@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import CuecastWire
+
 /// The bounds of what is in an event log.
 package enum EventLogLimits {
     /// No offset of a lane reaches this: the numbers of breaks, 1,024 an offset, and the keys of stores fit into 63 bits.
@@ -9,6 +11,22 @@ package enum EventLogLimits {
     ///
     /// What was issued after a copy was made is not known to the copy: it is less than this, or takes months.
     package static let epochOffsetStep: UInt64 = 1 << 32
+    /// How many offsets a minute of the clock stands for where a restore looks for a number that no gateway has given out: more than a
+    /// gateway can use in a minute, so that what is restored later always goes on above what was restored before.
+    package static let offsetsPerMinute: UInt64 = 1 << 19
+
+    /// An offset that nothing before a moment has reached, as far as clocks can be trusted: for restores, which may find no file any more
+    /// that knows what was given out.
+    ///
+    /// - Parameter now: by the machine's clock. One that is before 2026, or so far ahead that it would use up more than a quarter of all
+    ///   offsets, says nothing.
+    /// - Returns: 0 where the clock says nothing.
+    package static func offsetFloor(at now: Timestamp) -> UInt64 {
+        let begin = Timestamp(microseconds: 1_767_225_600_000_000)
+        guard now > begin else { return 0 }
+        let floor = UInt64((now - begin).inMicroseconds / 60_000_000).multipliedReportingOverflow(by: Self.offsetsPerMinute)
+        return floor.overflow || floor.partialValue > Self.offsetsPerLaneMax / 4 ? 0 : floor.partialValue
+    }
 }
 
 /// Which log it is: chosen at random when the log was made, the same in all copies.

@@ -14,7 +14,7 @@ package enum LeaseRenewal: Hashable, Sendable {
     case notAllowed
     /// It has none, and there are as many sessions as there may be.
     case full
-    /// It has none, and its owner has as many as it may have.
+    /// It has none of this owner's, who has as many as it may have.
     case ownerFull
 
     /// Whether the session has a lease.
@@ -223,6 +223,14 @@ package struct Leases: LeaseTable {
         hasRoom: (_ count: Int) -> Bool,
         ownerHasRoom: (_ owner: LeaseOwner, _ count: Int) -> Bool
     ) -> LeaseRenewal {
+        // Who listens to a stream that asks for nobody is counted for nobody, until it comes with a token.
+        if let owner, let known = self.leases[session], known.subject != owner.subject {
+            self.expire(at: now)
+            if self.leases[session] != nil {
+                guard ownerHasRoom(owner, self.subjects[owner.subject] ?? 0) else { return .ownerFull }
+                self.count(session, for: owner.subject)
+            }
+        }
         if let place = self.leases.index(forKey: session) {
             let before = self.leases.values[place].stream
             if before != stream {
@@ -255,6 +263,20 @@ package struct Leases: LeaseTable {
         }
         self.add(1, to: stream)
         return .begun
+    }
+
+    /// From now on a session is one of another subject.
+    private mutating func count(_ session: SessionID, for subject: String) {
+        if let before = self.leases[session]?.subject { self.uncount(before) }
+        self.subjects[subject, default: 0] += 1
+        self.leases[session]?.subject = subject
+    }
+
+    /// A session is none of a subject any more.
+    private mutating func uncount(_ subject: String) {
+        let count = (self.subjects[subject] ?? 0) - 1
+        self.subjects[subject] = count > 0 ? count : nil
+        self.endedSubjects.append(subject)
     }
 
     /// Notes that a session gets a batch.
@@ -299,11 +321,7 @@ package struct Leases: LeaseTable {
     /// Ends a lease.
     package mutating func end(_ session: SessionID) {
         guard let lease = self.leases.removeValue(forKey: session) else { return }
-        if let subject = lease.subject {
-            let count = (self.subjects[subject] ?? 0) - 1
-            self.subjects[subject] = count > 0 ? count : nil
-            self.endedSubjects.append(subject)
-        }
+        if let subject = lease.subject { self.uncount(subject) }
         self.add(-1, to: lease.stream)
     }
 

@@ -715,10 +715,11 @@ extension ListenerRequestHandler {
                     "The batch of this delivery began behind the advertisement \(outcome.advertisementID)."
                 )
             }
+            // An instant that cannot be says nothing about how old the break is.
+            if let refusal = times.refusal(outcome.occurred, of: outcome.advertisementID) { throw refusal }
             guard outcome.occurred >= self.board.retentionTime - BoardLimits.acknowledgeWithin else {
                 throw Refusal(.breakTooOld, "The outcome of \(outcome.advertisementID) is more than 8 days old.")
             }
-            if let refusal = times.refusal(outcome.occurred, of: outcome.advertisementID) { throw refusal }
             self.ordinals.append(UInt32(ordinal))
         }
         return try self.record(acknowledge, of: request, for: served, at: now)

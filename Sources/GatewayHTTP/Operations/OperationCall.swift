@@ -167,7 +167,16 @@ package struct OperationCall: Sendable {
         }
         var bytes: [UInt8] = []
         let share = self.routes.bodies.share()
-        for try await part in self.request.body {
+        var parts = self.request.body.makeAsyncIterator()
+        while true {
+            let part: ByteBuffer?
+            do {
+                part = try await parts.next()
+            } catch {
+                // Whoever asks has cut it off, or does not keep to RFC 9112 section 7.1.
+                throw Problem.badRequest("The body cannot be read: it is cut off, or is not as HTTP has it.")
+            }
+            guard let part else { break }
             guard bytes.count + part.readableBytes <= bytesMax else { throw Self.tooLarge(bytesMax) }
             try share.add(part.readableBytes)
             bytes += part.readableBytesView

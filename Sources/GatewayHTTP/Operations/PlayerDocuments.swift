@@ -8,9 +8,11 @@ import GatewayCore
 /// The ads of a break as a player gets them, with the URLs by which it tells what became of them.
 struct PlayerBreak: Sendable {
     let key: BreakKey
-    /// Those before the first that can still be played, where the player is.
+    /// Those that a player hears from the break's beginning, and that are over where it is.
     let over: [AdvertisementContent]
-    /// Those that were handed out.
+    /// The ordinal of the first that was handed out.
+    let first: Int
+    /// Those that were handed out, but for what would begin after the break's end.
     let advertisements: [AdvertisementContent]
     let delivery: DeliveryToken
     /// What signed the delivery.
@@ -19,7 +21,7 @@ struct PlayerBreak: Sendable {
     let gateway: String
 
     /// The ordinal of an advertisement that was handed out.
-    func ordinal(_ index: Int) -> Int { self.over.count + index }
+    func ordinal(_ index: Int) -> Int { self.first + index }
 
     /// What to call when something happens to an advertisement.
     ///
@@ -202,7 +204,7 @@ extension AdContent {
     init(_ content: AdvertisementContent) {
         func some(_ text: String) -> String? { text.isEmpty ? nil : text }
         func some(_ number: UInt32) -> Int? { number == 0 ? nil : Int(number) }
-        let isAudio = content.media.allSatisfy { $0.type.lowercased().hasPrefix("audio/") }
+        let isAudio = content.media.allSatisfy { VAST.mediaType(of: $0.type, at: $0.url).lowercased().hasPrefix("audio/") }
         self.init(
             id: content.id.description,
             title: content.title,
@@ -210,7 +212,7 @@ extension AdContent {
             mediaFiles: content.media.map { file in
                 var media = AdMediaFile(
                     url: file.url,
-                    type: file.type,
+                    type: VAST.mediaType(of: file.type, at: file.url),
                     delivery: file.streaming ? .streaming : .progressive
                 )
                 media.bitrate = some(file.bitrateKilobitsPerSecond)

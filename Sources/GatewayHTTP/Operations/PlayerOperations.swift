@@ -50,9 +50,7 @@ private func assetList(_ players: Players) -> Operation {
         refusals: ListenerCodes.joins + ListenerCodes.batches
     ) { call in
         guard call.request.method != .head else { return .json(AssetListDocument(assets: [])) }
-        let offset = try call.startOffset()
-        // Who says nothing begins at the beginning.
-        let served = try await players.serve(call, startingAt: offset ?? .zero)
+        let served = try await players.serve(call, startingAt: try call.startOffset(), otherwise: .theBeginning)
         return .json(try AssetListDocument(served, withThoseBefore: true))
     }
 }
@@ -84,8 +82,8 @@ private func vast(_ players: Players) -> Operation {
         refusals: ListenerCodes.joins + ListenerCodes.batches
     ) { call in
         guard call.request.method != .head else { return HTTPAnswer(type: MediaType.vast, body: .bytes([])) }
-        let offset = try call.startOffset()
-        let document = try await players.serve(call, startingAt: offset)?.vast() ?? PlayerBreak.noVAST
+        let served = try await players.serve(call, startingAt: try call.startOffset(), otherwise: .live)
+        let document = try served?.vast() ?? PlayerBreak.noVAST
         return HTTPAnswer(type: MediaType.vast, body: .bytes(document))
     }
 }
@@ -201,6 +199,14 @@ private struct Players: Sendable {
     /// How long before its start a player is taken to be that begins at the start: longer than it takes to ask.
     private static let startSlack: Duration = .seconds(5)
 
+    /// Where a player begins that does not say where in the break.
+    enum Beginning {
+        /// Where it is by its delay.
+        case live
+        /// At the break's beginning, however late by the clock; live where the break was ended before its time.
+        case theBeginning
+    }
+
     let listeners: ListenerEntrance
     let board: @Sendable () -> Board
     let metrics: MetricRegistry
@@ -210,10 +216,15 @@ private struct Players: Sendable {
     ///
     /// - Parameters:
     ///   - call: its request.
-    ///   - offset: where in the break playback starts; `nil`: where the player is by its delay.
+    ///   - offset: where in the break playback starts; `nil`: the player does not say.
+    ///   - beginning: where it begins then.
     /// - Returns: the ads; `nil`: there are none to play.
     /// - Throws: the refusal.
-    func serve(_ call: OperationCall, startingAt offset: Duration?) async throws -> PlayerBreak? {
+    func serve(
+        _ call: OperationCall,
+        startingAt offset: Duration?,
+        otherwise beginning: Beginning
+    ) async throws -> PlayerBreak? {
         let stream = try call.stream()
         let named = try call.query.breakID()
         let delay = try call.delay().now
@@ -233,7 +244,9 @@ private struct Players: Sendable {
             .playable(after: now - delay, most: Self.candidatesMax).map(\.key) ?? []
         for key in keys {
             let record = board[key]?.record
-            let behind = offset.map { Self.delay(to: $0, after: record?.start, at: now) } ?? delay
+            let isEnded = record?.ended.map { $0 <= now } ?? false
+            let place = offset ?? (beginning == .theBeginning && !isEnded ? .zero : nil)
+            let behind = place.map { Self.delay(to: $0, after: record?.start, at: now) } ?? delay
             let reply = await self.listeners.ask(
                 .getBatch(.init(key: key, delay: ListenerDelay(now: behind))),
                 of: session,
@@ -243,11 +256,14 @@ private struct Players: Sendable {
             switch reply.body {
             case .batch(let batch):
                 guard let delivery = try? DeliveryToken(bytes: batch.delivery) else { throw Problem.unexpected }
-                let known = self.board()[key]?.record.advertisements ?? []
+                let each = self.board()[key]
+                let known = each?.record.advertisements ?? []
+                let heard = each?.heardFromTheBeginning ?? 0..<0
                 return PlayerBreak(
                     key: key,
-                    over: Array(known.prefix(batch.skipped)),
-                    advertisements: batch.advertisements,
+                    over: Array(known.prefix(batch.skipped).dropFirst(heard.lowerBound)),
+                    first: batch.skipped,
+                    advertisements: Array(batch.advertisements.prefix(max(0, heard.upperBound - batch.skipped))),
                     delivery: delivery,
                     keys: self.listeners.keys,
                     gateway: gateway

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import Foundation
 import GRDB
 import GatewayCore
 import SecretFiles
 
-/// The highest offset that the files knew which a restore moves aside, in the file that says that it did not end.
+/// The highest offset that the files knew which a restore moves aside, and where they are moved, in the file that says that it did not end.
 ///
-/// One line, a whole number. A file without the line's end was cut off, and is not believed: then the files that were moved aside say it again.
+/// One line: a whole number, and the name of a folder once there is one. A file without the line's end was cut off, and is not believed: then
+/// the files that were moved aside say it again.
 enum RestoreFloor {
     private static let fileBytesMax = 64
 
     /// What an attempt before this one left.
     enum Before: Hashable {
         case none
-        case known(UInt64)
+        /// `aside`: the folder that it began to move files into.
+        case known(UInt64, aside: String?)
         /// It says less than was written, or nothing.
         case cutOff(atLeast: UInt64)
     }
@@ -30,43 +33,115 @@ enum RestoreFloor {
                 )
                 .bytes
             let text = String(decoding: bytes, as: UTF8.self)
-            if text.hasSuffix("\n"), let floor = UInt64(text.dropLast()) { return .known(floor) }
-            return .cutOff(atLeast: UInt64(text) ?? 0)
+            let words = text.dropLast().split(separator: " ", maxSplits: 1)
+            guard text.hasSuffix("\n"), let floor = words.first.flatMap({ UInt64($0) }) else {
+                return .cutOff(atLeast: UInt64(text) ?? 0)
+            }
+            let aside = words.dropFirst().first.map(String.init)
+            return .known(floor, aside: aside.flatMap { Self.isFolder($0) ? $0 : nil })
         } catch {
             return error.isMissing ? .none : .cutOff(atLeast: 0)
         }
     }
 
-    /// Finds out what no new epoch may use again, from the files that are there and from what an attempt before left.
+    /// Finds out what no new epoch may use again: from the files that are there, from what an attempt before left, and from the clock, which
+    /// alone knows what was given out where files were lost.
     ///
+    /// - Parameter now: by the machine's clock; `nil`: it is not asked.
     /// - Throws: `floorUnknown` where nothing says it any more.
-    static func find(in directory: StoreDirectory) throws -> UInt64 {
-        let here = directory.hasStores ? directory.highestOffset() : 0
+    static func find(in directory: StoreDirectory, at now: Timestamp?) throws -> UInt64 {
+        let byClock = now.map { EventLogLimits.offsetFloor(at: $0) } ?? 0
         switch Self.before(in: directory) {
-        case .none: return here
-        case .known(let floor): return max(floor, here)
+        case .known(let floor, _):
+            // It was found before anything was moved; what is half there now is not opened, which would change it.
+            return max(floor, byClock)
+        case .none:
+            let here = directory.hasStores ? directory.knownOffsets() : KnownOffsets()
+            return max(here.highest, here.isWhole ? 0 : try Self.kept(in: directory), byClock)
         case .cutOff(let least):
             let folders = Self.replacedFolders(in: directory)
             // Stores in place that are no copies of a backup are those from before: they were not moved yet.
             guard !folders.isEmpty || directory.hasStores && !directory.isUnopenedBackup() else {
                 throw BackupError.floorUnknown(directory.path)
             }
-            return try folders.reduce(max(least, here)) { floor, folder in
-                let aside = try StoreDirectory(path: folder)
-                return max(floor, aside.hasStores ? aside.highestOffset() : 0)
-            }
+            let here = directory.hasStores ? directory.knownOffsets().highest : 0
+            return max(least, here, try Self.kept(in: directory), byClock)
         }
     }
 
-    /// Keeps it, whole or as it was before: a number that is there already is only ever raised.
-    static func keep(_ floor: UInt64, in directory: StoreDirectory) throws {
-        try SecretFile.replace(directory.file(StoreBackups.unfinishedFile), Array("\(floor)\n".utf8), mode: 0o600)
+    /// What files know that were kept: those that restores moved aside, copies of the ledger, and ledgers that something was wrong with.
+    private static func kept(in directory: StoreDirectory) throws -> UInt64 {
+        var highest: UInt64 = 0
+        for folder in Self.replacedFolders(in: directory) {
+            let aside = try StoreDirectory(path: folder)
+            if aside.hasStores { highest = max(highest, aside.knownOffsets().highest) }
+        }
+        for folder in [LedgerCopies.folderName, LedgerReplacement.asideName].map({ directory.file($0) }) {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            for name in names where name.hasSuffix(".sqlite") {
+                guard let reader = try? StoreFiles.reader(of: folder + "/" + name) else { continue }
+                var known = KnownOffsets()
+                known.addLedger(reader)
+                try? reader.close()
+                highest = max(highest, known.highest)
+            }
+        }
+        return highest
+    }
+
+    /// Keeps it, whole or as it was before.
+    ///
+    /// - Parameter aside: the name of the folder that files are moved into; `nil`: none are.
+    static func keep(_ floor: UInt64, aside: String?, in directory: StoreDirectory) throws {
+        let line = "\(floor)\(aside.map { " " + $0 } ?? "")\n"
+        try SecretFile.replace(directory.file(StoreBackups.unfinishedFile), Array(line.utf8), mode: 0o600)
+    }
+
+    /// The folder that files are moved into: that of an attempt that did not end, else a new one.
+    static func asideFolder(in directory: StoreDirectory) -> String {
+        if case .known(_, let aside?) = Self.before(in: directory) { return aside }
+        var (name, number) = ("replaced", 1)
+        while FileManager.default.fileExists(atPath: directory.file(name)) {
+            number += 1
+            name = "replaced-\(number)"
+        }
+        return name
     }
 
     /// Where files are that were moved aside, by restores that ended too.
     static func replacedFolders(in directory: StoreDirectory) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
-        return names.filter { $0 == "replaced" || $0.hasPrefix("replaced-") }.sorted().map { directory.file($0) }
+        return names.filter { Self.isFolder($0) }.sorted().map { directory.file($0) }
+    }
+
+    private static func isFolder(_ name: String) -> Bool {
+        name == "replaced" || name.hasPrefix("replaced-") && name.dropFirst(9).allSatisfy(\.isWholeNumber)
+    }
+}
+
+/// What files know of offsets that were given out.
+private struct KnownOffsets {
+    private(set) var highest: UInt64 = 0
+    /// Whether everything could be read.
+    var isWhole = true
+
+    private mutating func add(_ offsets: () throws -> [UInt64]) {
+        do {
+            self.highest = max(self.highest, try offsets().max() ?? 0)
+        } catch {
+            self.isWhole = false
+        }
+    }
+
+    mutating func addLog(_ log: some DatabaseReader) {
+        self.add { try log.read { try EventLogSchema.lanes($0).map(\.head) } }
+        self.add { try log.read { [try StoreIdentity.log($0).current.base] } }
+    }
+
+    mutating func addLedger(_ ledger: some DatabaseReader) {
+        self.add { try ledger.read { Array(try LedgerSchema.appliedOffsets($0).values) } }
+        self.add { try ledger.read { [try LedgerBreaks.highestOffset($0)] } }
+        self.add { try ledger.read { [try StoreIdentity.read($0)?.current.base ?? 0] } }
     }
 }
 
@@ -81,20 +156,21 @@ extension StoreDirectory {
             }
     }
 
-    /// The highest offset that the files here know; 0 for those that cannot be read.
-    fileprivate func highestOffset() -> UInt64 {
-        var offsets: [UInt64] = []
+    /// What the files here know.
+    fileprivate func knownOffsets() -> KnownOffsets {
+        var known = KnownOffsets()
         if let log = try? SQLiteEventLog.openFile(in: self, limits: SQLiteEventLog.Limits()) {
-            offsets += (try? log.read { try EventLogSchema.lanes($0).map(\.head) }) ?? []
-            offsets += (try? log.read { [try StoreIdentity.log($0).current.base] }) ?? []
+            known.addLog(log)
             try? log.close()
+        } else {
+            known.isWhole = false
         }
         if let ledger = try? SQLiteLedger.openFile(in: self) {
-            offsets += (try? ledger.read { Array(try LedgerSchema.appliedOffsets($0).values) }) ?? []
-            offsets += (try? ledger.read { [try LedgerBreaks.highestOffset($0)] }) ?? []
-            offsets += (try? ledger.read { [try StoreIdentity.read($0)?.current.base ?? 0] }) ?? []
+            known.addLedger(ledger)
             try? ledger.close()
+        } else {
+            known.isWhole = false
         }
-        return offsets.max() ?? 0
+        return known
     }
 }

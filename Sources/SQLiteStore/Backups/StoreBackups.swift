@@ -259,13 +259,15 @@ package enum StoreBackups {
     ///   - path: the data directory; made where there is none.
     ///   - replacing: whether it may hold other files: those are kept aside in it, and what they know is not used
     ///     again.
+    ///   - now: by the machine's clock, which knows what may have been given out where no file does any more; `nil`: it is not asked.
     /// - Returns: what it came to; the stores are closed.
     /// - Throws: `BackupError` or `StoreError`; the data directory is as it was unless it says that a restore
     ///   did not end.
     package static func restore(
         from folder: String,
         to path: String,
-        replacing: Bool = false
+        replacing: Bool = false,
+        at now: Timestamp? = nil
     ) async throws -> RestoredStores {
         let manifest = try Self.manifest(in: folder)
         try await Self.check(folder, manifest)
@@ -278,7 +280,7 @@ package enum StoreBackups {
             throw BackupError.notEmpty(path)
         }
         do {
-            return try await Self.replace(with: folder, manifest, in: directory)
+            return try await Self.replace(with: folder, manifest, in: directory, at: now)
         } catch let error as BackupError {
             throw error
         } catch {
@@ -299,7 +301,8 @@ package enum StoreBackups {
     private static func replace(
         with folder: String,
         _ manifest: BackupManifest,
-        in directory: StoreDirectory
+        in directory: StoreDirectory,
+        at now: Timestamp?
     ) async throws -> RestoredStores {
         // On a disk without room nothing is touched, and the files that are there can be opened to tell what they know.
         let bytes = manifest.files.values.reduce(0) { $0 + $1.bytes }
@@ -307,12 +310,13 @@ package enum StoreBackups {
         if let refusal = StoreCopyLimits.refusal(of: directory.path, bytes: bytes, free: free) { throw refusal }
         // Before anything is replaced: keys that cannot be used leave everything as it is.
         try KeyBackup.restoreKeys(from: folder, manifest, to: directory)
-        let floor = try RestoreFloor.find(in: directory)
+        let floor = try RestoreFloor.find(in: directory, at: now)
+        let folderAside = RestoreFloor.asideFolder(in: directory)
         // From here on a gateway refuses to start on what is only half there.
-        try RestoreFloor.keep(floor, in: directory)
+        try RestoreFloor.keep(floor, aside: folderAside, in: directory)
         // It is of the ledger that was there.
         _ = try LedgerSeal.take(from: directory)
-        let aside = directory.hasStores || directory.hasCopies ? try directory.moveAside() : nil
+        let aside = try directory.moveAside(into: directory.file(folderAside))
         for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
             let target = directory.file(name)
             StoreFiles.remove(target)
@@ -412,30 +416,33 @@ extension StoreDirectory {
     /// Whether there are copies of a ledger.
     fileprivate var hasCopies: Bool { FileManager.default.fileExists(atPath: self.file(LedgerCopies.folderName)) }
 
-    /// Moves the stores into a folder of their own in this one.
-    fileprivate func moveAside() throws -> String {
-        var folder = self.file("replaced")
-        var number = 1
-        while FileManager.default.fileExists(atPath: folder) {
-            number += 1
-            folder = self.file("replaced-\(number)")
+    /// Moves the stores into a folder of their own in this one, or goes on with that where it did not end.
+    ///
+    /// - Returns: the folder; `nil`: there was nothing to move.
+    fileprivate func moveAside(into folder: String) throws -> String? {
+        let manager = FileManager.default
+        var isThere = manager.fileExists(atPath: folder)
+        guard isThere || self.hasStores || self.hasCopies else { return nil }
+        if !isThere {
+            try manager.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+            FolderOwner.take(folder)
         }
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-        FolderOwner.take(folder)
         for name in [Self.ledgerFile, Self.logFile] {
-            for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: self.file(name + suffix)) {
-                try FileManager.default.moveItem(
-                    atPath: self.file(name + suffix),
-                    toPath: folder + "/" + name + suffix
-                )
+            // The file itself goes last: where it is in the folder, what is in place is the backup's, from an attempt that did not end.
+            isThere = manager.fileExists(atPath: folder + "/" + name)
+            for suffix in ["-wal", "-shm", ""]
+            where !isThere && manager.fileExists(atPath: self.file(name + suffix))
+                && !manager.fileExists(atPath: folder + "/" + name + suffix)
+            {
+                try manager.moveItem(atPath: self.file(name + suffix), toPath: folder + "/" + name + suffix)
             }
         }
         // Copies of the history that ends here are no beginning for counting the one that comes.
-        if self.hasCopies {
+        if self.hasCopies, !manager.fileExists(atPath: folder + "/" + LedgerCopies.folderName) {
             let copies = LedgerCopies.folderName
             try FileManager.default.moveItem(atPath: self.file(copies), toPath: folder + "/" + copies)
         }

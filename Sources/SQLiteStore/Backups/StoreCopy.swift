@@ -30,7 +30,7 @@ package enum StoreCopyError: Error, Hashable, Sendable, CustomStringConvertible 
     package var description: String {
         switch self {
         case .noSpace(let path, let needed, let free):
-            "The copy \(path) needs \(needed) bytes, and \(free) are free."
+            "The copy \(path) needs \(needed) bytes (\(StoreCopyLimits.bytesKeptFree) of them stay free), and \(free) are free."
         case .damaged(let path, let problems):
             "The copy \(path) is damaged: \(problems.joined(separator: "; "))."
         case .neverDone(let path, let restarts):

@@ -70,10 +70,7 @@ package struct LedgerVerification: Hashable, Sendable {
         ledgerOnly: Bool,
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> LedgerVerification {
-        for name in ["ledger.sqlite", "events.sqlite"]
-        where !FileManager.default.fileExists(atPath: dataDirectory + "/" + name) {
-            throw VerificationError.unusable("There is no \(name) in \(dataDirectory).")
-        }
+        try Self.requireFiles(in: dataDirectory)
         do {
             Self.removeLeftFolders(in: dataDirectory)
             let folder = dataDirectory + "/" + Self.folderPrefix + UUID().uuidString
@@ -105,7 +102,29 @@ package struct LedgerVerification: Hashable, Sendable {
         } catch let error as EventLogError {
             throw VerificationError.unavailable("\(error)")
         } catch {
-            throw VerificationError.unusable("\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))")
+            let sentence = "\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))"
+            // What the disk does not take, or let see, says nothing about what it holds.
+            switch error {
+            case StoreError.unusable, StoreCopyError.noSpace, is CocoaError: throw VerificationError.unavailable(sentence)
+            default:
+                guard StoreError.isOfWriting(error) else { throw VerificationError.unusable(sentence) }
+                throw VerificationError.unavailable(sentence)
+            }
+        }
+    }
+
+    /// There is something to verify.
+    private static func requireFiles(in dataDirectory: String) throws(VerificationError) {
+        var status = stat()
+        if unsafe lstat(dataDirectory + "/" + StoreBackups.unfinishedFile, &status) == 0 {
+            throw .unavailable("A restore did not end in \(dataDirectory): do it again with cuecast restore --replace.")
+        }
+        for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile]
+        where unsafe stat(dataDirectory + "/" + name, &status) != 0 {
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw .unavailable("\(dataDirectory)/\(name): \(unsafe String(cString: strerror(errno)))")
+            }
+            throw .unusable("There is no \(name) in \(dataDirectory).")
         }
     }
 

@@ -3,6 +3,7 @@
 
 import Foundation
 package import GRDB
+import GRDBSQLite
 import SecretFiles
 
 #if canImport(Glibc)
@@ -125,7 +126,10 @@ package enum StoreFile {
     /// What went wrong, for people.
     static func sentence(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return Self.systemSentence(error) ?? "\(error)" }
-        return "\(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))"
+        // A connection that was not asked since has no message of its own.
+        let general = unsafe String(cString: sqlite3_errstr(error.resultCode.rawValue))
+        let message = error.message.flatMap { $0 == "not an error" ? nil : $0 } ?? general
+        return "\(message) (SQLite \(error.extendedResultCode.rawValue))"
     }
 
     /// What Foundation says of a file, as `path: No space left on device`; `nil`: it is another's error.

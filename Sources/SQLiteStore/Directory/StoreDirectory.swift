@@ -108,7 +108,7 @@ package final class StoreDirectory: Sendable {
     /// Why a file that only says something by being there is not there; `number` is the system's for it.
     private static func cannotMake(_ name: String, in directory: String, _ number: Int32) -> StoreError {
         var status = stat()
-        let isInTheWay = unsafe lstat(directory + "/" + name, &status) == 0
+        let isInTheWay = unsafe lstat(directory + "/" + name, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
         let reason = unsafe String(cString: strerror(number))
         return .unusable(
             directory: directory,

@@ -33,7 +33,7 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     private static func folder(of file: String) -> String { (file as NSString).deletingLastPathComponent }
 
     /// Whether an error says that a file could not be written, for want of room mostly: what it holds may well be right.
-    private static func isOfWriting(_ error: any Error) -> Bool {
+    static func isOfWriting(_ error: any Error) -> Bool {
         switch error {
         case let error as DatabaseError:
             error.resultCode == .SQLITE_FULL
