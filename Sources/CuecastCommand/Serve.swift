@@ -74,7 +74,10 @@ struct Serve: AsyncParsableCommand {
         running.configuration.acceptsClock = self.acceptClock
         let metrics = MetricRegistry()
         // Nobody of the gateway waits for who reads its messages.
-        let lines = LineQueue(lost: { metrics.count(.logLinesSuppressed, .unread) }) { CommandOutput.writeToError($0) }
+        let lines = LineQueue(
+            lost: { metrics.count(.logLinesSuppressed, .unread) },
+            write: { CommandOutput.writeToError($0) }
+        )
         let output = LogOutput(running.configuration, isForJournal: isForJournal, lines: lines)
         defer { output.finish() }
         LoggingSystem.bootstrap { label in GatewayLogHandler(label: label, output: output) }

@@ -44,7 +44,8 @@ package enum TokenKeyDocument {
             return keys
         } catch let fault as JSONReader.Fault {
             // Not its reason, which names what stands there.
-            throw TokenKeyFaults(["line \(fault.line): it is no strict JSON: a member stands there twice, for instance"])
+            throw TokenKeyFaults(["line \(fault.line): it is no strict JSON: a member stands there twice, for instance"]
+            )
         } catch let error as DecodingError {
             throw TokenKeyFaults([Self.sentence(for: error)])
         } catch {

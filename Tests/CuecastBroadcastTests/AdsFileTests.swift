@@ -79,6 +79,7 @@ struct AdsFileTests {
         ("\"bitrate\": 128", "\"bitrate\": 1.5", 11, "ads[0].media[0].bitrate", "whole number"),
         ("\"streaming\": true", "\"streaming\": 1", 12, "ads[0].media[1].streaming", "true or false"),
         ("\"offset\": \"10s\"", "\"offset\": []", 21, "ads[0].trackers[1].offset", "duration such as"),
+        ("\"offset\": \"10s\", ", "", 21, "ads[0].trackers[1].offset", "progress needs one"),
         ("\"image\": \"https://", "\"image\": \"file://", 4, "ads[0]", "http"),
         ("\"id\": \"spring-sale-30\"", "\"id\": 30", 4, "ads[0].id", "it must be a string, and is a number"),
     ])

@@ -28,7 +28,11 @@ struct ErrorTests {
         let error = AdsFileError(line: 4, field: "ads[0].duration", reason: "it is missing")
         #expect(error.localizedDescription == "Line 4, ads[0].duration: it is missing.")
         // Where the reason is a sentence of another, as with VAST, it ends once.
-        let other = AdsFileError(line: 1, field: "", reason: "the VAST document cannot be used: The document has no ad.")
+        let other = AdsFileError(
+            line: 1,
+            field: "",
+            reason: "the VAST document cannot be used: The document has no ad."
+        )
         #expect(other.description == "Line 1: the VAST document cannot be used: The document has no ad.")
     }
 }

@@ -30,7 +30,12 @@ struct LeaseTests {
 
     /// Whose sessions are limited, of a token's subject.
     private func owner(_ subject: String, most: UInt32 = 1) throws -> LeaseOwner {
-        let ticket = SessionTicket(session: Sample.session(), stream: Sample.stream, subject: subject, sessionsMax: most)
+        let ticket = SessionTicket(
+            session: Sample.session(),
+            stream: Sample.stream,
+            subject: subject,
+            sessionsMax: most
+        )
         return try #require(LeaseOwner(ticket))
     }
 

@@ -65,6 +65,25 @@ struct BreakOperationsTests {
     private static let body =
         #"{"in":"10s","ads":[{"id":"a","duration":"30s","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
 
+    /// RFC 9112 section 7.1: whoever asks so does not keep to HTTP, and trying again does not help.
+    @Test(arguments: ["zz\r\n", "ffffffffffffffffff\r\n", "5\r\nab"])
+    func `a body that cannot be read is the asker's fault`(body: String) async throws {
+        let headers = try await self.headers().map { "\($0.key): \($0.value)\r\n" }.joined()
+        try await self.parts(.refused(Refusal(.invalid, "Nobody asks this.")))
+            .serve { peer in
+                let connection = try peer.connect()
+                try connection.send(
+                    "PUT \(Self.path) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n\(headers)"
+                        + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n\(body)"
+                )
+                connection.endSending()
+                let answer = String(decoding: try await onThread { try connection.rest() }, as: UTF8.self)
+                // Who hangs up in the middle may have no answer.
+                #expect(answer.hasPrefix("HTTP/1.1 400 ") || answer.isEmpty && body.hasSuffix("ab"), "\(answer)")
+                #expect(!answer.contains("ledger"))
+            }
+    }
+
     @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
     func `each reason code of the wire has one status, whatever is asked`(status: StatusCode) async throws {
         let expected: [StatusCode: Int] = [

@@ -314,7 +314,8 @@ struct PlayerRoutesTests {
     {
         try await self.run { running, peer in
             let rich = try Self.rich()
-            try await running.broadcaster().publish("b", duration: .seconds(60), advertisements: [rich, .madeUp("two")])
+            try await running.broadcaster()
+                .publish("b", duration: .seconds(60), advertisements: [rich, .madeUp("two")])
             let ads = try await Self.vast(peer)
             #expect(ads.map(\.id) == [rich.id.description, "two"])
             #expect(ads.map(\.sequence) == [1, 2])
@@ -477,7 +478,9 @@ struct PlayerRoutesTests {
         }
     }
 
-    @Test func `what an exact break has no room for is in no document, and what begins after the end neither`() async throws {
+    @Test func `what an exact break has no room for is in no document, and what begins after the end neither`()
+        async throws
+    {
         let clock = ManualClock()
         try await self.run(clock: clock) { running, peer in
             let broadcaster = try await running.broadcaster()

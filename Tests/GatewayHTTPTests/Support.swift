@@ -295,6 +295,9 @@ final class HTTPConnection: Sendable {
 
     func send(_ text: String) throws { try self.send(Array(text.utf8)) }
 
+    /// Sends nothing more, and goes on reading.
+    func endSending() { _ = shutdown(self.descriptor, Int32(SHUT_WR)) }
+
     /// Some bytes; none when the server has closed.
     func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)

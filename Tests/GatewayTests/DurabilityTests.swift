@@ -2,11 +2,12 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-@testable import Gateway
 import GatewayCore
 import GatewayTestKit
 import Logging
 import Testing
+
+@testable import Gateway
 
 /// Group commit, and a log that is slow or fails.
 @Suite(.suiteLimit)

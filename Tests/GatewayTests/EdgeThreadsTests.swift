@@ -234,7 +234,9 @@ struct EdgeThreadsTests {
             var given = 0
             for number in 0..<20 as Range<UInt64> {
                 _ = table.renew(.numbered(number), stream: .radio, at: now, mayBegin: true)
-                if table.renew(.numbered(number), stream: .radio, owner: try owner(subject), at: now, mayBegin: true).isGiven {
+                if table.renew(.numbered(number), stream: .radio, owner: try owner(subject), at: now, mayBegin: true)
+                    .isGiven
+                {
                     given += 1
                 }
             }

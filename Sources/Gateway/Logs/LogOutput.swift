@@ -63,7 +63,9 @@ package final class LogOutput: Sendable {
 
     /// Says why the process ends: a line for people whatever the format, behind the lines that wait.
     package func complain(_ sentence: String) {
-        self.put(Array("\(self.isForJournal ? "<\(Logger.Level.error.journalPriority)>" : "")cuecast: \(sentence)\n".utf8))
+        self.put(
+            Array("\(self.isForJournal ? "<\(Logger.Level.error.journalPriority)>" : "")cuecast: \(sentence)\n".utf8)
+        )
     }
 
     /// Waits until every line is written; not for long, because nobody may take them.

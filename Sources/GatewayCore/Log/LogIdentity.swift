@@ -24,7 +24,8 @@ package enum EventLogLimits {
     package static func offsetFloor(at now: Timestamp) -> UInt64 {
         let begin = Timestamp(microseconds: 1_767_225_600_000_000)
         guard now > begin else { return 0 }
-        let floor = UInt64((now - begin).inMicroseconds / 60_000_000).multipliedReportingOverflow(by: Self.offsetsPerMinute)
+        let floor = UInt64((now - begin).inMicroseconds / 60_000_000)
+            .multipliedReportingOverflow(by: Self.offsetsPerMinute)
         return floor.overflow || floor.partialValue > Self.offsetsPerLaneMax / 4 ? 0 : floor.partialValue
     }
 }

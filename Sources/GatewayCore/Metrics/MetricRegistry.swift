@@ -276,7 +276,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .breakEntries: [.changed, .unchanged, .refused]
         case .connections, .connectionsEnded: [.notices, .requests, .broadcast, .http]
         case .ledgerCopies: [.made, .failed]
-        case .logLinesSuppressed: [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http, .unread]
+        case .logLinesSuppressed:
+            [.changes, .refusals, .authentication, .unreadable, .frames, .sockets, .http, .unread]
         case .alarm: Alarm.allCases.map(MetricLabel.alarm)
         case .ready: [.log, .board, .sockets]
         default: []

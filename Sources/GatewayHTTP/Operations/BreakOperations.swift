@@ -393,7 +393,9 @@ extension BreakListDocument.Break {
                 "firstAdTitle": Schema.text(),
                 "preStream": Schema.flag("Whether it is given to every listener that joins while it is open."),
                 "exact": Schema.flag("Whether late listeners get only what fits."),
-                "position": Schema.text("Of the last notice about it, as EPOCH:SEQUENCE; the epoch is hexadecimal, as in `listen`."),
+                "position": Schema.text(
+                    "Of the last notice about it, as EPOCH:SEQUENCE; the epoch is hexadecimal, as in `listen`."
+                ),
                 "announce": Schema.instant("When its announcement is due."),
                 "holdUntil": Schema.instant("Until when a cued or pre-stream break is held open."),
                 "published": Schema.instant(),

@@ -204,7 +204,9 @@ extension AdContent {
     init(_ content: AdvertisementContent) {
         func some(_ text: String) -> String? { text.isEmpty ? nil : text }
         func some(_ number: UInt32) -> Int? { number == 0 ? nil : Int(number) }
-        let isAudio = content.media.allSatisfy { VAST.mediaType(of: $0.type, at: $0.url).lowercased().hasPrefix("audio/") }
+        let isAudio = content.media.allSatisfy {
+            VAST.mediaType(of: $0.type, at: $0.url).lowercased().hasPrefix("audio/")
+        }
         self.init(
             id: content.id.description,
             title: content.title,

@@ -52,7 +52,8 @@ package struct RunOutcome: Codable, Sendable {
     /// To be called once, when the outcomes of all processes are together.
     package mutating func judgeBatches() {
         let ours = self.breaks.filter(\.isOurs)
-        guard self.isComplete, self.statistics.findings.isEmpty, !ours.isEmpty, ours.allSatisfy({ $0.tally.batches == 0 })
+        guard self.isComplete, self.statistics.findings.isEmpty, !ours.isEmpty,
+            ours.allSatisfy({ $0.tally.batches == 0 })
         else { return }
         self.statistics.findings.add(
             .batchesMissing,

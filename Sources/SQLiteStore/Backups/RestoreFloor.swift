@@ -47,7 +47,10 @@ enum RestoreFloor {
     /// Finds out what no new epoch may use again: from the files that are there, from what an attempt before left, and from the clock, which
     /// alone knows what was given out where files were lost.
     ///
-    /// - Parameter now: by the machine's clock; `nil`: it is not asked.
+    /// - Parameters:
+    ///   - directory: the data directory.
+    ///   - now: by the machine's clock; `nil`: it is not asked.
+    /// - Returns: the highest offset that may have been given out.
     /// - Throws: `floorUnknown` where nothing says it any more.
     static func find(in directory: StoreDirectory, at now: Timestamp?) throws -> UInt64 {
         let byClock = now.map { EventLogLimits.offsetFloor(at: $0) } ?? 0
@@ -91,7 +94,11 @@ enum RestoreFloor {
 
     /// Keeps it, whole or as it was before.
     ///
-    /// - Parameter aside: the name of the folder that files are moved into; `nil`: none are.
+    /// - Parameters:
+    ///   - floor: what `find` gave.
+    ///   - aside: the name of the folder that files are moved into; `nil`: none are.
+    ///   - directory: the data directory.
+    /// - Throws: where it cannot be written.
     static func keep(_ floor: UInt64, aside: String?, in directory: StoreDirectory) throws {
         let line = "\(floor)\(aside.map { " " + $0 } ?? "")\n"
         try SecretFile.replace(directory.file(StoreBackups.unfinishedFile), Array(line.utf8), mode: 0o600)

@@ -105,7 +105,8 @@ package struct LedgerVerification: Hashable, Sendable {
             let sentence = "\(dataDirectory) cannot be verified: \(StoreFile.sentence(error))"
             // What the disk does not take, or let see, says nothing about what it holds.
             switch error {
-            case StoreError.unusable, StoreCopyError.noSpace, is CocoaError: throw VerificationError.unavailable(sentence)
+            case StoreError.unusable, StoreCopyError.noSpace, is CocoaError:
+                throw VerificationError.unavailable(sentence)
             default:
                 guard StoreError.isOfWriting(error) else { throw VerificationError.unusable(sentence) }
                 throw VerificationError.unavailable(sentence)

@@ -49,7 +49,7 @@ struct LineQueueTests {
 
     @Test func `as much as may wait has room, one byte more has none, is counted, and is told of`() {
         let (reader, count) = (self.reader, Counter())
-        let lines = LineQueue(bytesMax: 10, lost: { count.add() }) { reader.take($0) }
+        let lines = LineQueue(bytesMax: 10, lost: { count.add() }, write: { reader.take($0) })
         self.add("begun\n", to: lines)
         reader.awaitWriting()
         // What is being written waits, too.
