@@ -61,6 +61,21 @@ struct LeaseTests {
         #expect(renew(4, one, at: 300) == .begun, "those that nobody renewed are over")
     }
 
+    @Test func `the room of many sessions is given back when few are left, and those go on`() {
+        var leases = self.leases(20_000)
+        for number in 0..<10_000 as Range<UInt64> {
+            _ = leases.renew(Sample.session(number), stream: Sample.stream, at: Sample.at(0))
+        }
+        #expect(leases.capacity >= 10_000)
+        for number in 0..<10 as Range<UInt64> { _ = leases.allows(Sample.session(number), at: Sample.at(200)) }
+        leases.expire(at: Sample.at(300))
+        #expect(leases.count == 10 && leases.capacity < 100 && leases.endCount == 10)
+        leases.expire(at: Sample.at(499.999_999))
+        #expect(leases.count == 10)
+        leases.expire(at: Sample.at(500))
+        #expect(leases.count == 0 && leases.endCount == 0)
+    }
+
     @Test func `any request renews it`() {
         var leases = self.leases()
         _ = leases.renew(Sample.session(1), stream: Sample.stream, at: Sample.at(0))

@@ -116,7 +116,7 @@ extension LedgerService {
             guard !Task.isCancelled else { return }
             self.readiness.raise(
                 .ledger,
-                "The gateway was not stopped properly, and the ledger cannot be checked at present, nor copied: \(error)"
+                "The ledger has to be checked, and cannot be at present; it counts, and is not copied: \(error)"
             )
             self.logger.warning("could not check the ledger", metadata: ["error": "\(error)"])
         }

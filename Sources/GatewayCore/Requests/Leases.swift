@@ -144,6 +144,9 @@ package struct Leases: LeaseTable {
     /// How many ends are remembered; bounded by the number of sessions, whatever comes and goes.
     package var endCount: Int { self.ends.count }
 
+    /// For how many sessions there is room without more memory.
+    package var capacity: Int { self.leases.capacity }
+
     /// How many sessions listen.
     package var count: Int { self.leases.count }
 
@@ -336,7 +339,14 @@ package struct Leases: LeaseTable {
                 self.ends.insert(End(session: next.session, at: lease.expires))
             }
         }
+        // Room that many had once is given back when few are left.
+        guard self.leases.capacity > Self.capacityKept, self.leases.capacity / 8 > self.leases.count else { return }
+        self.leases = Dictionary(uniqueKeysWithValues: self.leases.lazy.map { ($0.key, $0.value) })
+        self.ends = Heap(self.leases.map { End(session: $0.key, at: $0.value.expires) })
     }
+
+    /// Room for so many sessions is never given back.
+    private static let capacityKept = 64
 
     /// How many requests a session may make at once.
     private var burst: Double { max(1, 2 * self.requestsPerSecondMax) }
