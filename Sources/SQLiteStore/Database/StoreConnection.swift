@@ -3,6 +3,7 @@
 
 import Dispatch
 import GRDB
+import Synchronization
 
 /// A store that was closed was asked for something.
 struct StoreClosed: Error {}
@@ -12,13 +13,21 @@ struct StoreClosed: Error {}
 /// Nothing here stops when the task that asks is cancelled: what was begun is finished, and the caller learns the
 /// result.
 ///
-/// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial;
-/// what they capture is `Sendable`. The other members are constants.
+/// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial, and at the end
+/// of the last of them, when nobody holds this any more; what they capture is `Sendable`. The other members are constants.
 final class StoreConnection<State>: @unchecked Sendable {
     private let pool: DatabasePool
     private var state: State?
     /// Copies under way: a connection does not close before they end.
     private var backups: [StoreBackup] = []
+    private let closing = Mutex(Closing.no)
+
+    private enum Closing {
+        case no
+        /// Who waits for its end.
+        case underWay([CheckedContinuation<Void, Never>])
+        case done
+    }
 
     /// Takes over a pool.
     ///
@@ -29,6 +38,15 @@ final class StoreConnection<State>: @unchecked Sendable {
     init(_ pool: DatabasePool, makeState: (Database) throws -> State) throws {
         self.pool = pool
         self.state = try pool.writeWithoutTransaction { try makeState($0) }
+    }
+
+    /// For a store that was not closed: what belongs to the connection goes before the connection does.
+    ///
+    /// The pool may close the connection on its queue as soon as nobody holds it; a statement that ends here meanwhile would be a
+    /// second thread in one connection, which SQLite does not allow ("multi-thread" in sqlite.org/threadsafe.html).
+    deinit {
+        self.state = nil
+        for backup in self.backups { backup.abandon() }
     }
 
     /// Does something with the writing connection, after everything that was asked of it before; nothing when it is
@@ -104,23 +122,46 @@ final class StoreConnection<State>: @unchecked Sendable {
 
     /// Closes, after everything that was asked before; reads under way fail.
     ///
+    /// Where it is closed or closes already, it only waits: what was closed must not be interrupted.
+    ///
     /// - Parameter last: the last thing done with the writing connection; not called when it was closed before.
     func close(_ last: @escaping @Sendable (Database, State) -> Void) async {
-        await withCheckedContinuation { continuation in
-            self.pool.asyncWriteWithoutTransaction { database in
-                if let state = self.state { last(database, state) }
-                self.state = nil
-                for backup in self.backups { backup.abandon() }
-                self.backups = []
-                // Closing waits for the queue that we are on, and for readers.
-                DispatchQueue.global()
-                    .async {
-                        self.pool.interrupt()
-                        // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
-                        try? self.pool.close()
-                        continuation.resume()
-                    }
+        await withCheckedContinuation { (caller: CheckedContinuation<Void, Never>) in
+            let (isFirst, isDone) = self.closing.withLock { closing in
+                switch closing {
+                case .no:
+                    closing = .underWay([caller])
+                    return (true, false)
+                case .underWay(let callers):
+                    closing = .underWay(callers + [caller])
+                    return (false, false)
+                case .done: return (false, true)
+                }
             }
+            if isDone { caller.resume() }
+            if isFirst { self.beginToClose(last) }
+        }
+    }
+
+    private func beginToClose(_ last: @escaping @Sendable (Database, State) -> Void) {
+        self.pool.asyncWriteWithoutTransaction { database in
+            if let state = self.state { last(database, state) }
+            self.state = nil
+            for backup in self.backups { backup.abandon() }
+            self.backups = []
+            // Closing waits for the queue that we are on, and for readers.
+            DispatchQueue.global()
+                .async {
+                    self.pool.interrupt()
+                    // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
+                    try? self.pool.close()
+                    let callers = self.closing.withLock { closing in
+                        defer { closing = .done }
+                        guard case .underWay(let callers) = closing else { return [CheckedContinuation<Void, Never>]() }
+                        return callers
+                    }
+                    for caller in callers { caller.resume() }
+                }
         }
     }
 }
