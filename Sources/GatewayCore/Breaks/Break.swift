@@ -4,28 +4,57 @@
 package import CuecastWire
 
 /// One break on the board: its record, and what follows from it.
-package struct Break: Hashable, Sendable {
-    package internal(set) var record: BreakRecord
-    /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
-    package private(set) var encoded: EncodedAdvertisements?
-    /// What its advertisements are counted as.
-    private var contentBytes: Int
+///
+/// The board's trees copy a whole node for one change, and a record has dozens of fields: it lies in memory of its own, so that the
+/// copy of a break is one reference, whatever is in it.
+package struct Break: Sendable {
+    /// Safety: it is changed only through a reference that is known to be the only one; what is shared is constant.
+    private final class Kept: @unchecked Sendable {
+        var record: BreakRecord
+        var encoded: EncodedAdvertisements?
+        var contentBytes: Int
+
+        init(_ record: BreakRecord, encoded: EncodedAdvertisements?, contentBytes: Int) {
+            self.record = record
+            self.encoded = encoded
+            self.contentBytes = contentBytes
+        }
+
+        func copy() -> Kept { Kept(self.record, encoded: self.encoded, contentBytes: self.contentBytes) }
+    }
+
+    private var kept: Kept
 
     package init(_ record: BreakRecord) {
-        self.record = record
+        var record = record
         // One list in memory where both are the same.
         if record.advertisements == record.publish.request.advertisements {
-            self.record.advertisements = record.publish.request.advertisements
+            record.advertisements = record.publish.request.advertisements
         }
-        self.encoded = record.condensed ? nil : EncodedAdvertisements(record.advertisements)
-        self.contentBytes = Self.contentBytes(of: self.record, self.encoded)
+        let encoded = record.condensed ? nil : EncodedAdvertisements(record.advertisements)
+        self.kept = Kept(record, encoded: encoded, contentBytes: Self.contentBytes(of: record, encoded))
     }
+
+    package internal(set) var record: BreakRecord {
+        // Coroutines, so that neither reading one field nor writing it copies all the others.
+        _read { yield self.kept.record }
+        _modify {
+            if !isKnownUniquelyReferenced(&self.kept) { self.kept = self.kept.copy() }
+            yield &self.kept.record
+        }
+    }
+
+    /// The advertisements as bytes for batches; `nil` once no listener can ask for them any more.
+    package var encoded: EncodedAdvertisements? { self.kept.encoded }
+    /// What its advertisements are counted as.
+    private var contentBytes: Int { self.kept.contentBytes }
 
     /// Gives it other advertisements.
     mutating func setAdvertisements(_ advertisements: [AdvertisementContent]) {
-        self.record.advertisements = advertisements
-        self.encoded = EncodedAdvertisements(advertisements)
-        self.contentBytes = Self.contentBytes(of: self.record, self.encoded)
+        var record = self.record
+        record.advertisements = advertisements
+        let encoded = EncodedAdvertisements(advertisements)
+        self.kept = Kept(record, encoded: encoded, contentBytes: Self.contentBytes(of: record, encoded))
     }
 
     private static func contentBytes(of record: BreakRecord, _ encoded: EncodedAdvertisements?) -> Int {
@@ -196,6 +225,17 @@ package struct Break: Hashable, Sendable {
                 ? .broadcaster : self.record.phase == .expired ? .notStarted : nil,
             trace: trace
         )
+    }
+}
+
+extension Break: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        left.kept === right.kept
+            || left.record == right.record && left.encoded == right.encoded && left.contentBytes == right.contentBytes
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.record)
     }
 }
 
