@@ -10,6 +10,21 @@ import Testing
 struct RequestEnvelopeTests {
     private var said: Comment { "CUECAST_SEED=\(SeededGenerator.seed)" }
 
+    /// How a socket refuses a request that it cannot read.
+    private func refusal(of frame: [UInt8], on audience: RequestEnvelope.Audience) throws -> Refusal {
+        do throws(WireError) {
+            switch audience {
+            case .listeners: _ = try ListenerRequest(decoding: frame)
+            case .broadcasters: _ = try BroadcastRequest(decoding: frame)
+            }
+        } catch {
+            return RequestEnvelope.refusal(of: error, in: frame, on: audience)
+        }
+        throw Readable()
+    }
+
+    private struct Readable: Error {}
+
     @Test func `every broadcaster's request is known on the listeners' socket, with its id`() throws {
         var generator = SeededGenerator(for: #function)
         for _ in 0..<1_000 {
@@ -19,9 +34,9 @@ struct RequestEnvelopeTests {
                 continue
             }
             #expect(ListenerRequest.requestID(of: frame) == request.id, self.said)
-            let refusal = try #require(RequestEnvelope.misdirected(frame, on: .listeners), self.said)
+            let refusal = try self.refusal(of: frame, on: .listeners)
             #expect(refusal.status == .invalid)
-            #expect(refusal.sentence.contains("of a broadcaster"))
+            #expect(refusal.sentence.contains("of a broadcaster"), self.said)
         }
     }
 
@@ -33,13 +48,29 @@ struct RequestEnvelopeTests {
             // Sixteen random bytes are hardly ever the text that a token is.
             guard (try? BroadcastRequest(decoding: frame)) == nil else { continue }
             #expect(BroadcastRequest.requestID(of: frame) == request.id, self.said)
-            let refusal = try #require(RequestEnvelope.misdirected(frame, on: .broadcasters), self.said)
+            let refusal = try self.refusal(of: frame, on: .broadcasters)
             #expect(refusal.status == .invalid)
-            #expect(refusal.sentence.contains("of a listener"))
+            #expect(refusal.sentence.contains("of a listener"), self.said)
         }
     }
 
-    @Test func `what is a request of neither kind is not taken for one`() {
+    /// It has the fields of a punch.
+    @Test func `a batch request without a session is told that it has none`() throws {
+        let frame = ProtoWriter {
+            $0.varint(1, 7)
+            $0.message(11) {
+                $0.string(1, "radio1")
+                $0.string(2, "noon-1")
+            }
+        }
+        .bytes
+        let refusal = try self.refusal(of: frame, on: .listeners)
+        #expect(refusal.status == .invalid)
+        #expect(refusal.sentence.contains("would be a punch of a broadcaster"))
+        #expect(refusal.sentence.contains("The field session is not valid"))
+    }
+
+    @Test func `what is a request of neither kind is not taken for one`() throws {
         let session = [UInt8](repeating: 0x81, count: 16)
         let strange: [[UInt8]] = [
             [], [0xFF], [8, 77], Array("GET / HTTP/1.1\r\n\r\n".utf8),
@@ -58,12 +89,14 @@ struct RequestEnvelopeTests {
             .bytes,
         ]
         for frame in strange {
-            #expect(RequestEnvelope.misdirected(frame, on: .listeners) == nil)
-            #expect(RequestEnvelope.misdirected(frame, on: .broadcasters) == nil)
+            let (here, there) = (
+                try self.refusal(of: frame, on: .listeners), try self.refusal(of: frame, on: .broadcasters)
+            )
+            #expect(!here.sentence.contains("of a broadcaster") && !there.sentence.contains("of a listener"))
         }
     }
 
-    @Test func `a session is not taken for a token`() {
+    @Test func `a session is not taken for a token`() throws {
         let session = [UInt8](repeating: 9, count: 16)
         let frame = ProtoWriter {
             $0.varint(1, 7)
@@ -77,7 +110,7 @@ struct RequestEnvelopeTests {
         #expect(throws: WireError.invalid(field: "token", rule: "it has control characters")) {
             try BroadcastRequest(decoding: frame)
         }
-        #expect(RequestEnvelope.misdirected(frame, on: .broadcasters) != nil)
+        #expect(try self.refusal(of: frame, on: .broadcasters).sentence.contains("of a listener"))
     }
 
     @Test func `damaged and random bytes trap nothing, and what can be read of an id is the same for both`() {
@@ -92,7 +125,7 @@ struct RequestEnvelopeTests {
                 }
             }
             for audience in [RequestEnvelope.Audience.listeners, .broadcasters] {
-                _ = RequestEnvelope.misdirected(frame, on: audience)
+                _ = try? self.refusal(of: frame, on: audience)
             }
             guard frame.count <= WireLimits.requestFrameBytesMax else { continue }
             #expect(ListenerRequest.requestID(of: frame) == BroadcastRequest.requestID(of: frame), self.said)

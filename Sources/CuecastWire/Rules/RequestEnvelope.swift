@@ -30,30 +30,33 @@ package enum RequestEnvelope {
         return id
     }
 
-    /// How a request is refused that is a good one on the other socket; `nil`: it is not.
+    /// How a request is refused that could not be read.
     ///
-    /// Only for what could not be read as a request for this socket. Sure enough not to mislead: all of it must be what the
-    /// other socket would take.
+    /// Where all of it is what the other socket would take, the sentence says that as well. Not that alone: requests of both kinds have
+    /// fields in common, and one that lacks something may look like another of the other kind.
     ///
     /// - Parameters:
+    ///   - error: why it could not be read.
     ///   - frame: the request.
     ///   - audience: whose socket it came to.
-    /// - Returns: the refusal, whose sentence names both sockets.
-    package static func misdirected(_ frame: [UInt8], on audience: Audience) -> Refusal? {
+    /// - Returns: the refusal.
+    package static func refusal(of error: WireError, in frame: [UInt8], on audience: Audience) -> Refusal {
+        guard let misdirected = Self.misdirected(frame, on: audience) else { return Refusal(error) }
+        return Refusal(.invalid, "\(misdirected) Were it for this one: \(error)")
+    }
+
+    /// What is said of a request that is a good one on the other socket; `nil`: it is not.
+    static func misdirected(_ frame: [UInt8], on audience: Audience) -> String? {
         switch audience {
         case .listeners:
             guard let other = try? BroadcastRequest(decoding: frame) else { return nil }
-            return Refusal(
-                .invalid,
-                "This socket (requests) is for listeners, and this is a \(other.kind.name) of a broadcaster: send it to the other one (broadcast)."
-            )
+            return
+                "This socket (requests) is for listeners, and this would be a \(other.kind.name) of a broadcaster: send that to the other one (broadcast)."
         case .broadcasters:
             guard frame.count <= WireLimits.requestFrameBytesMax, let other = try? ListenerRequest(decoding: frame)
             else { return nil }
-            return Refusal(
-                .invalid,
-                "This socket (broadcast) is for broadcasters, and this is a \(other.kind.name) of a listener: send it to the other one (requests)."
-            )
+            return
+                "This socket (broadcast) is for broadcasters, and this would be a \(other.kind.name) of a listener: send that to the other one (requests)."
         }
     }
 }

@@ -276,7 +276,7 @@ extension BroadcastService {
             request = try BroadcastRequest(decoding: frame)
         } catch {
             waiting.requestID = BroadcastRequest.requestID(of: frame)
-            let refusal = RequestEnvelope.misdirected(frame, on: .broadcasters) ?? Refusal(error)
+            let refusal = RequestEnvelope.refusal(of: error, in: frame, on: .broadcasters)
             return self.refuseUnread(refusal, to: waiting)
         }
         waiting.requestID = request.id

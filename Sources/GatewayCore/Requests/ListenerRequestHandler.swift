@@ -275,7 +275,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
             decoded = try ListenerRequest(decoding: request)
         } catch {
             self.metrics.count(.listenerRequests, .undecodable)
-            let refusal = RequestEnvelope.misdirected(request, on: .listeners) ?? Refusal(error)
+            let refusal = RequestEnvelope.refusal(of: error, in: request, on: .listeners)
             let id = ListenerRequest.requestID(of: request)
             self.unreadable = Unreadable(requestID: id, refusal: refusal)
             return self.refuse(refusal, requestID: id, at: now)

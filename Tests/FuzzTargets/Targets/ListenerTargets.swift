@@ -66,7 +66,7 @@ private func checkRequest(_ frame: [UInt8]) throws(Broken) {
     )
     let id = ListenerRequest.requestID(of: frame)
     if let decoded { try insist(id == decoded.id, "the id is \(decoded.id), and answers would carry \(id)") }
-    _ = RequestEnvelope.misdirected(frame, on: .listeners)
+    _ = RequestEnvelope.refusal(of: .unsupported, in: frame, on: .listeners)
     var scanned = ScannedRequest()
     guard scanned.scan(frame.span) else { return }
     guard let content = RequestContent(scanned, in: frame) else { return }

@@ -125,7 +125,7 @@ private func checkBroadcast(_ input: [UInt8]) throws(Broken) {
     )
     let id = BroadcastRequest.requestID(of: bytes)
     if let decoded { try insist(id == decoded.id, "the id is \(decoded.id), and answers would carry \(id)") }
-    _ = RequestEnvelope.misdirected(bytes, on: .broadcasters)
+    _ = RequestEnvelope.refusal(of: .unsupported, in: bytes, on: .broadcasters)
 }
 
 /// Changes the message behind the first byte, and that byte seldom.
