@@ -28,6 +28,8 @@ package struct BreakListDocument: Codable, Hashable, Sendable {
         package var broadcaster: String?
         /// 1 when it was published, and one more with each change.
         package var revision: UInt64
+        /// Where a VAST document was sent: what of it is not in the break, each with its reason; absent where nothing is missing.
+        package var leftOut: [String]?
     }
 
     /// The gateway's clock.

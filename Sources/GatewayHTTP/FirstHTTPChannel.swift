@@ -21,7 +21,7 @@ struct FirstHTTPChannel: HTTPChannelHandler {
             .flatMapThrowing { value in
                 let pipeline = channel.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(LastRequest(), position: .after(decoder))
+                try pipeline.addHandler(FirstVersions(), position: .after(decoder))
                 return value
             }
     }
@@ -31,22 +31,43 @@ struct FirstHTTPChannel: HTTPChannelHandler {
     }
 }
 
-/// Marks the request whose answer is the last on its connection (RFC 9112 section 9.3), in the one way that is looked for behind it.
+/// What the two versions of HTTP/1 do not have in common, which nobody behind this knows of.
 ///
+/// Marks the request whose answer is the last on its connection (RFC 9112 section 9.3), in the one way that is looked for behind it.
 /// That is one of HTTP/1.0: its peer may take the end of the connection for that of the answer. That it asks to go on (`keep-alive`) is
 /// not taken up, as a server need not. And it is one that says `close`, however that is written.
-private final class LastRequest: ChannelInboundHandler, RemovableChannelHandler {
+///
+/// Answers HTTP/1.0 in HTTP/1.0, which knows no chunks (RFC 9112 section 6.1): an answer whose length is not known ends with the
+/// connection.
+private final class FirstVersions: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Of the requests that are not answered, in their order.
+    private var versions = CircularBuffer<HTTPVersion>()
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = self.unwrapInboundIn(data), head.version == .http1_0 || !head.isKeepAlive else {
-            return context.fireChannelRead(data)
-        }
+        guard case .head(var head) = self.unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        self.versions.append(head.version)
+        guard head.version == .http1_0 || !head.isKeepAlive else { return context.fireChannelRead(data) }
         head.headers.replaceOrAdd(name: "Connection", value: "close")
         context.fireChannelRead(self.wrapInboundOut(.head(head)))
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch self.unwrapOutboundIn(data) {
+        case .head(var head):
+            guard self.versions.first == .http1_0 else { break }
+            head.version = .http1_0
+            return context.write(self.wrapOutboundOut(.head(head)), promise: promise)
+        case .body: break
+        case .end: _ = self.versions.popFirst()
+        }
+        context.write(data, promise: promise)
     }
 }
 
 @available(*, unavailable)
-extension LastRequest: Sendable {}
+extension FirstVersions: Sendable {}

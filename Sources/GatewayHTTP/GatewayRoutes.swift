@@ -188,6 +188,15 @@ final class GatewayRoutes: Sendable {
                 status: .requestHeaderFieldsTooLarge
             )
         }
+        // What was packed besides would be read as it is (RFC 9112 section 6.1).
+        let codings = request.headers[values: .transferEncoding]
+        guard codings.allSatisfy({ $0.lowercased() == "chunked" }), codings.count <= 1 else {
+            throw Problem(
+                .reason(.unsupported),
+                "Of all transfer codings only chunked is known, once.",
+                status: .notImplemented
+            )
+        }
         // A proxy may have looked at another one (RFC 9112 section 3.2). Over HTTP/2 a host may stand in either place, or the same
         // in both (RFC 9113 section 8.3.1).
         let further = request.headers[values: .furtherHost]

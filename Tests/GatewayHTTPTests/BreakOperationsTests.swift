@@ -161,6 +161,33 @@ struct BreakOperationsTests {
         #expect(publish.advertisements.map(\.duration) == [.seconds(20)])
     }
 
+    @Test(arguments: ["application/xml", "text/xml", "Text/XML; charset=utf-8"])
+    func `what of a VAST document is not in the break is said in the answer`(type: String) async throws {
+        @Sendable func ad(_ index: Int, _ impressions: Int) -> String {
+            """
+            <Ad id="v\(index)"><InLine><AdSystem>x</AdSystem><AdTitle>V</AdTitle>\
+            \(String(repeating: "<Impression>nowhere</Impression>", count: impressions))<Creatives><Creative><Linear>\
+            <Duration>00:00:20</Duration><MediaFiles><MediaFile delivery="progressive" type="audio/mpeg" width="0" height="0">\
+            https://cdn.example.com/v.mp3</MediaFile></MediaFiles></Linear></Creative></Creatives></InLine></Ad>
+            """
+        }
+        let headers = try await self.headers().merging(["Content-Type": type]) { $1 }
+        try await self.parts(.break(Self.info), Asked())
+            .serve { peer in
+                for (ads, leftOut) in [
+                    (ad(1, 0), 0), (ad(1, 1), 1), (ad(1, 100), 100), (ad(1, 101), 101),
+                    (ad(1, 0) + "<Ad id=\"w\"><InLine/></Ad>", 1),
+                ] {
+                    let vast = "<VAST version=\"3.0\">\(ads)</VAST>"
+                    let answer = try await peer.ask("PUT", Self.path + "?cued=true", body: vast, headers: headers)
+                    #expect(answer.status == 200, "\(answer.body)")
+                    let said = try answer.decoded(as: BreakListDocument.Break.self).leftOut ?? []
+                    #expect(said.count == leftOut, "\(said)")
+                    #expect(leftOut < 101 || said.last == "and 1 more")
+                }
+            }
+    }
+
     @Test(arguments: [
         ("{}", 400), ("", 400), ("[]", 400), ("{", 400), (#"{"ads":[]}"#, 400), (#"{"adds":[]}"#, 400),
         (Self.body.replacing(#""in":"10s""#, with: #""in":"10s","now":true"#), 400),

@@ -223,6 +223,28 @@ struct OutcomeTests {
         }
     }
 
+    /// RFC 9112 section 6.1: HTTP/1.0 knows no chunks; proxies ask in it unless they are told otherwise.
+    @Test(arguments: ["HTTP/1.0", "HTTP/1.1"])
+    func `an answer whose length is not known comes as the version of the request has it`(version: String) async throws
+    {
+        let log = InMemoryEventLog()
+        _ = try await Self.append([try Self.accepted(outcomes: 3)], to: log)
+        var parts = Parts()
+        parts.log = log
+        try await parts.serve { peer in
+            let bytes = try await peer.exchange(
+                Array("GET /v1/outcomes \(version)\r\nHost: test\r\nConnection: close\r\n\r\n".utf8)
+            )
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.hasPrefix("\(version) 200 "))
+            let isOld = version == "HTTP/1.0"
+            #expect(text.lowercased().contains("transfer-encoding") == !isOld)
+            let body = try #require(text.range(of: "\r\n\r\n").map { text[$0.upperBound...] })
+            #expect(body.hasPrefix("{") == isOld, "\(body.prefix(40))")
+            #expect(isOld ? body.hasSuffix("}\n") : body.hasSuffix("0\r\n\r\n"), "\(body.suffix(40))")
+        }
+    }
+
     @Test func `a position that is gone is refused, with the oldest that is kept`() async throws {
         let log = InMemoryEventLog()
         for session in 1...5 as ClosedRange<UInt64> {

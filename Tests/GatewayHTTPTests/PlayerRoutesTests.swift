@@ -74,7 +74,7 @@ struct PlayerRoutesTests {
         return String(url.dropFirst(Self.root.count))
     }
 
-    /// - Parameter clock: stands still unless the test moves it, so that no advertisement passes by where the machine is busy.
+    // The clock stands still unless the test moves it, so that no advertisement passes by where the machine is busy.
     private func run(
         _ configuration: GatewayConfiguration = .forTests,
         origins: [String] = [],

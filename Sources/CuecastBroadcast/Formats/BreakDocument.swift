@@ -51,13 +51,13 @@ package enum BreakDocument {
     ///   - key: which.
     ///   - vast: the document.
     ///   - settings: the rest, as text by its name.
-    /// - Returns: what is asked.
+    /// - Returns: what is asked, and what of the document is not in it, each with its reason.
     /// - Throws: the first thing that is wrong.
     package static func publish(
         _ key: BreakKey,
         vast: [UInt8],
         settings: [String: String]
-    ) throws(AdsFileError) -> BroadcastRequest.Publish {
+    ) throws(AdsFileError) -> (publish: BroadcastRequest.Publish, leftOut: [String]) {
         let members = settings.sorted { $0.key < $1.key }
             .map { name, text in
                 let value: JSONNode.Value =
@@ -75,7 +75,10 @@ package enum BreakDocument {
         } catch {
             throw AdsFileError(line: 1, field: "", reason: "the VAST document cannot be used: \(error)")
         }
-        return try Self.publish(key, fields, batch.ads.map { AdvertisementDescription($0) }, line: 1)
+        return (
+            try Self.publish(key, fields, batch.ads.map { AdvertisementDescription($0) }, line: 1),
+            batch.skipped.map(\.description) + (batch.leftOut + batch.ads.flatMap(\.leftOut)).map(\.description)
+        )
     }
 
     /// A cued break that starts; without a moment after the gateway's usual lead.

@@ -107,8 +107,9 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             let body = try await call.body()
             let settings = call.query.values
             if call.contentType == MediaType.vast {
-                return try await parts.change(call) { () throws(AdsFileError) in
-                    .publish(try BreakDocument.publish(key, vast: body, settings: settings))
+                return try await parts.changeFromDocument(call) { () throws(AdsFileError) in
+                    let (publish, leftOut) = try BreakDocument.publish(key, vast: body, settings: settings)
+                    return (.publish(publish), leftOut)
                 }
             }
             if let name = settings.keys.min() {
@@ -229,9 +230,23 @@ extension HTTPParts {
         _ call: OperationCall,
         _ kind: @escaping @Sendable () throws(AdsFileError) -> BroadcastRequest.Kind
     ) async throws -> HTTPAnswer {
+        try await self.changeFromDocument(call) { () throws(AdsFileError) in (try kind(), []) }
+    }
+
+    /// The same for a body that may hold what no request can.
+    ///
+    /// - Parameters:
+    ///   - call: the request.
+    ///   - kind: as above, and what of the body is not in what is asked.
+    /// - Returns: the break as it stands then, and what is not in it.
+    /// - Throws: the refusal as a problem.
+    fileprivate func changeFromDocument(
+        _ call: OperationCall,
+        _ kind: @escaping @Sendable () throws(AdsFileError) -> (BroadcastRequest.Kind, leftOut: [String])
+    ) async throws -> HTTPAnswer {
         let principal = try call.broadcaster()
         let expected = try call.expectedRevision()
-        let asked: BroadcastRequest.Kind = try await call.onReaders {
+        let (asked, leftOut) = try await call.onReaders {
             do throws(AdsFileError) {
                 return try kind()
             } catch {
@@ -245,7 +260,7 @@ extension HTTPParts {
         )
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
         switch await self.broadcast(request, principal, origin).body {
-        case .break(let info): return .break(info)
+        case .break(let info): return .break(info, leftOut: leftOut)
         case .refused(let refusal): throw Problem(refusal)
         case .list: preconditionFailure("a change was answered with a list")
         }
@@ -274,9 +289,17 @@ extension HTTPParts {
 }
 
 extension HTTPAnswer {
+    /// The most things that an answer says were left out of a document, one by one.
+    private static let leftOutMax = 100
+
     /// A break, with its revision as the tag that `If-Match` takes.
-    fileprivate static func `break`(_ info: BreakInfo) -> HTTPAnswer {
-        .json(BreakListDocument.Break(info), headers: [.eTag: "\"\(info.revision)\""])
+    fileprivate static func `break`(_ info: BreakInfo, leftOut: [String] = []) -> HTTPAnswer {
+        var document = BreakListDocument.Break(info)
+        if !leftOut.isEmpty {
+            let more = leftOut.count - Self.leftOutMax
+            document.leftOut = leftOut.prefix(Self.leftOutMax) + (more > 0 ? ["and \(more) more"] : [])
+        }
+        return .json(document, headers: [.eTag: "\"\(info.revision)\""])
     }
 }
 
@@ -401,9 +424,13 @@ extension BreakListDocument.Break {
                 "published": Schema.instant(),
                 "broadcaster": Schema.text("Who published it; absent where broadcasters are not told apart."),
                 "revision": Schema.count("1 when it was published, and one more with each change."),
+                "leftOut": Schema.array(
+                    of: Schema.text(),
+                    "What of the VAST document that was sent is not in the break, each with its reason; absent where nothing is missing."
+                ),
             ],
             optional: [
-                "start", "end", "durationMilliseconds", "position", "announce", "holdUntil", "broadcaster",
+                "start", "end", "durationMilliseconds", "position", "announce", "holdUntil", "broadcaster", "leftOut",
             ]
         )
     )
