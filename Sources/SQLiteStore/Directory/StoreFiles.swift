@@ -15,7 +15,7 @@ import Darwin
 
 /// What is done with the files of stores while nobody has them open.
 ///
-/// Everything here blocks; `settle` and `onAnotherThread` are for callers that must not.
+/// Everything here blocks; `settle`, `onAnotherThread` and `standingBack` are for callers that must not.
 enum StoreFiles {
     private static let queue = DispatchQueue(label: "cuecast.files", qos: .utility, attributes: .concurrent)
 
@@ -23,6 +23,25 @@ enum StoreFiles {
     static func onAnotherThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Self.queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// How much a check of a copy stands back behind the other threads of this process (`man 2 nice`).
+    private static let checkNiceness: Int32 = 10
+
+    /// Reads a whole file that nobody waits for, behind everything else that this process does.
+    ///
+    /// A check of a large copy computes for minutes. Nothing but the next copy waits for it, and acknowledgements must not.
+    static func standingBack<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            // A thread of its own: its niceness cannot be taken back.
+            Thread.detachNewThread {
+                #if os(Linux)
+                // On Linux the niceness belongs to the calling thread (man 2 setpriority, "C library/kernel differences").
+                _ = nice(Self.checkNiceness)
+                #endif
+                continuation.resume(with: Result { try body() })
+            }
         }
     }
 
@@ -35,7 +54,7 @@ enum StoreFiles {
         let problems = try await Self.problems(of: partial)
         guard problems.isEmpty else { throw StoreCopyError.damaged(path: path, problems: problems) }
         try Task.checkCancellation()
-        return try await Self.onAnotherThread {
+        return try await Self.standingBack {
             let (digest, bytes) = try FileDigest.of(partial)
             try Self.rename(partial, to: path)
             return StoreCopy(path: path, bytes: bytes, digest: digest)
@@ -53,7 +72,7 @@ enum StoreFiles {
             return [StoreFile.sentence(error)]
         }
         let problems = try await withTaskCancellationHandler {
-            try await Self.onAnotherThread { try Self.problems(of: queue) }
+            try await Self.standingBack { try Self.problems(of: queue) }
         } onCancel: {
             queue.interrupt()
         }

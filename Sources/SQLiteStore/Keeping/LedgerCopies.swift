@@ -54,7 +54,7 @@ package struct LedgerCopy: Hashable, Sendable {
         do {
             let digest = self.digest
             let path = self.path
-            let isSame = try await StoreFiles.onAnotherThread { try FileDigest.of(path).digest == digest }
+            let isSame = try await StoreFiles.standingBack { try FileDigest.of(path).digest == digest }
             return isSame ? nil : "the copy \(path) is not what was written"
         } catch {
             return "the copy \(self.path) cannot be read: \(StoreFile.sentence(error))"
@@ -103,7 +103,7 @@ package struct LedgerCopies: Sendable {
         let new = self.folder + "/" + Self.newName
         let made = try await ledger.copy(to: new)
         do {
-            let (offsets, differences) = try await StoreFiles.onAnotherThread {
+            let (offsets, differences) = try await StoreFiles.standingBack {
                 let reader = try StoreFiles.reader(of: new)
                 defer { try? reader.close() }
                 return try reader.read { (try LedgerSchema.appliedOffsets($0), try LedgerAudit.differences($0)) }

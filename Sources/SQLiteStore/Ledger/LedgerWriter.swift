@@ -82,7 +82,7 @@ final class LedgerWriter {
         var index = 0
         while index < keys.count {
             let number = keys[index].breakNumber
-            let end = keys[index...].firstIndex { $0.breakNumber != number } ?? keys.count
+            let end = keys[index...].firstIndex { $0.breakNumber.rawValue != number.rawValue } ?? keys.count
             if try !self.isForgotten(number) {
                 self.changes.removeAll()
                 try self.apply(postings, keys[index..<end], to: number)
@@ -116,14 +116,14 @@ final class LedgerWriter {
             unsafe self.session.storeBytes(of: session.high.bigEndian, as: UInt64.self)
             unsafe self.session.storeBytes(of: session.low.bigEndian, toByteOffset: 8, as: UInt64.self)
             var largest: LedgerPosting.Delivery?
-            while index < keys.endIndex, keys[index].session == session, keys[index].isDelivery {
+            while index < keys.endIndex, keys[index].isOf(session), keys[index].isDelivery {
                 let delivery = postings[keys[index].posting].deliveries[keys[index].index]
                 // Of equally large ones the first.
                 if largest.map({ delivery.first < $0.first }) ?? true { largest = delivery }
                 index += 1
             }
             var first = try largest.map { try self.deliver($0, number) }
-            while index < keys.endIndex, keys[index].session == session {
+            while index < keys.endIndex, keys[index].isOf(session) {
                 let posting = keys[index].posting
                 let place = keys[index].index
                 let known = try first ?? self.firstOrNever(number, at: postings[posting].outcomes[place].received)
@@ -221,8 +221,15 @@ private struct PostingKey: Comparable {
 
     var isDelivery: Bool { self.order < 0 }
 
+    func isOf(_ session: SessionID) -> Bool {
+        self.session.high == session.high && self.session.low == session.low
+    }
+
+    // By the numbers themselves: what another module says of its types is a call for each comparison.
     static func < (left: Self, right: Self) -> Bool {
-        if left.breakNumber != right.breakNumber { return left.breakNumber < right.breakNumber }
+        if left.breakNumber.rawValue != right.breakNumber.rawValue {
+            return left.breakNumber.rawValue < right.breakNumber.rawValue
+        }
         if left.session.high != right.session.high { return left.session.high < right.session.high }
         if left.session.low != right.session.low { return left.session.low < right.session.low }
         if left.order != right.order { return left.order < right.order }
