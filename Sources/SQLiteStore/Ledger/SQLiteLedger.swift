@@ -29,9 +29,8 @@ package final class SQLiteLedger: Ledger {
             // The rows of the breaks that are on air at the same time are written in random order.
             writerCacheKiB: 64 * 1_024,
             readerCacheKiB: 8 * 1_024,
-            // A page that many rows fall on is moved into the file once for all that the log has of it: the longer the log, the fewer.
-            autocheckpointPages: 16_384,
-            walBytesKept: 72 * 1_048_576
+            autocheckpointPages: 4_096,
+            walBytesKept: 64 * 1_048_576
         )
         return try StoreFile.open(
             directory.file(StoreDirectory.ledgerFile),
