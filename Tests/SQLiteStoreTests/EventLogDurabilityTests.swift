@@ -30,6 +30,38 @@ struct EventLogDurabilityTests {
         await log.close()
     }
 
+    /// Whether this process has a file open, or one whose name begins like its.
+    private static func isOpen(_ file: String) throws -> Bool {
+        let folder = "/proc/self/fd/"
+        // What was closed meanwhile leads nowhere.
+        return try FileManager.default.contentsOfDirectory(atPath: folder)
+            .contains {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0))?.hasPrefix(file) ?? false
+            }
+    }
+
+    @Test func `however many close a log at the same time, it is closed when any of them goes on`() async throws {
+        for round in 0..<20 {
+            let path = self.directory.fresh()
+            let log = try self.open(path)
+            for index in 0..<10 { _ = try await log.append([UInt8(index)], to: self.lane) }
+            #expect(try Self.isOpen(path + "/" + StoreDirectory.logFile))
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        await log.close()
+                        return try Self.isOpen(path + "/" + StoreDirectory.logFile)
+                    }
+                }
+                for try await isOpen in group { #expect(!isOpen, "round \(round)") }
+            }
+            await #expect(throws: EventLogError.closed) { try await log.append([1], to: self.lane) }
+            let again = try self.open(path)
+            #expect(try await again.everything(in: self.lane).count == 10)
+            await again.close()
+        }
+    }
+
     @Test func `a setting made before the file is in WAL mode is undone, and noticed`() throws {
         let path = self.directory.fresh()
         var configuration = Configuration()

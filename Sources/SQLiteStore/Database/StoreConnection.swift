@@ -20,14 +20,8 @@ final class StoreConnection<State>: @unchecked Sendable {
     private var state: State?
     /// Copies under way: a connection does not close before they end.
     private var backups: [StoreBackup] = []
-    private let closing = Mutex(Closing.no)
-
-    private enum Closing {
-        case no
-        /// Who waits for its end.
-        case underWay([CheckedContinuation<Void, Never>])
-        case done
-    }
+    /// What closes it, for all who ask for that.
+    private let closing: Mutex<Task<Void, Never>?> = Mutex(nil)
 
     /// Takes over a pool.
     ///
@@ -126,42 +120,30 @@ final class StoreConnection<State>: @unchecked Sendable {
     ///
     /// - Parameter last: the last thing done with the writing connection; not called when it was closed before.
     func close(_ last: @escaping @Sendable (Database, State) -> Void) async {
-        await withCheckedContinuation { (caller: CheckedContinuation<Void, Never>) in
-            let (isFirst, isDone) = self.closing.withLock { closing in
-                switch closing {
-                case .no:
-                    closing = .underWay([caller])
-                    return (true, false)
-                case .underWay(let callers):
-                    closing = .underWay(callers + [caller])
-                    return (false, false)
-                case .done: return (false, true)
-                }
-            }
-            if isDone { caller.resume() }
-            if isFirst { self.beginToClose(last) }
+        let closing = self.closing.withLock { closing in
+            let task = closing ?? Task.detached { await self.closeOnce(last) }
+            closing = task
+            return task
         }
+        await closing.value
     }
 
-    private func beginToClose(_ last: @escaping @Sendable (Database, State) -> Void) {
-        self.pool.asyncWriteWithoutTransaction { database in
-            if let state = self.state { last(database, state) }
-            self.state = nil
-            for backup in self.backups { backup.abandon() }
-            self.backups = []
-            // Closing waits for the queue that we are on, and for readers.
-            DispatchQueue.global()
-                .async {
-                    self.pool.interrupt()
-                    // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
-                    try? self.pool.close()
-                    let callers = self.closing.withLock { closing in
-                        defer { closing = .done }
-                        guard case .underWay(let callers) = closing else { return [CheckedContinuation<Void, Never>]() }
-                        return callers
+    private func closeOnce(_ last: @escaping @Sendable (Database, State) -> Void) async {
+        await withCheckedContinuation { continuation in
+            self.pool.asyncWriteWithoutTransaction { database in
+                if let state = self.state { last(database, state) }
+                self.state = nil
+                for backup in self.backups { backup.abandon() }
+                self.backups = []
+                // Closing waits for the queue that we are on, and for readers.
+                DispatchQueue.global()
+                    .async {
+                        self.pool.interrupt()
+                        // It fails only when there is nothing left to close, or a reader is stuck: the process goes on.
+                        try? self.pool.close()
+                        continuation.resume()
                     }
-                    for caller in callers { caller.resume() }
-                }
+            }
         }
     }
 }

@@ -26,12 +26,12 @@ enum StoreFiles {
         }
     }
 
-    /// How much a check of a copy stands back behind the other threads of this process (`man 2 nice`).
+    /// How much a check of a whole file stands back behind the other threads of this process (`man 2 nice`).
     private static let checkNiceness: Int32 = 10
 
-    /// Reads a whole file that nobody waits for, behind everything else that this process does.
+    /// Checks a whole file, behind everything else that this process does.
     ///
-    /// A check of a large copy computes for minutes. Nothing but the next copy waits for it, and acknowledgements must not.
+    /// It computes for as long as the file is large, and acknowledgements must not wait for it.
     static func standingBack<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             // A thread of its own: its niceness cannot be taken back.
