@@ -42,7 +42,7 @@ package enum RequestEnvelope {
     /// - Returns: the refusal.
     package static func refusal(of error: WireError, in frame: [UInt8], on audience: Audience) -> Refusal {
         guard let misdirected = Self.misdirected(frame, on: audience) else { return Refusal(error) }
-        return Refusal(.invalid, "\(misdirected) Were it for this one: \(error)")
+        return Refusal(.invalid, "\(misdirected) If it is for this one: \(error)")
     }
 
     /// What is said of a request that is a good one on the other socket; `nil`: it is not.

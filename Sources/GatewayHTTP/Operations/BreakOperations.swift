@@ -89,14 +89,15 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             access: .publish,
             parameters: [.streamInPath, .breakInPath, .ifMatch, .ifNoneMatch] + OperationParameter.settingsBesideVAST,
             body: OperationBody(
-                contents: [
-                    OperationContent(BreakBodies.publish, example: BreakBodies.publishExample),
-                    OperationContent(
-                        MediaType.vast,
-                        .inline(Schema.text("A VAST document, 2.0 to 4.x.")),
-                        example: .string(BreakBodies.vastExample)
-                    ),
-                ],
+                contents: [OperationContent(BreakBodies.publish, example: BreakBodies.publishExample)]
+                    + [MediaType.vast, MediaType.textVAST]
+                    .map {
+                        OperationContent(
+                            $0,
+                            .inline(Schema.text("A VAST document, 2.0 to 4.x.")),
+                            example: .string(BreakBodies.vastExample)
+                        )
+                    },
                 isRequired: true,
                 bytesMax: BreakDocument.bytesMax
             ),
@@ -106,7 +107,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             let key = try call.breakKey()
             let body = try await call.body()
             let settings = call.query.values
-            if call.contentType == MediaType.vast {
+            if [MediaType.vast, MediaType.textVAST].contains(call.contentType) {
                 return try await parts.changeFromDocument(call) { () throws(AdsFileError) in
                     let (publish, leftOut) = try BreakDocument.publish(key, vast: body, settings: settings)
                     return (.publish(publish), leftOut)

@@ -78,6 +78,8 @@ enum MediaType {
     static let lines = "application/x-ndjson"
     static let events = "text/event-stream"
     static let vast = "application/xml"
+    /// Another name of the same type (RFC 7303 section 9.2), by which most ad servers call it.
+    static let textVAST = "text/xml"
 
     /// Whether whoever asks would rather have one of two types (RFC 9110 section 12.5.1); what it does not name it does not prefer.
     static func prefers(_ type: String, to other: String, in accept: String) -> Bool {

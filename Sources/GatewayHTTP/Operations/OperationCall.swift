@@ -135,9 +135,7 @@ package struct OperationCall: Sendable {
     /// The media type of the body, without parameters; the operation's first where the request names none.
     var contentType: String {
         let contents = self.operation.body?.contents ?? []
-        let type = MediaType.essence(self.request.headers[.contentType] ?? contents.first?.type ?? "")
-        // Two names of one type (RFC 7303 section 9.2); most ad servers say the older one.
-        return type == "text/xml" ? "application/xml" : type
+        return MediaType.essence(self.request.headers[.contentType] ?? contents.first?.type ?? "")
     }
 
     /// The whole body.
