@@ -37,6 +37,7 @@ enum Operation: String, CaseIterable {
     case checkTicket = "check-ticket"
     case project
     case update
+    case updateGroup = "update-group"
     case publishAtNone = "publish-at-0"
     case publishAtMany = "publish-at-100000"
     case listAtMany = "list-at-100000"
@@ -46,6 +47,8 @@ enum Operation: String, CaseIterable {
 struct Bench {
     /// As many requests as a group of acknowledgements has at most.
     private static let group = 1_000
+    /// As many updates as a group has while a burst of 500 goes through a gateway.
+    private static let updatesInGroup = 25
 
     private let workload: Workload
     private let batchRequests: [[UInt8]]
@@ -69,7 +72,8 @@ struct Bench {
         case .checkDelivery: self.checkDelivery(count)
         case .checkTicket: self.checkTicket(count)
         case .project: try self.project(count)
-        case .update: try self.update(count)
+        case .update: try self.update(count, inGroupsOf: 1)
+        case .updateGroup: try self.update(count, inGroupsOf: Self.updatesInGroup)
         case .publishAtNone: try self.publish(count, on: Board(epoch: Workload.epoch))
         case .publishAtMany: try self.publish(count, on: try Workload.crowd())
         case .listAtMany: self.list(count, of: try Workload.crowd())
@@ -197,17 +201,23 @@ struct Bench {
     }
 
     /// Decides about an update of a break and applies it to the board, as often as a burst of them does.
-    private func update(_ count: Int) throws {
+    private func update(_ count: Int, inGroupsOf size: Int) throws {
         let planner = BroadcastPlanner(policy: BreakPolicy())
         let updates = (0..<Self.group).map { self.workload.update($0) }
         var board = self.workload.board
-        for index in 0..<count {
-            let request = try BroadcastRequest(decoding: updates[index % Self.group])
-            let plan = planner.plan(request, by: .anybody, on: board, at: Workload.now, listeners: 9_000)
-            guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
+        for first in stride(from: 0, to: count, by: size) {
+            let entries = try (first..<min(count, first + size))
+                .map { index in
+                    let request = try BroadcastRequest(decoding: updates[index % Self.group])
+                    let plan = planner.plan(request, by: .anybody, on: board, at: Workload.now, listeners: 9_000)
+                    guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
+                    return entry
+                }
             let served = board
-            let results = board.apply(BreakGroup(entries: [entry]), offset: board.offset + 1)
-            guard case .changed(_, _?)? = results.first else { preconditionFailure("no notice: \(results)") }
+            let results = board.apply(BreakGroup(entries: entries), offset: board.offset + 1)
+            for result in results {
+                guard case .changed(_, _?) = result else { preconditionFailure("no notice: \(result)") }
+            }
             _ = served.offset
         }
     }

@@ -127,23 +127,37 @@ package struct Board: Sendable {
 
     private mutating func put(_ stream: StreamBoard) {
         let before = self.streams.updateValue(stream, forKey: stream.stream)
-        self.streamBytes += stream.bytes - (before?.bytes ?? 0)
-        self.breakCount += stream.breakCount - (before?.breakCount ?? 0)
-        if before == nil {
-            self.order.updateValue(Present(), forKey: stream.stream)
-            self.streamSetVersion += 1
-        }
-        if stream.waiting.isEmpty != (before?.waiting.isEmpty ?? true) {
-            if stream.waiting.isEmpty {
-                self.waiting.remove(stream.stream)
-            } else {
-                self.waiting.insert(stream.stream)
-            }
-        }
+        self.count(stream.stream, before: before.map { StreamFacts($0) }, after: StreamFacts(stream))
     }
 
-    private mutating func drop(_ stream: StreamBoard) {
-        self.streams.removeValue(forKey: stream.stream)
+    /// Changes a stream where it lies; one that is not there begins.
+    ///
+    /// So only the first of a group's entries about a stream copies what other boards share, as long as nobody holds a copy of the
+    /// stream meanwhile.
+    private mutating func change(_ id: StreamID, _ body: (inout StreamBoard) -> Void) {
+        let (new, countBefore) = (self.newStream(id), self.streams.count)
+        let (before, after) = self.streams.updateValue(forKey: id, default: new) { stream in
+            let before = StreamFacts(stream)
+            body(&stream)
+            return (before, StreamFacts(stream))
+        }
+        self.count(id, before: self.streams.count == countBefore ? before : nil, after: after)
+    }
+
+    /// Counts what became of a stream.
+    private mutating func count(_ id: StreamID, before: StreamFacts?, after: StreamFacts) {
+        self.streamBytes += after.bytes - (before?.bytes ?? 0)
+        self.breakCount += after.breakCount - (before?.breakCount ?? 0)
+        if before == nil {
+            self.order.updateValue(Present(), forKey: id)
+            self.streamSetVersion += 1
+        }
+        guard after.isWaiting != (before?.isWaiting ?? false) else { return }
+        if after.isWaiting { self.waiting.insert(id) } else { self.waiting.remove(id) }
+    }
+
+    private mutating func drop(_ id: StreamID) {
+        guard let stream = self.streams.removeValue(forKey: id) else { return }
         self.order.removeValue(forKey: stream.stream)
         self.streamSetVersion += 1
         self.waiting.remove(stream.stream)
@@ -280,23 +294,23 @@ package struct Board: Sendable {
 
     /// Decides about an entry about a break.
     ///
-    /// - Returns: what becomes of it where it is applied, the stream as it is, and the break as it is.
+    /// - Returns: what becomes of it where it is applied, and the break as it is.
     private func decide(
         _ entry: BreakEntry,
         about key: BreakKey,
         number: BreakNumber
-    ) -> (result: EntryResult, stream: StreamBoard?, before: Break?) {
+    ) -> (result: EntryResult, before: Break?) {
         let known = self.streams[key.stream]
         let before = known?.breaks[key.id]
         let isRetired = before == nil && self.retired.contains(key)
         if known == nil {
             guard case .publish = entry.kind, !isRetired else {
                 guard case .publish = entry.kind else {
-                    return (.refused(isRetired ? .retired(key) : .noSuchBreak(key)), nil, nil)
+                    return (.refused(isRetired ? .retired(key) : .noSuchBreak(key)), nil)
                 }
-                return (.refused(.reserved(key)), nil, nil)
+                return (.refused(.reserved(key)), nil)
             }
-            guard self.streams.count < BoardLimits.streamsMax else { return (.refused(.tooManyStreams), nil, nil) }
+            guard self.streams.count < BoardLimits.streamsMax else { return (.refused(.tooManyStreams), nil) }
         }
         let stream = known ?? self.newStream(key.stream)
         let room = self.bytesMax - self.bytes
@@ -307,7 +321,7 @@ package struct Board: Sendable {
             isRetired: isRetired,
             room: known == nil ? room - stream.bytes : room
         )
-        return (result, known, before)
+        return (result, before)
     }
 
     private mutating func apply(_ entry: BreakEntry, number: BreakNumber) -> EntryResult {
@@ -317,14 +331,13 @@ package struct Board: Sendable {
             guard case .housekeeping(let time) = entry.kind else { preconditionFailure("an entry about nothing") }
             return .housekept(self.keepHouse(time))
         }
-        let (result, known, before) = self.decide(entry, about: key, number: number)
+        let (result, before) = self.decide(entry, about: key, number: number)
         guard case .changed(let each, let notice) = result else { return result }
-        var stream = known ?? self.newStream(key.stream)
-        stream.keep(each, notice)
-        if notice != nil || known == nil { self.changes.streams.insert(key.stream) }
+        let countBefore = self.streams.count
+        self.change(key.stream) { $0.keep(each, notice) }
+        if notice != nil || self.streams.count > countBefore { self.changes.streams.insert(key.stream) }
         self.note(each, before: before)
-        if before == nil { self.makeRoom(in: &stream, at: entry.at) }
-        self.put(stream)
+        if before == nil { self.makeRoom(in: key.stream, at: entry.at) }
         return result
     }
 
@@ -338,14 +351,12 @@ package struct Board: Sendable {
     }
 
     /// Lets go of a stream's breaks that have been over for longest, where it has too many.
-    private mutating func makeRoom(in stream: inout StreamBoard, at now: Timestamp) {
-        while stream.breakCount > BoardLimits.keptBreaksPerStreamMax, let oldest = stream.oldest(at: now) {
-            self.retire(oldest, from: &stream)
-        }
+    private mutating func makeRoom(in id: StreamID, at now: Timestamp) {
+        while let oldest = self.streams[id]?.surplus(at: now) { self.retire(oldest) }
     }
 
-    private mutating func retire(_ each: Break, from stream: inout StreamBoard) {
-        stream.drop(each)
+    private mutating func retire(_ each: Break) {
+        self.change(each.key.stream) { $0.drop(each) }
         if let due = each.due { self.due.removeValue(forKey: due) }
         let count = self.retired.count
         self.retired.insert(each.key)
@@ -371,25 +382,20 @@ package struct Board: Sendable {
                 done.hasMore = true
                 break
             }
-            guard var stream = self.streams[next.value.stream], let each = stream[next.value.id], each.due == next.key
-            else {
+            guard let each = self[next.value], each.due == next.key else {
                 preconditionFailure("the index of what is due has a break that is not kept")
             }
-            if each.record.condensed {
-                self.retire(each, from: &stream)
-                done.retired += 1
-            } else {
+            guard each.record.condensed else {
                 let condensed = each.condensed
-                stream.put(condensed)
+                self.change(each.key.stream) { $0.put(condensed) }
                 self.note(condensed, before: each)
                 done.condensed += 1
+                continue
             }
-            if stream.breakCount > 0 {
-                self.put(stream)
-            } else {
-                // The stream as it was before its last break went is what the board counted.
-                self.put(stream)
-                self.drop(stream)
+            self.retire(each)
+            done.retired += 1
+            if self.streams[each.key.stream]?.breakCount == 0 {
+                self.drop(each.key.stream)
                 done.streams += 1
             }
         }
@@ -410,6 +416,19 @@ extension Board: Hashable {
         hasher.combine(self.epoch)
         hasher.combine(self.offset)
         hasher.combine(self.streams)
+    }
+}
+
+/// What the board counts of a stream.
+private struct StreamFacts {
+    let bytes: Int
+    let breakCount: Int
+    let isWaiting: Bool
+
+    init(_ stream: StreamBoard) {
+        self.bytes = stream.bytes
+        self.breakCount = stream.breakCount
+        self.isWaiting = !stream.waiting.isEmpty
     }
 }
 

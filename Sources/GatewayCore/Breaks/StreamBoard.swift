@@ -209,6 +209,11 @@ package struct StreamBoard: Hashable, Sendable {
         return each
     }
 
+    /// The break to let go of where the stream has too many; `nil`: it has not, or none is over.
+    func surplus(at now: Timestamp) -> Break? {
+        self.breakCount > BoardLimits.keptBreaksPerStreamMax ? self.oldest(at: now) : nil
+    }
+
     /// Keeps a break as it is now.
     mutating func put(_ each: Break) {
         let id = each.key.id
