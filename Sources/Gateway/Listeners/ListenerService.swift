@@ -7,6 +7,7 @@ import GatewayCore
 import Logging
 import NetworkIO
 import ServiceLifecycle
+import Synchronization
 import ZeroMQ
 
 /// The listeners' side of a gateway: their connections and what is answered on them, on threads of its own.
@@ -15,9 +16,11 @@ final class ListenerService: Service {
     /// One for each loop of the edge.
     let mailboxes: [ListenerMailbox]
     private let pollers: [Int32]
-    /// What each loop's decisions begin with.
-    private let handlers: [ListenerRequestHandler]
+    private let settings: ListenerRequestHandler.Settings
+    /// What each loop begins with, until it does: a board that is held for longer keeps what others let go of.
+    private let firstBoards: Mutex<[Board?]>
     private let leases: SharedLeases
+    private let waiting = SharedWaitingCount()
     private let tools: ListenerDesk.Tools
     private let counting: ConnectionLimit
     /// Notices for those who hear them by other ways; ends with the loops.
@@ -42,20 +45,11 @@ final class ListenerService: Service {
         self.edge = edge
         self.mailboxes = edge.inboxes.map { ListenerMailbox(inbox: $0, metrics: tools.metrics) }
         self.pollers = try edge.inboxes.map { _ in try Poller.makeDescriptor() }
-        let waiting = SharedWaitingCount()
         var settings = settings
         // All of them together remember as much as is configured.
         settings.rememberedOutcomesMax /= edge.inboxes.count
-        self.handlers = edge.inboxes.map { [settings] _ in
-            ListenerRequestHandler(
-                settings: settings,
-                board: tools.holder.board,
-                keys: tools.keys.keys,
-                metrics: tools.metrics,
-                leases: leases,
-                waiting: waiting
-            )
-        }
+        self.settings = settings
+        self.firstBoards = Mutex(edge.inboxes.map { _ in tools.holder.board })
         self.leases = leases
         self.counting = counting
         self.hub = hub
@@ -86,7 +80,15 @@ final class ListenerService: Service {
 
     /// One loop, on its thread, to its end.
     private func serve(_ number: Int) {
-        let handler = self.handlers[number]
+        let handler = ListenerRequestHandler(
+            settings: self.settings,
+            board: self.firstBoards.withLock { $0[number].take() } ?? self.tools.holder.board,
+            keys: self.tools.keys.keys,
+            metrics: self.tools.metrics,
+            leases: self.leases,
+            waiting: self.waiting
+        )
+        let sequences = handler.board.sequences
         let desk = ListenerDesk(
             handler: handler,
             mailbox: self.mailboxes[number],
@@ -97,7 +99,7 @@ final class ListenerService: Service {
             number: number,
             shared: self.edge,
             poller: self.pollers[number],
-            sequences: handler.board.sequences,
+            sequences: sequences,
             delegate: desk
         )
         loop.run()

@@ -434,12 +434,15 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 
     /// The answer to an acknowledgement whose group has come back from the log.
     ///
+    /// Mutating, although it changes nothing: whoever has the handler in a class would copy all of it for each answer otherwise, which
+    /// took two of a hundred instructions under load.
+    ///
     /// - Parameters:
     ///   - deferred: what `handle` gave.
     ///   - isDurable: whether the log has it for sure.
     ///   - now: the gateway's clock.
     /// - Returns: the reply to send.
-    package func finish(_ deferred: Deferred, isDurable: Bool, at now: Timestamp) -> ReplyBytes {
+    package mutating func finish(_ deferred: Deferred, isDurable: Bool, at now: Timestamp) -> ReplyBytes {
         guard isDurable else {
             self.metrics.count(.refusals, .status(.unavailable))
             let body = ListenerReply.Body.refused(self.isLogFull ? .logFull : .logUnavailable)
