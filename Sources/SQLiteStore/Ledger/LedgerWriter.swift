@@ -78,14 +78,15 @@ final class LedgerWriter {
     /// - Returns: how many outcomes stand from now on.
     func apply(_ postings: ArraySlice<LedgerPosting>) throws -> NewOutcomes {
         var counted = NewOutcomes()
-        let keys = PostingKey.sorted(postings)
+        let rows = PostedRows(postings)
+        let keys = rows.sortedKeys
         var index = 0
         while index < keys.count {
-            let number = keys[index].breakNumber
-            let end = keys[index...].firstIndex { $0.breakNumber.rawValue != number.rawValue } ?? keys.count
+            let number = BreakNumber(rawValue: keys[index].number)
+            let end = keys[index...].firstIndex { $0.number != number.rawValue } ?? keys.count
             if try !self.isForgotten(number) {
                 self.changes.removeAll()
-                try self.apply(postings, keys[index..<end], to: number)
+                try self.apply(rows, keys[index..<end], to: number)
                 try self.totals.add(self.changes, to: number)
                 for each in self.changes.advertisements.values {
                     counted.played += Int(each.played)
@@ -106,29 +107,28 @@ final class LedgerWriter {
 
     /// Writes what there is about one break.
     private func apply(
-        _ postings: ArraySlice<LedgerPosting>,
-        _ keys: ArraySlice<PostingKey>,
+        _ rows: PostedRows,
+        _ keys: ArraySlice<PostedRows.Key>,
         to number: BreakNumber
     ) throws {
         var index = keys.startIndex
         while index < keys.endIndex {
-            let session = keys[index].session
-            unsafe self.session.storeBytes(of: session.high.bigEndian, as: UInt64.self)
-            unsafe self.session.storeBytes(of: session.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            let first = keys[index]
+            unsafe self.session.storeBytes(of: first.high.bigEndian, as: UInt64.self)
+            unsafe self.session.storeBytes(of: first.low.bigEndian, toByteOffset: 8, as: UInt64.self)
             var largest: LedgerPosting.Delivery?
-            while index < keys.endIndex, keys[index].isOf(session), keys[index].isDelivery {
-                let delivery = postings[keys[index].posting].deliveries[keys[index].index]
+            while index < keys.endIndex, keys[index].isOfSession(of: first), keys[index].isDelivery {
+                let delivery = rows.deliveries[keys[index].place]
                 // Of equally large ones the first.
                 if largest.map({ delivery.first < $0.first }) ?? true { largest = delivery }
                 index += 1
             }
-            var first = try largest.map { try self.deliver($0, number) }
-            while index < keys.endIndex, keys[index].isOf(session) {
-                let posting = keys[index].posting
-                let place = keys[index].index
-                let known = try first ?? self.firstOrNever(number, at: postings[posting].outcomes[place].received)
-                first = known
-                try self.record(postings[posting].outcomes[place], number, first: known)
+            var delivered = try largest.map { try self.deliver($0, number) }
+            while index < keys.endIndex, keys[index].isOfSession(of: first) {
+                let row = rows.outcomes[keys[index].place]
+                let known = try delivered ?? self.firstOrNever(number, at: row.received)
+                delivered = known
+                try self.record(row, number, first: known)
                 index += 1
             }
         }
@@ -157,7 +157,7 @@ final class LedgerWriter {
         self.bindSession(to: self.selectUncovered, number)
         self.selectUncovered.bind(3, first)
         self.selectUncovered.bind(4, before)
-        try self.selectUncovered.forEachInteger { self.changes.cover(UInt32(truncatingIfNeeded: $0)) }
+        try self.selectUncovered.forEachRow { self.changes.cover(UInt32(truncatingIfNeeded: $0.integer(0))) }
         return first
     }
 
@@ -210,59 +210,61 @@ final class LedgerWriter {
     }
 }
 
-/// Where one delivery or outcome is among postings, and what orders it.
-private struct PostingKey: Comparable {
-    let breakNumber: BreakNumber
-    let session: SessionID
-    /// −1 for deliveries, which come first; the ordinal of outcomes.
-    let order: Int64
-    let posting: Int
-    let index: Int
+/// What postings hold, one after the other.
+private struct PostedRows {
+    /// Where one delivery or outcome is, and what orders it.
+    struct Key: Comparable {
+        /// How many bits of `rank` are the place.
+        private static let placeBits = 31
 
-    var isDelivery: Bool { self.order < 0 }
+        /// The break's.
+        let number: UInt64
+        let high: UInt64
+        let low: UInt64
+        /// Deliveries come first, then outcomes by their ordinals; what is equal comes in the order in which it was posted.
+        private let rank: UInt64
 
-    func isOf(_ session: SessionID) -> Bool {
-        self.session.high == session.high && self.session.low == session.low
-    }
-
-    // By the numbers themselves: what another module says of its types is a call for each comparison.
-    static func < (left: Self, right: Self) -> Bool {
-        if left.breakNumber.rawValue != right.breakNumber.rawValue {
-            return left.breakNumber.rawValue < right.breakNumber.rawValue
+        init(_ number: BreakNumber, _ session: SessionID, ordinal: UInt32?, place: Int) {
+            precondition(place < 1 << Self.placeBits, "so many rows do not fit into memory")
+            self.number = number.rawValue
+            self.high = session.high
+            self.low = session.low
+            self.rank = (ordinal.map { UInt64($0) + 1 } ?? 0) << Self.placeBits | UInt64(place)
         }
-        if left.session.high != right.session.high { return left.session.high < right.session.high }
-        if left.session.low != right.session.low { return left.session.low < right.session.low }
-        if left.order != right.order { return left.order < right.order }
-        if left.posting != right.posting { return left.posting < right.posting }
-        return left.index < right.index
+
+        var isDelivery: Bool { self.rank >> Self.placeBits == 0 }
+        var place: Int { Int(self.rank & ((1 << Self.placeBits) - 1)) }
+
+        func isOfSession(of other: Self) -> Bool { self.high == other.high && self.low == other.low }
+
+        static func < (left: Self, right: Self) -> Bool {
+            if left.number != right.number { return left.number < right.number }
+            if left.high != right.high { return left.high < right.high }
+            if left.low != right.low { return left.low < right.low }
+            return left.rank < right.rank
+        }
     }
 
-    static func sorted(_ postings: ArraySlice<LedgerPosting>) -> [PostingKey] {
-        var keys: [PostingKey] = []
-        keys.reserveCapacity(postings.reduce(0) { $0 + $1.deliveries.count + $1.outcomes.count })
-        for (posting, each) in zip(postings.indices, postings) {
-            for (index, delivery) in each.deliveries.enumerated() {
-                keys.append(
-                    PostingKey(
-                        breakNumber: delivery.breakNumber,
-                        session: delivery.session,
-                        order: -1,
-                        posting: posting,
-                        index: index
-                    )
-                )
-            }
-            for (index, outcome) in each.outcomes.enumerated() {
-                keys.append(
-                    PostingKey(
-                        breakNumber: outcome.breakNumber,
-                        session: outcome.session,
-                        order: Int64(outcome.ordinal),
-                        posting: posting,
-                        index: index
-                    )
-                )
-            }
+    private(set) var deliveries: [LedgerPosting.Delivery] = []
+    private(set) var outcomes: [LedgerPosting.OutcomeRow] = []
+
+    init(_ postings: ArraySlice<LedgerPosting>) {
+        self.deliveries.reserveCapacity(postings.reduce(0) { $0 + $1.deliveries.count })
+        self.outcomes.reserveCapacity(postings.reduce(0) { $0 + $1.outcomes.count })
+        for posting in postings {
+            self.deliveries += posting.deliveries
+            self.outcomes += posting.outcomes
+        }
+    }
+
+    var sortedKeys: [Key] {
+        var keys: [Key] = []
+        keys.reserveCapacity(self.deliveries.count + self.outcomes.count)
+        for (place, each) in self.deliveries.enumerated() {
+            keys.append(Key(each.breakNumber, each.session, ordinal: nil, place: place))
+        }
+        for (place, each) in self.outcomes.enumerated() {
+            keys.append(Key(each.breakNumber, each.session, ordinal: each.ordinal, place: place))
         }
         keys.sort()
         return keys
