@@ -64,6 +64,19 @@ struct LedgerCopiesTests {
         }
     }
 
+    @Test func `the next copy waits ten times as long as the last one took, the second one too`() async throws {
+        let ledger = KeepingLedger()
+        let took = Duration.milliseconds(30)
+        ledger.set { $0.copyTakes = took }
+        try await self.run(ledger) { running in
+            try await until("three copies are made") { running.metrics.value(.ledgerCopies, .made) >= 3 }
+        }
+        let (begun, ended) = ledger.copyTimes
+        for (before, next) in zip(ended, begun.dropFirst()).prefix(2) {
+            #expect(next - before >= took * 10)
+        }
+    }
+
     @Test func `while copies fail the log forgets nothing, and an alarm says why`() async throws {
         let ledger = KeepingLedger()
         ledger.set { $0.copyError = .failed("the disk is full") }
@@ -147,6 +160,8 @@ private final class KeepingLedger: LedgerKeeping {
         var gaps: [LedgerGap] = []
         var copies: [LedgerCopyFacts] = []
         var copyError: LedgerError?
+        var copyTakes: Duration = .zero
+        var copyTimes: (begun: [ContinuousClock.Instant], ended: [ContinuousClock.Instant]) = ([], [])
         var applyError: LedgerError?
         var copiedUnchecked = 0
     }
@@ -157,6 +172,9 @@ private final class KeepingLedger: LedgerKeeping {
     var generation: Int { self.state.withLock(\.generation) }
     var needsCheck: Bool { self.state.withLock(\.needsCheck) }
     var copies: [LedgerCopyFacts] { self.state.withLock(\.copies) }
+    var copyTimes: (begun: [ContinuousClock.Instant], ended: [ContinuousClock.Instant]) {
+        self.state.withLock(\.copyTimes)
+    }
     var copiedUnchecked: Int { self.state.withLock(\.copiedUnchecked) }
     private var base: InMemoryLedger { self.state.withLock(\.base) }
 
@@ -166,6 +184,10 @@ private final class KeepingLedger: LedgerKeeping {
 
     func copy(at now: Timestamp) async throws(LedgerError) -> LedgerCopyFacts {
         if let error = self.state.withLock(\.copyError) { throw error }
+        self.state.withLock { $0.copyTimes.begun.append(.now) }
+        // Cut short only by the end of the service.
+        try? await Task.sleep(for: self.state.withLock(\.copyTakes))
+        defer { self.state.withLock { $0.copyTimes.ended.append(.now) } }
         let offsets = try await self.base.checkpoint()
         let facts = LedgerCopyFacts(made: now, offsets: offsets, bytes: 1)
         self.state.withLock {

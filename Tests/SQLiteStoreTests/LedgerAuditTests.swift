@@ -80,6 +80,36 @@ struct LedgerAuditTests {
         await ledger.close()
     }
 
+    @Test func `each thing that is wrong is named, with what is kept and what the rows come to`() async throws {
+        var ledger = try self.open()
+        try await self.fill(ledger)
+        await ledger.close()
+        try await self.tamper(
+            """
+            UPDATE totals SET heard_ms = heard_ms + 5, inferred = 0 WHERE break_number = 1 AND ordinal = 1;
+            DELETE FROM sessions WHERE break_number = 2;
+            UPDATE firsts SET sessions = 0 WHERE break_number = 2;
+            INSERT INTO sessions (break_number, session, first, variant, at_us)
+                VALUES (3, x'00000000000000000000000000000009', \(UInt64(UInt32.max) + 1), 0, 0);
+            """
+        )
+        ledger = try self.open()
+        let differences = try await ledger.audit()
+        await ledger.close()
+        let heard = 3_000
+        #expect(
+            Set(differences) == [
+                "break 1: inferred of advertisement 1 is 0 in the totals and 1 by its rows",
+                "break 1: heard_ms of advertisement 1 is \(heard + 5) in the totals and \(heard) by its rows",
+                "break 2: advertisement 0 has impossible counts",
+                "break 2: covered of advertisement 0 is 1 in the totals and 0 by its rows",
+                "break 2: orphans of advertisement 0 is 0 in the totals and 1 by its rows",
+                "break 3: the number of sessions without a batch is 0 in the totals and 1 by its rows",
+                "break 3: 1 sessions have neither a batch nor an outcome",
+            ]
+        )
+    }
+
     @Test func `a corrupted total does not balance`() async throws {
         var ledger = try self.open()
         try await self.fill(ledger)

@@ -55,6 +55,28 @@ struct LedgerRecoveryTests {
         await again.close()
     }
 
+    @Test func `a copy that is cancelled at any moment leaves nothing that is half made`() async throws {
+        let books = try await self.books(copies: 0, seed: "cancelled copies")
+        var made = 0
+        for round in 0..<60 {
+            let copying = Task { [ledger = books.ledger] in
+                try await ledger.copy(at: Books.start + .seconds(Int64(round)))
+            }
+            // Further on each time: while pages are copied, while the copy is checked, while its rows are counted.
+            try? await Task.sleep(for: .microseconds(round * 200))
+            copying.cancel()
+            if case .success = await copying.result { made += 1 }
+            let names = try FileManager.default.contentsOfDirectory(atPath: books.path + "/copies")
+            #expect(names.allSatisfy { $0.hasPrefix("ledger-") && $0.hasSuffix(".sqlite") && !$0.contains("new") })
+            // The ledger is as new as its newest copy only where one was made: so the next round copies again.
+            try await books.ledger.record([try Books.summary(UInt64(1_000 + round))], through: UInt64(1 + round))
+        }
+        #expect(made < 60, "nothing was cancelled")
+        let facts = try await books.ledger.copy(at: Books.start + .seconds(100))
+        #expect(facts.bytes > 0)
+        await books.close()
+    }
+
     @Test(arguments: ["gone", "older"])
     func `what was counted stays counted where the log was lost, however the next run ends`(log: String) async throws {
         let books = try await self.books(copies: 0, seed: "log \(log)")

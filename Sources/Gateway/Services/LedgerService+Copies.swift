@@ -58,8 +58,8 @@ extension LedgerService {
             await self.tellGaps(of: keeper)
             await self.forgetAfterCopy()
             // Until there are two, the log forgets nothing.
-            guard keeper.copies.count >= 2 else { return self.copySettings.firstAfter }
-            return max(self.copySettings.interval, took * CopySettings.restFactor)
+            let interval = keeper.copies.count < 2 ? self.copySettings.firstAfter : self.copySettings.interval
+            return max(interval, took * CopySettings.restFactor)
         } catch LedgerError.closed {
             return nil
         } catch {

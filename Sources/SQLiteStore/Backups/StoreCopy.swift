@@ -102,12 +102,14 @@ extension StoreConnection {
     /// - Parameters:
     ///   - path: where; a file of that name is replaced.
     ///   - pagesPerStep: how many pages a step copies; `nil`: as many as make `stepBytesMax`.
+    ///   - niceness: of its check.
     ///   - progress: called after each step, in order, by one caller at a time.
     /// - Returns: the copy, checked, under its name.
     /// - Throws: also when the task is cancelled; nothing is left of the copy then.
     func copy(
         to path: String,
         pagesPerStep: Int? = nil,
+        niceness: StoreFiles.CheckNiceness = .awaited,
         progress: @escaping @Sendable (StoreCopyProgress) -> Void = { _ in }
     ) async throws(StoreCopyError) -> StoreCopy {
         let partial = path + ".partial"
@@ -115,7 +117,7 @@ extension StoreConnection {
             StoreFiles.remove(partial)
             let pages = try await self.requireSpace(for: path)
             try await self.copyPages(to: partial, pagesPerStep: pagesPerStep ?? pages, progress: progress)
-            let copy = try await StoreFiles.settle(partial, as: path)
+            let copy = try await StoreFiles.settle(partial, as: path, niceness)
             return copy
         } catch {
             StoreFiles.remove(partial)

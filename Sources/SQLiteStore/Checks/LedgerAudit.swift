@@ -18,20 +18,34 @@ struct LedgerAudit {
     private let totals: BreakTotals
     private var differences: [String] = []
 
-    static func differences(_ database: Database) throws -> [String] {
-        let numbers = try Int64.fetchAll(
-            database,
-            sql: """
-                SELECT break_number FROM breaks UNION SELECT break_number FROM firsts
-                UNION SELECT break_number FROM totals UNION SELECT break_number FROM reasons
-                UNION SELECT break_number FROM sessions UNION SELECT break_number FROM outcomes
-                """
-        )
+    /// Audits all breaks.
+    ///
+    /// - Throws: what SQLite says; `CancellationError` where it was cancelled between two breaks.
+    static func differences(_ database: Database, _ cancellation: Cancellation? = nil) throws -> [String] {
+        let numbers = try Self.breakNumbers(database)
         return try numbers.flatMap { number in
+            try cancellation?.check()
             var audit = LedgerAudit(database: database, number: number, totals: try BreakTotals(of: number, database))
             try audit.run()
             return audit.differences.prefix(Self.differencesPerBreakMax)
         }
+    }
+
+    /// The breaks of which there is anything; found by a search for the next one, whatever the number of rows of each.
+    private static func breakNumbers(_ database: Database) throws -> [Int64] {
+        let next = { (table: String) in
+            """
+            SELECT * FROM (
+                WITH RECURSIVE found (number) AS (
+                    SELECT min(break_number) FROM \(table) UNION ALL
+                    SELECT (SELECT min(break_number) FROM \(table) WHERE break_number > number) FROM found
+                        WHERE number IS NOT NULL
+                ) SELECT number FROM found WHERE number IS NOT NULL
+            )
+            """
+        }
+        let tables = ["breaks", "firsts", "totals", "reasons", "sessions", "outcomes"]
+        return try Int64.fetchAll(database, sql: tables.map(next).joined(separator: " UNION "))
     }
 
     private mutating func run() throws {
@@ -44,8 +58,9 @@ struct LedgerAudit {
         switch LedgerSchema.Rows(rawValue: state ?? LedgerSchema.Rows.kept.rawValue) {
         case .kept:
             try self.compareSessions()
-            try self.compareOutcomes()
-            try self.compareReasons()
+            let tally = try RowTally(of: self.number, self.database)
+            self.compareOutcomes(tally)
+            self.compareReasons(tally)
         case .going: break
         case .gone: try self.expectNoRows()
         case nil: self.differences.append("break \(self.number): the state of its rows is \(state ?? -1)")
@@ -114,57 +129,38 @@ struct LedgerAudit {
         }
     }
 
-    private mutating func compareOutcomes() throws {
-        let statement = try self.database.cachedStatement(
-            sql: """
-                SELECT outcomes.ordinal AS ordinal, sum(kind = 1) AS played, sum(kind = 2) AS ignored,
-                    sum(kind = 3) AS failed, sum(ifnull(first <= outcomes.ordinal, 0)) AS covered,
-                    sum(ifnull(first > outcomes.ordinal, 0)) AS uncovered, sum(kind = 1 AND evidence = 2) AS inferred,
-                    sum(kind = 1 AND muted <> 0) AS muted, sum((kind = 1) * heard_ms) AS heard_ms,
-                    sum(clicked <> 0) AS clicked, sum(first IS NULL) AS orphans
-                FROM outcomes LEFT JOIN sessions
-                    ON sessions.break_number = outcomes.break_number AND sessions.session = outcomes.session
-                WHERE outcomes.break_number = ? GROUP BY outcomes.ordinal
-                """
-        )
-        var seen: Set<Int64> = []
-        for row in try Row.fetchAll(statement, arguments: [self.number]) {
-            let ordinal: Int64 = row["ordinal"]
-            seen.insert(ordinal)
+    private mutating func compareOutcomes(_ tally: RowTally) {
+        for counted in tally.advertisements.sorted(by: { $0.ordinal < $1.ordinal }) {
+            let ordinal = counted.ordinal
             let kept = self.totals.advertisements[ordinal] ?? .init()
-            for (column, value) in [
-                ("played", kept.counts.played), ("ignored", kept.counts.ignored), ("failed", kept.counts.failed),
-                ("covered", kept.covered), ("uncovered", kept.uncovered), ("inferred", kept.counts.inferred),
-                ("muted", kept.counts.muted), ("heard_ms", kept.counts.heardMilliseconds),
-                ("clicked", kept.counts.clicked), ("orphans", 0),
+            for (column, kept, counted) in [
+                ("played", kept.counts.played, counted.played), ("ignored", kept.counts.ignored, counted.ignored),
+                ("failed", kept.counts.failed, counted.failed), ("covered", kept.covered, counted.covered),
+                ("uncovered", kept.uncovered, counted.uncovered), ("inferred", kept.counts.inferred, counted.inferred),
+                ("muted", kept.counts.muted, counted.muted),
+                ("heard_ms", kept.counts.heardMilliseconds, counted.heardMilliseconds),
+                ("clicked", kept.counts.clicked, counted.clicked), ("orphans", 0, counted.orphans),
             ] {
-                self.compare("\(column) of advertisement \(ordinal)", kept: value, counted: row[column])
+                self.compare("\(column) of advertisement \(ordinal)", kept: kept, counted: counted)
             }
         }
+        let seen = Set(tally.advertisements.map(\.ordinal))
         for (ordinal, kept) in self.totals.advertisements where !seen.contains(ordinal) {
             let outcomes = kept.counts.played + kept.counts.ignored + kept.counts.failed
             self.compare("the number of outcomes of advertisement \(ordinal)", kept: outcomes, counted: 0)
         }
     }
 
-    private mutating func compareReasons() throws {
-        let statement = try self.database.cachedStatement(
-            sql: """
-                SELECT ordinal, reason, count(*) FROM outcomes WHERE break_number = ? AND kind = 2
-                GROUP BY ordinal, reason
-                """
-        )
-        var counted: [Int64: [Int: Int64]] = [:]
-        for row in try Row.fetchAll(statement, arguments: [self.number]) {
-            counted[row[0], default: [:]][row[1]] = row[2]
-        }
+    private mutating func compareReasons(_ tally: RowTally) {
+        var counted: [Int64: [Int64: Int64]] = [:]
+        for each in tally.advertisements { counted[each.ordinal] = each.reasons }
         for ordinal in Set(counted.keys).union(self.totals.advertisements.keys).sorted() {
             let byReason = self.totals.advertisements[ordinal]?.counts.ignoredBy ?? [:]
             for reason in Outcome.Reason.allCases {
                 self.compare(
                     "ignored (\(reason)) of advertisement \(ordinal)",
                     kept: byReason[reason] ?? 0,
-                    counted: counted[ordinal]?[reason.rawValue] ?? 0
+                    counted: counted[ordinal]?[Int64(reason.rawValue)] ?? 0
                 )
             }
         }

@@ -14,7 +14,7 @@ import GRDBSQLite
 /// try statement.run()
 /// ```
 ///
-/// Only for the writing connection's queue, like everything that touches the connection.
+/// Only for the queue of its connection, like everything that touches the connection.
 @safe
 struct PreparedStatement: ~Copyable {
     private let handle: OpaquePointer
@@ -89,11 +89,21 @@ struct PreparedStatement: ~Copyable {
         return value
     }
 
-    /// Runs a query for integers, and calls `body` with the first column of each row.
-    func forEachInteger(_ body: (Int64) -> Void) throws {
+    /// One row of a query, as long as the call lasts that has it.
+    @safe
+    struct Row: ~Copyable {
+        fileprivate let handle: OpaquePointer
+
+        /// The integer in a column; columns are counted from 0. What is no integer is made one, as SQLite does it: `NULL` is 0.
+        func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(self.handle, column) }
+    }
+
+    /// Runs a query, and calls `body` with each row.
+    func forEachRow(_ body: (borrowing Row) -> Void) throws {
+        let row = unsafe Row(handle: self.handle)
         var code = unsafe sqlite3_step(self.handle)
         while code == SQLITE_ROW {
-            body(unsafe sqlite3_column_int64(self.handle, 0))
+            body(row)
             code = unsafe sqlite3_step(self.handle)
         }
         let error = code == SQLITE_DONE ? nil : unsafe Self.error(code, on: self.connection)

@@ -6,6 +6,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import SecretFiles
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -27,18 +28,48 @@ enum StoreFiles {
     }
 
     /// How much a check of a whole file stands back behind the other threads of this process (`man 2 nice`).
-    private static let checkNiceness: Int32 = 10
+    enum CheckNiceness: Int32, Sendable {
+        /// Somebody waits for it: an operator who makes a backup, or a start.
+        case awaited = 10
+        /// Nobody does: it may take as long as the machine has other things to do.
+        case unhurried = 19
+    }
 
     /// Checks a whole file, behind everything else that this process does.
     ///
-    /// It computes for as long as the file is large, and acknowledgements must not wait for it.
-    static func standingBack<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    /// It computes for as long as the file is large, and acknowledgements must not wait for it. On a machine that has much else to do that
+    /// can be long: whoever stops must not wait for it.
+    ///
+    /// - Parameters:
+    ///   - niceness: of the thread.
+    ///   - onCancel: called when the task is cancelled, for instance to interrupt a query.
+    ///   - body: the check; it asks `Cancellation` between its steps.
+    /// - Returns: what the check found.
+    /// - Throws: what the check throws; `CancellationError` where it was cancelled.
+    static func standingBack<Value: Sendable>(
+        _ niceness: CheckNiceness,
+        onCancel: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable (Cancellation) throws -> Value
+    ) async throws -> Value {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await Self.onNiceThread(niceness) { try body(cancellation) }
+        } onCancel: {
+            cancellation.cancel()
+            onCancel()
+        }
+    }
+
+    private static func onNiceThread<Value: Sendable>(
+        _ niceness: CheckNiceness,
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             // A thread of its own: its niceness cannot be taken back.
             Thread.detachNewThread {
                 #if os(Linux)
                 // On Linux the niceness belongs to the calling thread (man 2 setpriority, "C library/kernel differences").
-                _ = nice(Self.checkNiceness)
+                _ = nice(niceness.rawValue)
                 #endif
                 continuation.resume(with: Result { try body() })
             }
@@ -46,16 +77,16 @@ enum StoreFiles {
     }
 
     /// Makes a copy that was written under another name survive a loss of power, checks it, and gives it its name.
-    static func settle(_ partial: String, as path: String) async throws -> StoreCopy {
+    static func settle(_ partial: String, as path: String, _ niceness: CheckNiceness) async throws -> StoreCopy {
         try await Self.onAnotherThread {
             try Self.endWriteAheadLogging(partial)
             try Self.synchronize(partial)
         }
-        let problems = try await Self.problems(of: partial)
+        let problems = try await Self.problems(of: partial, niceness)
         guard problems.isEmpty else { throw StoreCopyError.damaged(path: path, problems: problems) }
         try Task.checkCancellation()
-        return try await Self.standingBack {
-            let (digest, bytes) = try FileDigest.of(partial)
+        return try await Self.standingBack(niceness) { cancellation in
+            let (digest, bytes) = try FileDigest.of(partial, cancellation)
             try Self.rename(partial, to: path)
             return StoreCopy(path: path, bytes: bytes, digest: digest)
         }
@@ -64,17 +95,15 @@ enum StoreFiles {
     /// What SQLite finds wrong with a file that nobody writes to; empty: nothing.
     ///
     /// It reads the whole file. Cancelling the task ends it.
-    static func problems(of path: String) async throws -> [String] {
+    static func problems(of path: String, _ niceness: CheckNiceness = .awaited) async throws -> [String] {
         let queue: DatabaseQueue
         do {
             queue = try Self.reader(of: path)
         } catch {
             return [StoreFile.sentence(error)]
         }
-        let problems = try await withTaskCancellationHandler {
-            try await Self.standingBack { try Self.problems(of: queue) }
-        } onCancel: {
-            queue.interrupt()
+        let problems = try await Self.standingBack(niceness, onCancel: { queue.interrupt() }) { _ in
+            try Self.problems(of: queue)
         }
         try Task.checkCancellation()
         return problems
@@ -160,6 +189,18 @@ enum StoreFiles {
     }
 }
 
+/// Whether somebody still waits for what a thread does.
+final class Cancellation: Sendable {
+    private let isCancelled = Atomic(false)
+
+    func cancel() { self.isCancelled.store(true, ordering: .relaxed) }
+
+    /// - Throws: `CancellationError` when nobody does.
+    func check() throws {
+        if self.isCancelled.load(ordering: .relaxed) { throw CancellationError() }
+    }
+}
+
 /// What the bytes of a file come to, so that a changed one is known by it.
 ///
 /// Each word goes through a step that can be undone, so that no change of a single word is lost; it is no protection
@@ -168,12 +209,13 @@ enum FileDigest {
     private static let chunkBytes = 1_048_576
 
     /// Reads a file.
-    static func of(_ path: String) throws -> (digest: UInt64, bytes: Int) {
+    static func of(_ path: String, _ cancellation: Cancellation? = nil) throws -> (digest: UInt64, bytes: Int) {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         var bytes = 0
         while let chunk = try file.read(upToCount: Self.chunkBytes), !chunk.isEmpty {
+            try cancellation?.check()
             bytes += chunk.count
             digest = Self.add(Array(chunk), to: digest)
         }

@@ -54,7 +54,7 @@ package struct LedgerCopy: Hashable, Sendable {
         do {
             let digest = self.digest
             let path = self.path
-            let isSame = try await StoreFiles.standingBack { try FileDigest.of(path).digest == digest }
+            let isSame = try await StoreFiles.standingBack(.awaited) { _ in try FileDigest.of(path).digest == digest }
             return isSame ? nil : "the copy \(path) is not what was written"
         } catch {
             return "the copy \(self.path) cannot be read: \(StoreFile.sentence(error))"
@@ -101,12 +101,20 @@ package struct LedgerCopies: Sendable {
         )
         FolderOwner.take(self.folder)
         let new = self.folder + "/" + Self.newName
-        let made = try await ledger.copy(to: new)
+        let made = try await ledger.copyUnhurried(to: new)
         do {
-            let (offsets, differences) = try await StoreFiles.standingBack {
-                let reader = try StoreFiles.reader(of: new)
-                defer { try? reader.close() }
-                return try reader.read { (try LedgerSchema.appliedOffsets($0), try LedgerAudit.differences($0)) }
+            let reader = try StoreFiles.reader(of: new)
+            defer { try? reader.close() }
+            let (offsets, differences) = try await StoreFiles.standingBack(
+                .unhurried,
+                onCancel: { reader.interrupt() }
+            ) { cancellation in
+                try reader.read { database in
+                    (
+                        try LedgerSchema.appliedOffsets(database),
+                        try LedgerAudit.differences(database, cancellation)
+                    )
+                }
             }
             guard differences.isEmpty else {
                 let problems = Array(differences.prefix(StoreCopyLimits.problemsMax))

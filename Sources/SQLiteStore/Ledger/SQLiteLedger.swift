@@ -191,6 +191,15 @@ package final class SQLiteLedger: Ledger {
         try await self.connection.copy(to: path, pagesPerStep: pagesPerStep, progress: progress)
     }
 
+    /// Copies the ledger for nobody who waits: its check takes as long as the machine has other things to do.
+    ///
+    /// - Parameter path: where; a file of that name is replaced.
+    /// - Returns: the copy, checked.
+    /// - Throws: also when the task is cancelled; nothing is left of the copy then.
+    func copyUnhurried(to path: String) async throws(StoreCopyError) -> StoreCopy {
+        try await self.connection.copy(to: path, niceness: .unhurried)
+    }
+
     package func close() async {
         await self.connection.close { database, _ in
             // Where this fails, everything is in the write-ahead log.
