@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import Gateway
+import NIOCore
 import NIOPosix
 import Synchronization
 
@@ -11,9 +13,18 @@ import Synchronization
 enum ServerLoops {
     private static let free = Mutex<[MultiThreadedEventLoopGroup]>([])
 
+    /// How much they stand back behind the threads of listeners that are connected by ZeroMQ (`man 2 nice`).
+    ///
+    /// A notice goes to thousands of readers over HTTP, and each costs many times what a listener by ZeroMQ does. Those ask for their
+    /// batches in the same moment, and must not wait for that. A quarter of a core stays for this thread where the cores are busy.
+    private static let niceness: Int32 = 5
+
     /// A loop on a thread of its own.
     static func take() -> MultiThreadedEventLoopGroup {
-        Self.free.withLock { $0.popLast() } ?? MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        if let loop = Self.free.withLock({ $0.popLast() }) { return loop }
+        let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        loop.next().execute { WorkerThreads.standBack(by: Self.niceness) }
+        return loop
     }
 
     /// The server that took it has ended.

@@ -21,6 +21,22 @@ struct ServerTests {
         }
     }
 
+    #if os(Linux)
+    @Test func `the thread of the server stands back behind those of listeners`() async throws {
+        try await Parts()
+            .serve { peer in
+                #expect(try await peer.get("/healthz").status == 200)
+                let folder = "/proc/self/task/"
+                let loops = try FileManager.default.contentsOfDirectory(atPath: folder)
+                    .compactMap { try? String(contentsOfFile: folder + $0 + "/stat", encoding: .utf8) }
+                    .filter { $0.contains("(NIO-") }
+                // proc_pid_stat(5): the fields behind the name begin with the third, and the niceness is the 19th.
+                let niceness = loops.compactMap { $0.split(separator: ")").last?.split(separator: " ")[16] }
+                #expect(niceness.contains("5"))
+            }
+    }
+    #endif
+
     @Test func `a request line or a header without end is refused`() async throws {
         try await Parts()
             .serve { peer in
