@@ -144,7 +144,7 @@ let package = Package(
             [
                 "AdFormats", "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
                 "TokenFormats", "Tokens",
-                hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
+                heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
             // scripts/embed-dashboard puts these into the program.
             exclude: ["Dashboard"]

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import HeapModule
+
 /// Which connections are open, what each waits for, and which one goes when there are too many.
 ///
 /// It decides; `Connections` acts. A connection is *idle* while no whole head of a request is here, *sending* while an
 /// answer waits for its peer to read it, and *working* while an answer is made. A connection that is working is never
 /// given up: its answer comes. While all are, no further one is accepted. An answer that goes on is *sending* while a piece of it
 /// waits, and *working* between its pieces.
-struct ConnectionBook<ID: Hashable> {
+///
+/// Who goes is found by the logarithm of how many there are: whoever opens one after the other must not make the others wait.
+struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     private struct Entry {
         /// Requests whose answers are not sent.
         var pending = 0
@@ -20,12 +24,24 @@ struct ConnectionBook<ID: Hashable> {
         var isSending: Bool { self.pending > 0 && self.bytes > 0 }
     }
 
+    /// A connection that waited since a moment; whether it still does, its entry says.
+    private struct Waiting: Comparable, Sendable {
+        let since: UInt64
+        let id: ID
+
+        static func < (left: Self, right: Self) -> Bool { left.since < right.since }
+        static func == (left: Self, right: Self) -> Bool { left.since == right.since }
+    }
+
     /// The most open connections.
     let connectionsMax: Int
     /// The most bytes of answers that wait for their peers, all together; a single answer may be larger.
     let answerBytesMax: Int
 
     private var entries: [ID: Entry] = [:]
+    /// Who is idle and who is sending, with those who were and are no more.
+    private var idle = Heap<Waiting>()
+    private var sending = Heap<Waiting>()
     private var moment: UInt64 = 0
     /// Bytes of answers that are not sent.
     private(set) var bytesWaiting = 0
@@ -40,6 +56,9 @@ struct ConnectionBook<ID: Hashable> {
     /// How many connections are open.
     var count: Int { self.entries.count }
 
+    /// How many places in its orders it keeps, with those that nobody has any more: a small multiple of the connections.
+    var placeCount: Int { self.idle.count + self.sending.count }
+
     /// Whether a further connection may come.
     ///
     /// One that may not waits until a connection ends; that one does is then seen to.
@@ -53,7 +72,7 @@ struct ConnectionBook<ID: Hashable> {
     /// - Returns: the connections to close for it: those that have been idle longest, then those whose peers have not read
     ///   for longest.
     mutating func opened(_ id: ID) -> [ID] {
-        self.entries[id] = Entry(since: self.tick())
+        self.keep(Entry(since: self.tick()), of: id)
         var victims: [ID] = []
         while self.entries.count > self.connectionsMax, let victim = self.victim(except: id) {
             self.closed(victim)
@@ -64,7 +83,9 @@ struct ConnectionBook<ID: Hashable> {
 
     /// The head of a request is here.
     mutating func began(_ id: ID) {
-        self.entries[id]?.pending += 1
+        guard var entry = self.entries[id] else { return }
+        entry.pending += 1
+        self.keep(entry, of: id)
     }
 
     /// A part of an answer goes to the peer.
@@ -75,9 +96,9 @@ struct ConnectionBook<ID: Hashable> {
         if !entry.isSending { entry.since = self.tick() }
         entry.bytes += bytes
         self.bytesWaiting += bytes
-        self.entries[id] = entry
+        self.keep(entry, of: id)
         var victims: [ID] = []
-        while self.bytesWaiting > self.answerBytesMax, let victim = self.longest(except: id, where: \.isSending) {
+        while self.bytesWaiting > self.answerBytesMax, let victim = self.longestSending(except: id) {
             self.closed(victim)
             victims.append(victim)
         }
@@ -90,7 +111,7 @@ struct ConnectionBook<ID: Hashable> {
         entry.bytes -= bytes
         self.bytesWaiting -= bytes
         entry.since = self.tick()
-        self.entries[id] = entry
+        self.keep(entry, of: id)
     }
 
     /// An answer was sent whole.
@@ -106,7 +127,7 @@ struct ConnectionBook<ID: Hashable> {
         entry.bytes -= bytes
         self.bytesWaiting -= bytes
         entry.since = self.tick()
-        self.entries[id] = entry
+        self.keep(entry, of: id)
         guard self.isFull, let victim = self.victim() else { return [] }
         self.isFull = false
         self.closed(victim)
@@ -124,13 +145,56 @@ struct ConnectionBook<ID: Hashable> {
         return self.moment
     }
 
-    private func victim(except id: ID? = nil) -> ID? {
-        self.longest(except: id, where: \.isIdle) ?? self.longest(except: id, where: \.isSending)
+    private mutating func victim(except id: ID? = nil) -> ID? {
+        let idle = Self.longest(in: &self.idle, except: id) { [entries] place in
+            entries[place.id].map { $0.isIdle && $0.since == place.since } ?? false
+        }
+        return idle ?? self.longestSending(except: id)
     }
 
-    private func longest(except id: ID? = nil, where condition: (Entry) -> Bool) -> ID? {
-        self.entries.filter { $0.key != id && condition($0.value) }.min { $0.value.since < $1.value.since }?.key
+    private mutating func longestSending(except id: ID?) -> ID? {
+        Self.longest(in: &self.sending, except: id) { [entries] place in
+            entries[place.id].map { $0.isSending && $0.since == place.since } ?? false
+        }
+    }
+
+    /// Who has waited for longest; forgets those on the way who wait no more.
+    private static func longest(
+        in waiting: inout Heap<Waiting>,
+        except id: ID?,
+        where stillWaits: (Waiting) -> Bool
+    ) -> ID? {
+        var passedOver: Waiting?
+        defer { if let passedOver { waiting.insert(passedOver) } }
+        while let first = waiting.min {
+            guard stillWaits(first) else {
+                waiting.removeMin()
+                continue
+            }
+            guard first.id == id else { return first.id }
+            passedOver = first
+            waiting.removeMin()
+        }
+        return nil
+    }
+
+    /// Keeps a connection as it is now, and that it waits, where it does.
+    private mutating func keep(_ entry: Entry, of id: ID) {
+        let before = self.entries.updateValue(entry, forKey: id)
+        let isNew = before?.since != entry.since
+        if entry.isIdle, isNew || before?.isIdle == false {
+            self.idle.insert(Waiting(since: entry.since, id: id))
+            if self.isMostlyOver(self.idle) { self.idle = self.heap(\.isIdle) }
+        } else if entry.isSending, isNew || before?.isSending == false {
+            self.sending.insert(Waiting(since: entry.since, id: id))
+            if self.isMostlyOver(self.sending) { self.sending = self.heap(\.isSending) }
+        }
+    }
+
+    /// Whether at least half of a heap wait no more.
+    private func isMostlyOver(_ heap: Heap<Waiting>) -> Bool { heap.count > 2 * self.entries.count + 64 }
+
+    private func heap(_ condition: (Entry) -> Bool) -> Heap<Waiting> {
+        Heap(self.entries.filter { condition($0.value) }.map { Waiting(since: $0.value.since, id: $0.key) })
     }
 }
-
-extension ConnectionBook: Sendable where ID: Sendable {}

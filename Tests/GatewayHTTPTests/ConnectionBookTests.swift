@@ -124,4 +124,119 @@ struct ConnectionBookTests {
             #expect(book.bytesWaiting <= 500)
         }
     }
+
+    /// Random lives, with pieces of answers, second requests and connections that are gone, against the rule as it is said.
+    @Test(arguments: 0..<20)
+    func `who goes is who has waited for longest, and what is over is forgotten`(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed) &+ 0xB00C)
+        var (book, plain) = (ConnectionBook<Int>(connectionsMax: 12, answerBytesMax: 900), PlainBook())
+        var next = 0
+        for _ in 0..<5_000 {
+            let bytes = Int.random(in: 0...150, using: &random)
+            let id = Int.random(in: max(0, next - 30)...next, using: &random)
+            var (victims, expected): ([Int], [Int]) = ([], [])
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0, 1, 2:
+                let may = book.mayOpen()
+                #expect(may == plain.mayOpen())
+                guard may else { continue }
+                next += 1
+                (victims, expected) = (book.opened(next), plain.opened(next))
+            case 3, 4:
+                book.began(id)
+                plain.entries[id]?.pending += 1
+            case 5, 6, 7: (victims, expected) = (book.answering(id, bytes: bytes), plain.answering(id, bytes: bytes))
+            case 8:
+                let sent = min(bytes, plain.entries[id]?.bytes ?? 0)
+                book.sent(id, bytes: sent)
+                plain.sent(id, bytes: sent)
+            case 9, 10:
+                let rest = plain.entries[id]?.bytes ?? 0
+                (victims, expected) = (book.answered(id, bytes: rest), plain.answered(id, bytes: rest))
+            default:
+                book.closed(id)
+                plain.entries[id] = nil
+            }
+            #expect(victims == expected)
+            #expect(book.count == plain.entries.count)
+            #expect(book.placeCount <= 2 * (2 * 13 + 65))
+        }
+    }
+}
+
+/// The rule of a book of 12 connections and 900 bytes as it is said: it looks at everybody each time.
+private struct PlainBook {
+    struct Entry {
+        var pending = 0
+        var bytes = 0
+        var since: Int
+        var isIdle: Bool { self.pending == 0 }
+        var isSending: Bool { self.pending > 0 && self.bytes > 0 }
+    }
+
+    var entries: [Int: Entry] = [:]
+    private var moment = 0
+    private var isFull = false
+
+    private mutating func tick() -> Int {
+        self.moment += 1
+        return self.moment
+    }
+
+    private func longest(except id: Int?, _ condition: (Entry) -> Bool) -> Int? {
+        self.entries.filter { $0.key != id && condition($0.value) }.min { $0.value.since < $1.value.since }?.key
+    }
+
+    private func victim(except id: Int? = nil) -> Int? {
+        self.longest(except: id, \.isIdle) ?? self.longest(except: id, \.isSending)
+    }
+
+    private mutating func end(_ id: Int, _ victims: inout [Int]) {
+        self.entries[id] = nil
+        victims.append(id)
+    }
+
+    mutating func mayOpen() -> Bool {
+        self.isFull = self.entries.count >= 12 && self.victim() == nil
+        return !self.isFull
+    }
+
+    mutating func opened(_ id: Int) -> [Int] {
+        self.entries[id] = Entry(since: self.tick())
+        var victims: [Int] = []
+        while self.entries.count > 12, let victim = self.victim(except: id) { self.end(victim, &victims) }
+        return victims
+    }
+
+    mutating func answering(_ id: Int, bytes: Int) -> [Int] {
+        guard var entry = self.entries[id] else { return [] }
+        if !entry.isSending { entry.since = self.tick() }
+        entry.bytes += bytes
+        self.entries[id] = entry
+        var victims: [Int] = []
+        while self.entries.values.reduce(0, { $0 + $1.bytes }) > 900, let victim = self.longest(except: id, \.isSending)
+        {
+            self.end(victim, &victims)
+        }
+        return victims
+    }
+
+    mutating func sent(_ id: Int, bytes: Int) {
+        guard var entry = self.entries[id] else { return }
+        entry.bytes -= bytes
+        entry.since = self.tick()
+        self.entries[id] = entry
+    }
+
+    mutating func answered(_ id: Int, bytes: Int) -> [Int] {
+        guard var entry = self.entries[id] else { return [] }
+        entry.pending = max(0, entry.pending - 1)
+        entry.bytes -= bytes
+        entry.since = self.tick()
+        self.entries[id] = entry
+        guard self.isFull, let victim = self.victim() else { return [] }
+        self.isFull = false
+        self.entries[victim] = nil
+        return [victim]
+    }
 }

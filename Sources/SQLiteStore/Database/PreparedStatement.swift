@@ -94,7 +94,9 @@ struct PreparedStatement: ~Copyable {
     struct Row: ~Copyable {
         fileprivate let handle: OpaquePointer
 
-        /// The integer in a column; columns are counted from 0. What is no integer is made one, as SQLite does it: `NULL` is 0.
+        /// The integer in a column; columns are counted from 0.
+        ///
+        /// What is no integer is made one, as SQLite does it: `NULL` is 0.
         func integer(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(self.handle, column) }
     }
 

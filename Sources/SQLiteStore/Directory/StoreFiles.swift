@@ -42,13 +42,13 @@ enum StoreFiles {
     ///
     /// - Parameters:
     ///   - niceness: of the thread.
-    ///   - onCancel: called when the task is cancelled, for instance to interrupt a query.
+    ///   - reader: whose query is interrupted when the task is cancelled.
     ///   - body: the check; it asks `Cancellation` between its steps.
     /// - Returns: what the check found.
     /// - Throws: what the check throws; `CancellationError` where it was cancelled.
     static func standingBack<Value: Sendable>(
         _ niceness: CheckNiceness,
-        onCancel: @escaping @Sendable () -> Void = {},
+        interrupting reader: DatabaseQueue? = nil,
         _ body: @escaping @Sendable (Cancellation) throws -> Value
     ) async throws -> Value {
         let cancellation = Cancellation()
@@ -56,7 +56,7 @@ enum StoreFiles {
             try await Self.onNiceThread(niceness) { try body(cancellation) }
         } onCancel: {
             cancellation.cancel()
-            onCancel()
+            reader?.interrupt()
         }
     }
 
@@ -102,7 +102,7 @@ enum StoreFiles {
         } catch {
             return [StoreFile.sentence(error)]
         }
-        let problems = try await Self.standingBack(niceness, onCancel: { queue.interrupt() }) { _ in
+        let problems = try await Self.standingBack(niceness, interrupting: queue) { _ in
             try Self.problems(of: queue)
         }
         try Task.checkCancellation()

@@ -107,7 +107,7 @@ package struct LedgerCopies: Sendable {
             defer { try? reader.close() }
             let (offsets, differences) = try await StoreFiles.standingBack(
                 .unhurried,
-                onCancel: { reader.interrupt() }
+                interrupting: reader
             ) { cancellation in
                 try reader.read { database in
                     (
