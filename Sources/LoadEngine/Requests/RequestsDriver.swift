@@ -274,7 +274,11 @@ extension RequestsDriver {
             return self.fail(.unavailable("a batch was answered with something else"), in: loop)
         }
         if StatusCode(rawValue: head.status)?.canRetry == true {
-            // The log is behind: deliveries are recorded too.
+            // The log is behind: deliveries are recorded too. At the end nobody needs one any more.
+            guard self.phase != .draining else {
+                self.askers[index].isFetching = false
+                return self.goOn(index, in: loop)
+            }
             let again = TimerToken(kind: TimerKind.fetchAgain, value: UInt32(index))
             return loop.schedule(again, at: loop.now + .milliseconds(20))
         }
