@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import GatewayTestKit
 import LoadEngine
 import Synchronization
@@ -125,6 +126,68 @@ struct BareLoadTests {
         // Each of the four connections gets no further than its first.
         let result = try await self.measure(.time, duration: .milliseconds(100), drain: .milliseconds(100)) { _ in nil }
         #expect(result.lost == 4)
+    }
+
+    @Test func `a run whose last fetch is refused for now ends when it is over`() async throws {
+        let duration = Duration.milliseconds(100)
+        let refused = Mutex<[(frames: [[UInt8]], due: ContinuousClock.Instant)]>([])
+        let counter = Counter()
+        let result = try await self.withPeer((.router, .router)) { requests, broadcasts in
+            var frames = FrameBuffer(framesMax: 4)
+            func answer(_ socket: borrowing Socket, _ identity: [UInt8], _ body: [UInt8]) throws {
+                _ = try socket.send(identity, more: true)
+                _ = try socket.send([], more: true)
+                _ = try socket.send(body)
+            }
+            while try broadcasts.receive(into: &frames) == .message {
+                let id = BroadcastRequest.requestID(of: Array(frames.bytes(at: frames.count - 1)))
+                let reply = BroadcastReply(
+                    requestID: id,
+                    gatewayTime: Timestamp(microseconds: 1),
+                    body: .list([], after: [])
+                )
+                try answer(broadcasts, Array(frames.bytes(at: 0)), reply.encoded())
+            }
+            while try requests.receive(into: &frames) == .message {
+                let identity = Array(frames.bytes(at: 0))
+                let request = try ListenerRequest(decoding: Array(frames.bytes(at: frames.count - 1)))
+                let body: ListenerReply.Body
+                switch request.kind {
+                case .getBatch where counter.next() > 1:
+                    // Only when the run drains already; one that comes earlier is asked for again.
+                    let refusal = ListenerReply.Body.refused(Refusal(.unavailable, "The log is behind."))
+                    let reply = ListenerReply(
+                        requestID: request.id,
+                        gatewayTime: Timestamp(microseconds: 1),
+                        body: refusal
+                    )
+                    refused.withLock { $0.append(([identity, reply.encoded()], .now + duration * 3)) }
+                    continue
+                case .getBatch: body = .batch(.init(delivery: [UInt8](repeating: 7, count: 30), advertisements: []))
+                default: body = .acknowledged(recorded: 3)
+                }
+                let reply = ListenerReply(requestID: request.id, gatewayTime: Timestamp(microseconds: 1), body: body)
+                try answer(requests, identity, reply.encoded())
+            }
+            while let next = refused.withLock({ $0.first }), next.due <= .now {
+                _ = refused.withLock { $0.removeFirst() }
+                try answer(requests, next.frames[0], next.frames[1])
+            }
+        } _: { endpoints in
+            var settings = RequestsSettings(
+                requests: try Endpoint(endpoints[0]),
+                broadcast: try Endpoint(endpoints[1]),
+                kind: .acknowledge,
+                connections: 1
+            )
+            settings.acknowledgementsPerSecondExpected = 1
+            settings.warmUp = .zero
+            settings.duration = duration
+            settings.patience = waitMax
+            settings.drain = waitMax
+            return try measureRequests(settings)
+        }
+        #expect(result.deliveriesFetched == 0 && result.lost == 0)
     }
 
     /// Sends on what comes, as `spoil` makes it: so many notices never come, and those are waited for.
