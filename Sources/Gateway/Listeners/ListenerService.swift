@@ -80,17 +80,23 @@ final class ListenerService: Service {
 
     /// One loop, on its thread, to its end.
     private func serve(_ number: Int) {
-        let handler = ListenerRequestHandler(
-            settings: self.settings,
-            board: self.firstBoards.withLock { $0[number].take() } ?? self.tools.holder.board,
-            keys: self.tools.keys.keys,
-            metrics: self.tools.metrics,
-            leases: self.leases,
-            waiting: self.waiting
-        )
-        let sequences = handler.board.sequences
+        let (desk, loop) = self.makeLoop(number)
+        loop.run()
+        desk.endCalls()
+    }
+
+    /// Makes a loop and its desk; when it returns, nobody but the desk has the board that it begins with.
+    private func makeLoop(_ number: Int) -> (ListenerDesk, EdgeLoop) {
+        let board = self.firstBoards.withLock { $0[number].take() } ?? self.tools.holder.board
         let desk = ListenerDesk(
-            handler: handler,
+            handler: ListenerRequestHandler(
+                settings: self.settings,
+                board: board,
+                keys: self.tools.keys.keys,
+                metrics: self.tools.metrics,
+                leases: self.leases,
+                waiting: self.waiting
+            ),
             mailbox: self.mailboxes[number],
             endsLeases: number == 0,
             tools: self.tools
@@ -99,11 +105,10 @@ final class ListenerService: Service {
             number: number,
             shared: self.edge,
             poller: self.pollers[number],
-            sequences: sequences,
+            sequences: board.sequences,
             delegate: desk
         )
-        loop.run()
-        desk.endCalls()
+        return (desk, loop)
     }
 
     private func end(_ threads: [OSThread.Handle]) async {
