@@ -102,8 +102,10 @@ enum StoreFiles {
         } catch {
             return [StoreFile.sentence(error)]
         }
-        let problems = try await Self.standingBack(niceness, interrupting: queue) { _ in
-            try Self.problems(of: queue)
+        let problems = try await Self.standingBack(niceness, interrupting: queue) { cancellation in
+            // Where every core is busy the thread begins late: what was interrupted before it did goes on otherwise.
+            try cancellation.check()
+            return try Self.problems(of: queue)
         }
         try Task.checkCancellation()
         return problems
