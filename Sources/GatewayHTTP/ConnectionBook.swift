@@ -146,28 +146,24 @@ struct ConnectionBook<ID: Hashable & Sendable>: Sendable {
     }
 
     private mutating func victim(except id: ID? = nil) -> ID? {
-        let idle = Self.longest(in: &self.idle, except: id) { [entries] place in
-            entries[place.id].map { $0.isIdle && $0.since == place.since } ?? false
-        }
-        return idle ?? self.longestSending(except: id)
+        Self.longest(in: &self.idle, of: self.entries, except: id, where: \.isIdle) ?? self.longestSending(except: id)
     }
 
     private mutating func longestSending(except id: ID?) -> ID? {
-        Self.longest(in: &self.sending, except: id) { [entries] place in
-            entries[place.id].map { $0.isSending && $0.since == place.since } ?? false
-        }
+        Self.longest(in: &self.sending, of: self.entries, except: id, where: \.isSending)
     }
 
     /// Who has waited for longest; forgets those on the way who wait no more.
     private static func longest(
         in waiting: inout Heap<Waiting>,
+        of entries: [ID: Entry],
         except id: ID?,
-        where stillWaits: (Waiting) -> Bool
+        where condition: (Entry) -> Bool
     ) -> ID? {
         var passedOver: Waiting?
         defer { if let passedOver { waiting.insert(passedOver) } }
         while let first = waiting.min {
-            guard stillWaits(first) else {
+            guard let entry = entries[first.id], entry.since == first.since, condition(entry) else {
                 waiting.removeMin()
                 continue
             }
