@@ -90,7 +90,7 @@ public final class AdvertisementCenter: Advertisements {
 
     // MARK: The client's side
 
-    private var engine: ListenerEngine? { self.state.withLock { $0.engine } }
+    var engine: ListenerEngine? { self.state.withLock { $0.engine } }
 
     private var isWaitingForApp: Bool { self.engine?.isWaitingForApp ?? false }
 

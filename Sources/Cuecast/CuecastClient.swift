@@ -96,6 +96,7 @@ public final class CuecastClient: Sendable {
 
     deinit {
         self.hub.finish()
+        self.state.withLock { $0.engine }?.abandon()
     }
 
     /// Begins to keep what happens from now on, in order, for one reader; to read from the very first event, call it

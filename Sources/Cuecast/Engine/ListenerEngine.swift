@@ -117,9 +117,7 @@ final class ListenerEngine: Sendable {
     }
 
     deinit {
-        // Not stopped, only dropped: free what would go on without us. The file first: whoever sees that the connection is
-        // gone may use it again. One that was stopped has let go of it, and by now it may be the next session's.
-        if !self.state.withLock({ $0.isJournalClosed }) { self.journal.close() }
+        // Not stopped, only dropped: end what would go on without us.
         self.state.withLock { state in
             state.timer?.cancel()
             state.startTimer?.cancel()
@@ -130,6 +128,19 @@ final class ListenerEngine: Sendable {
         }
         self.state.withLock { $0.networkWatch }?.end()
         self.dispatcher?.stop()
+    }
+
+    /// Lets go of the file and the observers of a client that was dropped.
+    ///
+    /// Not when this object goes: a thread that is just calling it may hold it a moment longer, and the app's next client
+    /// may have them at once.
+    func abandon() {
+        self.center.detach(self)
+        let isOpen = self.state.withLock { state in
+            defer { state.isJournalClosed = true }
+            return !state.isJournalClosed
+        }
+        if isOpen { self.journal.close() }
     }
 
     // MARK: Beginning

@@ -199,6 +199,20 @@ struct ClientTests {
         await second.stopped()
     }
 
+    @Test func `a client that is dropped leaves its observers to the next one at once`() async throws {
+        let center = AdvertisementCenter()
+        var first: CuecastClient? = try makeClient(self.gateway, advertisements: center)
+        try await first?.start()
+        // As a thread that was just calling it holds it, for a moment that could be any.
+        let engine = try #require(center.engine)
+        defer { withExtendedLifetime(engine) {} }
+        first = nil
+        let second = try makeClient(self.gateway, advertisements: center)
+        try await second.start()
+        second.stop()
+        await second.stopped()
+    }
+
     @Test func `outcomes that are not confirmed are told in the next session`() async throws {
         let client = try makeClient(self.gateway)
         let events = client.makeEvents()
