@@ -29,8 +29,10 @@ package struct RecentOutcomes: Sendable {
     package static let contradictionsLoggedMax = 4
     /// Places that are looked at for one hash.
     private static let ways = 4
-    /// Where a table begins.
+    /// Where a table begins: a gateway with few listeners stays small.
     private static let placesMin = 1_024
+    /// Where a table that is not enough goes on, in one step: each step costs milliseconds, in which nobody is answered.
+    private static let placesUsual = 524_288
     /// Forgetting something younger than this means that the limit is reached.
     private static let youngSeconds: Int64 = 60
 
@@ -226,10 +228,10 @@ package struct RecentOutcomes: Sendable {
         place.tag != 0 && place.tag != tag && place.group >= self.knownFrom
     }
 
-    /// Twice as many places: what shared the ways of one hash is spread over two.
+    /// More places: what shared the ways of one hash is spread over several.
     private mutating func grow() {
         let old = self.places
-        self.places = Array(repeating: Place(), count: 2 * old.count)
+        self.places = Array(repeating: Place(), count: min(self.outcomesMax, max(2 * old.count, Self.placesUsual)))
         self.used = 0
         for place in old where place.tag != 0 && place.group >= self.knownFrom {
             let start = self.start(of: place.tag)
