@@ -99,7 +99,7 @@ extension EdgeLoop {
         isForPushed: Bool = true
     ) {
         // Whoever keeps up loses nothing, however much comes at once: only then are laggards lapped.
-        if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds(writesMax: .max) }
+        if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds() }
         // Writing may have shown that the last one who heard it is gone.
         guard !stream.subscribers.isEmpty else { return }
         let before = stream.ring.end
@@ -135,33 +135,47 @@ extension EdgeLoop {
     /// Has the largest rings let go of their older halves, until there is room again for a while.
     private func boundRings() {
         // Whoever keeps up loses nothing.
-        self.goOnWithRounds(writesMax: .max)
+        self.goOnWithRounds()
         if EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.settings.ringsBytesMax) {
             self.metrics.count(.limitsHit, .limit(.ringsBytesMax))
         }
     }
 
-    /// Goes on with writing notices to connections, for so many of them.
-    func goOnWithRounds(writesMax: Int) {
-        var left = writesMax
-        while left > 0, self.roundsNext < self.rounds.count {
+    /// Goes on with writing notices to connections, for so long, in nanoseconds.
+    ///
+    /// The streams take turns, so that one with many listeners, or with a flood of notices, does not hold up the others.
+    func goOnWithRounds(for turn: UInt64 = .max) {
+        guard !self.rounds.isEmpty else { return }
+        let began = turn == .max ? 0 : System.monotonicNanoseconds()
+        while self.roundsNext < self.rounds.count {
             let stream = self.rounds[self.roundsNext]
-            guard let slot = stream.next() else {
+            self.goOn(with: stream)
+            if !stream.isInRound {
                 self.roundsNext += 1
-                continue
+            } else if self.roundsNext < self.rounds.count - 1 {
+                self.rounds.append(stream)
+                self.roundsNext += 1
             }
+            if turn != .max, System.monotonicNanoseconds() - began > turn { break }
+        }
+        if self.roundsNext == self.rounds.count || self.roundsNext >= 1_024 {
+            self.rounds.removeFirst(self.roundsNext)
+            self.roundsNext = 0
+        }
+    }
+
+    /// Gives some of those who hear a stream their turn in its round.
+    private func goOn(with stream: EdgeStream) {
+        var left = Self.subscribersPerTurn
+        while left > 0, let slot = stream.next() {
+            left -= 1
             let index = Int(slot)
             guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
                 continue
             }
             let subscription = self.slots[index].subscriptions[number]
             guard !subscription.isBehind, subscription.cursor.place != stream.ring.end else { continue }
-            left -= 1
             self.writeNotices(index, number)
-        }
-        if self.roundsNext == self.rounds.count {
-            self.rounds.removeAll(keepingCapacity: true)
-            self.roundsNext = 0
         }
     }
 

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 internal import GatewayCore
-internal import NetworkIO
+package import NetworkIO
 internal import TLS
 internal import ZMTP
 
@@ -11,9 +11,8 @@ internal import ZMTP
 ///
 /// ```swift
 /// let shared = try EdgeShared(threads: 2, doors: doors, settings: settings, …)
-/// let poller = try Poller.makeDescriptor()
 /// // On a thread of its own, one for each loop:
-/// let loop = EdgeLoop(number: 0, shared: shared, poller: poller, …)
+/// let loop = EdgeLoop(number: 0, shared: shared, pollers: try .make(), …)
 /// loop.run()  // until somebody calls shared.stop()
 /// ```
 ///
@@ -23,7 +22,8 @@ internal import ZMTP
 /// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
-/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``).
+/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``), then newcomers, who have asked for nothing yet, for half a
+/// millisecond a round: thousands that connect at once delay nobody who listens.
 /// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line, and the line goes on for half a
 /// millisecond a round, however many stand there. Whoever sends too much is read from later, and so is whoever does not take its answers.
 /// Whoever takes nothing for long is closed (``EdgeSettings``).
@@ -73,6 +73,8 @@ package final class EdgeLoop {
         var looksForWriting = false
         /// Whether it has asked for anything, or subscribed to something.
         var isUsed = false
+        /// Whether the poller of the newcomers looks at it.
+        var isNewcomer = true
         var descriptor: Int32 = -1
         /// Counts the connections that had this slot.
         var generation: UInt32 = 0
@@ -115,6 +117,23 @@ package final class EdgeLoop {
         var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
     }
 
+    /// Descriptors for the pollers of a loop, which its thread will use.
+    package struct Pollers: Sendable {
+        let known: Int32
+        let newcomers: Int32
+
+        /// - Throws: where there are too many descriptors.
+        package static func make() throws(SystemCallError) -> Pollers {
+            let known = try Poller.makeDescriptor()
+            do throws(SystemCallError) {
+                return Pollers(known: known, newcomers: try Poller.makeDescriptor())
+            } catch {
+                System.close(known)
+                throw error
+            }
+        }
+    }
+
     /// How many bytes one read takes.
     ///
     /// Some turns' messages, so that little is kept of who stands in the line: what is behind them stays in the kernel.
@@ -125,8 +144,15 @@ package final class EdgeLoop {
     private static let heavyTurn: UInt64 = 500_000
     /// For so long a round goes on with the line of those who sent more than fits into a turn, in nanoseconds.
     static let lineTurn: UInt64 = 500_000
-    /// So many writes of a round of notices are made before what came has its turn.
-    private static let writesPerTurn = 512
+    /// For so long a round is busy with newcomers: with accepting them, and with those who have not asked for anything yet.
+    private static let newcomersTurn: UInt64 = 500_000
+    /// So many newcomers at most have their turn in one round.
+    private static let newcomersPerTurn = 32
+    /// For so long notices are written before what came has its turn, in nanoseconds; and what came, before they have theirs
+    /// again. A round to 9,000 connections takes some 100 ms.
+    private static let noticesTurn: UInt64 = 500_000
+    /// So many who hear a stream have their turn before the next stream has one.
+    static let subscribersPerTurn = 16
     /// So many connections are accepted at a door in one round.
     ///
     /// Each takes some 30 µs, and who is there already waits for them. The others wait at the door, where no time runs for them.
@@ -149,7 +175,11 @@ package final class EdgeLoop {
     private var nextLoops: [Int]
     private var hasStopped = false
 
-    var poller: Poller
+    /// Looks at the connections that have asked for something, and says when there is something of newcomers.
+    private var poller: Poller
+    /// Looks at the doors and at the connections that have not asked for anything yet: thousands of them that are there at once
+    /// stand before nobody who listens.
+    private var newcomers: Poller
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
     /// The limits of messages, sessions and refused tokens of a connection.
@@ -220,13 +250,13 @@ package final class EdgeLoop {
     /// - Parameters:
     ///   - number: which of the loops it is, from 0.
     ///   - shared: what all loops have in common.
-    ///   - poller: what `Poller.makeDescriptor` gave; closed at the end.
+    ///   - pollers: what `Pollers.make` gave; closed at the end.
     ///   - sequences: the newest notice of each stream that was sent before.
     ///   - delegate: decides what is answered; outlives the loop.
     package init(
         number: Int,
         shared: EdgeShared,
-        poller: Int32,
+        pollers: Pollers,
         sequences: [StreamID: UInt64],
         delegate: any EdgeDelegate
     ) {
@@ -241,7 +271,8 @@ package final class EdgeLoop {
         self.shared = shared
         self.inbox = shared.inboxes[number]
         self.nextLoops = shared.doors.map { _ in 0 }
-        self.poller = Poller(adopting: poller)
+        self.poller = Poller(adopting: pollers.known)
+        self.newcomers = Poller(adopting: pollers.newcomers)
         self.settings = settings
         self.sent = sequences
         self.metrics = shared.metrics
@@ -262,6 +293,7 @@ package final class EdgeLoop {
     /// Serves until somebody calls ``EdgeShared/stop()``.
     package func run() {
         _ = self.poller.add(self.inbox.wakeUp, key: Self.inboxKey, reading: true, writing: false)
+        _ = self.poller.add(self.newcomers.descriptor, key: Self.newcomersKey, reading: true, writing: false)
         self.setAccepting(true)
         while !self.hasStopped {
             self.inbox.countRound()
@@ -274,7 +306,7 @@ package final class EdgeLoop {
             self.delegate.passEnded(in: self)
             self.flushScratch()
             self.takeInbox()
-            self.goOnWithRounds(writesMax: Self.writesPerTurn)
+            self.goOnWithRounds(for: Self.noticesTurn)
             self.lookAtTime()
         }
         self.end()
@@ -286,12 +318,17 @@ package final class EdgeLoop {
         let isBusy = !self.rounds.isEmpty || !self.line.isEmpty || self.deadlinesLeft > 0
         let next = min(self.nextTick, self.nextSecond)
         let wait = isBusy || next <= self.now ? 0 : next - self.now
+        // Behind hundreds who send much there may be somebody who does not: all of them are looked at.
+        return Self.events(
+            of: &self.poller,
+            nanoseconds: wait,
+            eventsMax: self.isMixed ? Poller.eventsMax : Poller.eventsUsual
+        )
+    }
+
+    private static func events(of poller: inout Poller, nanoseconds: UInt64, eventsMax: Int) -> Int {
         do throws(SystemCallError) {
-            // Behind hundreds who send much there may be somebody who does not: all of them are looked at.
-            return try self.poller.wait(
-                nanoseconds: wait,
-                eventsMax: self.isMixed ? Poller.eventsMax : Poller.eventsUsual
-            )
+            return try poller.wait(nanoseconds: nanoseconds, eventsMax: eventsMax)
         } catch {
             // It fails for a descriptor that is none, or memory that is not ours: nothing can go on.
             fatalError("the edge cannot wait for connections: \(error)")
@@ -303,6 +340,7 @@ package final class EdgeLoop {
     /// The others share what is left of the round, so that hundreds that flood delay nobody else. Alone they have all of it.
     private func read(_ count: Int, began: UInt64) {
         var turn = began
+        var hasNewcomers = false
         self.heavyEvents.removeAll(keepingCapacity: true)
         for number in 0..<count {
             let event = self.poller.event(number)
@@ -310,8 +348,8 @@ package final class EdgeLoop {
                 System.resetWakeUp(self.inbox.wakeUp)
                 continue
             }
-            if event.key >= Self.doorKey {
-                self.accept(Int(event.key - Self.doorKey))
+            if event.key == Self.newcomersKey {
+                hasNewcomers = true
                 continue
             }
             if event.isReadable {
@@ -324,31 +362,67 @@ package final class EdgeLoop {
             self.handle(event)
             self.endReadingTurn(&turn)
         }
+        // There may be some behind those that the poller told of.
+        if hasNewcomers || count == Poller.eventsUsual || count == Poller.eventsMax { self.readNewcomers() }
         self.isMixed = !self.heavyEvents.isEmpty && self.now < self.lightHeard + Self.second
         let end = self.isMixed ? self.now + Self.heavyTurn : .max
         for (place, number) in self.heavyEvents.enumerated() {
             guard place == 0 || self.now < end else {
                 // The poller tells of the others again, behind those who came meanwhile.
-                return self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
+                self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
+                break
             }
             self.handle(self.poller.event(number))
             self.endReadingTurn(&turn)
         }
     }
 
-    /// Whether a connection sends little, and reading from it costs little: a handshake of TLS costs much.
+    /// Accepts connections, and reads from those that have not asked for anything yet; the poller tells of the others again.
+    private func readNewcomers() {
+        let count = Self.events(of: &self.newcomers, nanoseconds: 0, eventsMax: Self.newcomersPerTurn)
+        let end = System.monotonicNanoseconds() + Self.newcomersTurn
+        for number in 0..<count {
+            let event = self.newcomers.event(number)
+            if event.key >= Self.doorKey {
+                self.accept(Int(event.key - Self.doorKey))
+            } else {
+                self.handle(event)
+                self.endNewness(of: event)
+            }
+            self.now = System.monotonicNanoseconds()
+            if self.now >= end { return }
+        }
+    }
+
+    /// Looks at a connection among all others from now on, once it has asked for something.
+    private func endNewness(of event: Poller.Event) {
+        let index = Int(UInt32(truncatingIfNeeded: event.key))
+        guard self.slots[index].isUsed, self.slots[index].isNewcomer, event.key == self.key(of: index) else { return }
+        self.lightHeard = self.now
+        self.slots[index].isNewcomer = false
+        let descriptor = self.slots[index].descriptor
+        self.newcomers.remove(descriptor)
+        let isAdded = self.poller.add(
+            descriptor,
+            key: event.key,
+            reading: self.slots[index].looksForReading,
+            writing: self.slots[index].looksForWriting
+        )
+        if isAdded != 0 { self.close(index) }
+    }
+
+    /// Whether a connection sends little.
     private func isLight(_ index: Int) -> Bool {
         self.slots[index].light.hasOne(of: self.lightMessages, at: self.now)
-            && !(self.slots[index].isByTLS && self.slots[index].phase == .handshake)
     }
 
     /// Notices do not wait for everybody's requests.
     private func endReadingTurn(_ turn: inout UInt64) {
         self.now = System.monotonicNanoseconds()
-        guard self.now - turn > Self.readingTurn else { return }
+        guard self.now - turn > (self.rounds.isEmpty ? Self.readingTurn : Self.noticesTurn) else { return }
         self.flushScratch()
         self.takeInbox()
-        self.goOnWithRounds(writesMax: Self.writesPerTurn)
+        self.goOnWithRounds(for: Self.noticesTurn)
         turn = System.monotonicNanoseconds()
     }
 
@@ -413,6 +487,7 @@ package final class EdgeLoop {
     // MARK: - Connections
 
     private static let inboxKey = UInt64.max
+    private static let newcomersKey = UInt64.max - 1
     /// Keys from here on are doors; a connection's are below.
     private static let doorKey = UInt64.max - 256
     /// Generations stay below what would make a connection's key a door's.
@@ -437,8 +512,8 @@ package final class EdgeLoop {
             let key = Self.doorKey + UInt64(number)
             // Level-triggered: what waits at a door that nobody looks at stays there.
             _ =
-                self.poller.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
-                || self.poller.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
+                self.newcomers.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
+                || self.newcomers.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
         }
     }
 
@@ -508,7 +583,7 @@ package final class EdgeLoop {
         self.slots[index].address = arrival.address
         self.slots[index].shared = arrival.shared
         self.slots[index].since = self.now
-        if self.poller.add(arrival.descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
+        if self.newcomers.add(arrival.descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
             return self.close(index)
         }
         self.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
@@ -566,10 +641,12 @@ package final class EdgeLoop {
         guard reads != self.slots[index].looksForReading || writes != self.slots[index].looksForWriting else { return }
         self.slots[index].looksForReading = reads
         self.slots[index].looksForWriting = writes
-        let descriptor = self.slots[index].descriptor
-        if self.poller.change(descriptor, key: self.key(of: index), reading: reads, writing: writes) != 0 {
-            self.close(index)
-        }
+        let (descriptor, key) = (self.slots[index].descriptor, self.key(of: index))
+        let isChanged =
+            self.slots[index].isNewcomer
+            ? self.newcomers.change(descriptor, key: key, reading: reads, writing: writes)
+            : self.poller.change(descriptor, key: key, reading: reads, writing: writes)
+        if isChanged != 0 { self.close(index) }
     }
 
     /// Each tick has a part of all looked at, so that a second sees everybody.
@@ -655,17 +732,14 @@ package final class EdgeLoop {
     private func end() {
         self.setAccepting(false)
         self.takeInbox()
-        self.goOnWithRounds(writesMax: .max)
+        self.goOnWithRounds()
         self.flushScratch()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
         while self.slots.contains(where: \.taking.isWaiting), System.monotonicNanoseconds() < deadline {
             guard let count = try? self.poller.wait(nanoseconds: 10_000_000) else { break }
-            for number in 0..<count {
-                let event = self.poller.event(number)
-                let index = Int(UInt32(truncatingIfNeeded: event.key))
-                guard event.key < Self.doorKey, event.isWritable, self.slots[index].phase != .free else { continue }
-                self.writable(index)
-            }
+            for number in 0..<count { self.write(self.poller.event(number)) }
+            guard let count = try? self.newcomers.wait(nanoseconds: 0) else { break }
+            for number in 0..<count { self.write(self.newcomers.event(number)) }
         }
         for index in self.slots.indices where self.slots[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
@@ -675,5 +749,12 @@ package final class EdgeLoop {
         }
         if self.number == 0 { for door in self.shared.doors { door.close() } }
         self.shared.end(self.number)
+    }
+
+    /// Writes to a connection that takes more.
+    private func write(_ event: Poller.Event) {
+        let index = Int(UInt32(truncatingIfNeeded: event.key))
+        guard event.key < Self.doorKey, event.isWritable, self.slots[index].phase != .free else { return }
+        self.writable(index)
     }
 }

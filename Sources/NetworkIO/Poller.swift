@@ -24,7 +24,8 @@ package struct Poller: ~Copyable {
     package static let eventsMax = 256
     /// Few, so that timers do not wait long behind a flood of messages.
     package static let eventsUsual = 64
-    private let descriptor: Int32
+    /// Readable while one of the others is ready: a poller can look at another one.
+    package let descriptor: Int32
     private var events: [epoll_event] = unsafe [epoll_event](repeating: epoll_event(), count: eventsMax)
     /// Whether the kernel knows waiting by the nanosecond.
     private var hasNanoseconds = true
@@ -64,6 +65,11 @@ package struct Poller: ~Copyable {
     /// - Returns: 0, or an errno.
     package borrowing func change(_ descriptor: Int32, key: UInt64, reading: Bool, writing: Bool) -> Int32 {
         self.control(EPOLL_CTL_MOD, descriptor, key: key, reading: reading, writing: writing)
+    }
+
+    /// Looks at a descriptor no more.
+    package borrowing func remove(_ descriptor: Int32) {
+        _ = self.control(EPOLL_CTL_DEL, descriptor, key: 0, reading: false, writing: false)
     }
 
     private borrowing func control(

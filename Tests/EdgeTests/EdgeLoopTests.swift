@@ -195,6 +195,66 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
+    @Test func `newcomers stand before nobody who has asked for something, and get their answers too`() async throws {
+        let stand = try LoopStand()
+        let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
+        try known.send(WirePeer.request("x"))
+        #expect(try known.answer() == "x")
+        // More of them than one look at the poller tells of.
+        let newcomers = try (0..<300).map { _ in try WirePeer(connectedTo: stand.endpoint, Session(.dealer)) }
+        try await until { stand.openCount == newcomers.count + 2 }
+        try holder.send(WirePeer.request("hold"))
+        try await until { stand.isHeld }
+        for peer in newcomers { try peer.send(opening(of: .dealer) + WirePeer.request("note new")) }
+        try known.send(WirePeer.request("note known"))
+        stand.letGo()
+        #expect(try known.answer() == "note known")
+        for peer in newcomers {
+            #expect(try peer.next() == .greeted)
+            #expect(try peer.next() == .ready)
+            #expect(try peer.answer() == "note new")
+        }
+        #expect(stand.notes.first == "note known")
+        // From now on they are not new any more.
+        for peer in newcomers { try peer.send(WirePeer.request("y")) }
+        for peer in newcomers { #expect(try peer.answer() == "y") }
+        await stand.shared.stop()
+    }
+
+    @Test func `streams take turns, so that nobody waits for all who hear another one`() throws {
+        // The loop runs in the test's hands.
+        let stand = try LoopStand(threads: 0)
+        let delegate = stand.makeDelegate()
+        let loop = EdgeLoop(number: 0, shared: stand.shared, pollers: try .make(), sequences: [:], delegate: delegate)
+        let (large, small) = (try StreamID("large"), try StreamID("small"))
+        let crowd = 2 * EdgeLoop.subscribersPerTurn + 1
+        let pairs = try (0...crowd).map { _ in try SocketPair() }
+        for (index, pair) in pairs.enumerated() {
+            var slot = EdgeLoop.Slot()
+            slot.phase = .ready
+            slot.descriptor = pair.near
+            loop.slots.append(slot)
+            loop.subscribe(index, to: index == crowd ? small : large)
+        }
+        func notice(_ sequence: UInt64, _ stream: StreamID) -> EdgeNotice {
+            EdgeNotice(stream: stream, sequence: sequence, frame: [UInt8](repeating: 7, count: 100), made: .init(microseconds: 1))
+        }
+        func reached() -> Int { pairs.dropLast().count { $0.received() > 0 } }
+        loop.append([notice(1, large), notice(1, small)])
+        // The first turn is over after those who have theirs, however little time there is.
+        loop.goOnWithRounds(for: 0)
+        #expect(reached() == EdgeLoop.subscribersPerTurn)
+        #expect(pairs[crowd].received() == 0)
+        // A flood of the large one makes no difference.
+        loop.append((2...50).map { notice($0, large) })
+        loop.goOnWithRounds(for: 0)
+        #expect(pairs[crowd].received() == 100)
+        #expect(reached() == EdgeLoop.subscribersPerTurn)
+        loop.goOnWithRounds()
+        #expect(pairs.dropLast().allSatisfy { $0.received() == 5_000 })
+        #expect(pairs[crowd].received() == 100)
+    }
+
     @Test(arguments: [true, false])
     func `those who send much wait for others only where there are others`(hasOthers: Bool) async throws {
         let stand = try LoopStand { $0.messagesPerConnectionPerSecondMax = 100_000 }
@@ -270,6 +330,7 @@ struct EdgeLoopTests {
         let stand = try LoopStand()
         let (first, second) = (try stand.peer(.dealer), try stand.peer(.dealer))
         let count = 20
+        #expect(try first.ask("x") == "x")
         try second.send((0..<count).flatMap { _ in WirePeer.request("later large") })
         try await until { stand.waitingCount == count }
         // While the loop is held both have something to read, and are told of in one round: first the one, then the other.

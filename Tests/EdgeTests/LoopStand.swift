@@ -195,14 +195,17 @@ final class LoopStand: Sendable {
         )
         self.change { $0.protectedStreams = [StreamPattern(patterns)].compactMap(\.self) }
         for number in 0..<threads {
-            let poller = try Poller.makeDescriptor()
+            let pollers = try EdgeLoop.Pollers.make()
             let (shared, happenings) = (self.shared, self.happenings)
             Thread.detachNewThread {
                 let echo = Echo(number, happenings)
-                EdgeLoop(number: number, shared: shared, poller: poller, sequences: [:], delegate: echo).run()
+                EdgeLoop(number: number, shared: shared, pollers: pollers, sequences: [:], delegate: echo).run()
             }
         }
     }
+
+    /// What decides for a loop that a test drives itself; outlives it.
+    func makeDelegate() -> any EdgeDelegate { Echo(0, self.happenings) }
 
     /// Changes who may hear what.
     func change(_ body: (inout ListenerRules) -> Void) {

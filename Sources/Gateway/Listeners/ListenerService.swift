@@ -15,7 +15,7 @@ final class ListenerService: Service {
     private let edge: EdgeShared
     /// One for each loop of the edge.
     let mailboxes: [ListenerMailbox]
-    private let pollers: [Int32]
+    private let pollers: [EdgeLoop.Pollers]
     private let settings: ListenerRequestHandler.Settings
     /// What each loop begins with, until it does: a board that is held for longer keeps what others let go of.
     private let firstBoards: Mutex<[Board?]>
@@ -44,7 +44,7 @@ final class ListenerService: Service {
     ) throws {
         self.edge = edge
         self.mailboxes = edge.inboxes.map { ListenerMailbox(inbox: $0, metrics: tools.metrics) }
-        self.pollers = try edge.inboxes.map { _ in try Poller.makeDescriptor() }
+        self.pollers = try edge.inboxes.map { _ in try EdgeLoop.Pollers.make() }
         var settings = settings
         // All of them together remember as much as is configured.
         settings.rememberedOutcomesMax /= edge.inboxes.count
@@ -104,7 +104,7 @@ final class ListenerService: Service {
         let loop = EdgeLoop(
             number: number,
             shared: self.edge,
-            poller: self.pollers[number],
+            pollers: self.pollers[number],
             sequences: board.sequences,
             delegate: desk
         )
