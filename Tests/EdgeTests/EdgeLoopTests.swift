@@ -237,7 +237,12 @@ struct EdgeLoopTests {
             loop.subscribe(index, to: index == crowd ? small : large)
         }
         func notice(_ sequence: UInt64, _ stream: StreamID) -> EdgeNotice {
-            EdgeNotice(stream: stream, sequence: sequence, frame: [UInt8](repeating: 7, count: 100), made: .init(microseconds: 1))
+            EdgeNotice(
+                stream: stream,
+                sequence: sequence,
+                frame: [UInt8](repeating: 7, count: 100),
+                made: .init(microseconds: 1)
+            )
         }
         func reached() -> Int { pairs.dropLast().count { $0.received() > 0 } }
         loop.append([notice(1, large), notice(1, small)])
