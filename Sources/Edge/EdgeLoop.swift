@@ -148,8 +148,9 @@ package final class EdgeLoop {
     private static let newcomersTurn: UInt64 = 500_000
     /// So many newcomers at most have their turn in one round.
     private static let newcomersPerTurn = 32
-    /// For so long notices are written before what came has its turn, in nanoseconds; and what came, before they have theirs
-    /// again. A round to 9,000 connections takes some 100 ms.
+    /// For so long notices are written before what came has its turn, and the other way round, in nanoseconds.
+    ///
+    /// A round to 9,000 connections takes some 100 ms.
     private static let noticesTurn: UInt64 = 500_000
     /// So many who hear a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16

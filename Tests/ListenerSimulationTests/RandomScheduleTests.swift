@@ -24,13 +24,34 @@ private struct NeverAsked: TrackingSender {
 /// On a connection that loses nothing no notice is missing, whatever the loops' order. Whatever happens: no advertisement is handed out twice in a session unless a kill lost its record before it was on the
 /// disk, nothing is told before it is there, none is lost without an event, none expires while its place in the programme is
 /// ahead, and the gateway counts every outcome once. Both sides' decisions are the real ones. `CUECAST_SEED=…` repeats one schedule, and
-/// `CUECAST_SCHEDULES=10000` runs so many.
+/// `CUECAST_SCHEDULES=10000` runs so many, in parts: each has the time of a test to itself.
 @Suite(.suiteLimit)
 struct RandomScheduleTests {
     private static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
+    /// Schedules that are run and judged together.
+    struct Part: Sendable, CustomTestStringConvertible {
+        let number: Int
+        let seeds: [UInt64]
+
+        var testDescription: String { "part \(self.number), \(self.seeds.count) schedules" }
+    }
+
+    private static let seedsPerPart = 500
+
+    static var parts: [Part] {
+        let seeds = Self.seeds
+        return stride(from: 0, to: seeds.count, by: Self.seedsPerPart)
+            .map { first in
+                Part(
+                    number: first / Self.seedsPerPart + 1,
+                    seeds: Array(seeds[first..<min(first + Self.seedsPerPart, seeds.count)])
+                )
+            }
+    }
+
     /// The first ones are always the same; those after them are new each time.
-    static var seeds: [UInt64] {
+    private static var seeds: [UInt64] {
         if let seed = Self.environment["CUECAST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
         let count = Self.environment["CUECAST_SCHEDULES"].flatMap { Int($0) } ?? 100
         var generator = SystemRandomNumberGenerator()
@@ -38,7 +59,8 @@ struct RandomScheduleTests {
             .map { $0 <= count / 3 ? UInt64($0) : UInt64.random(in: 100_000...9_999_999_999, using: &generator) }
     }
 
-    @Test func `whatever happens, each advertisement is heard once at most and counted once`() throws {
+    @Test(arguments: Self.parts)
+    func `whatever happens, each advertisement is heard once at most and counted once`(part: Part) throws {
         var handedOut = 0
         var outcomes = 0
         var clicks = 0
@@ -51,7 +73,7 @@ struct RandomScheduleTests {
         var diskFailures = 0
         var uncertain = 0
         var (calm, pushed, subscribed, laps) = (0, 0, 0, 0)
-        for seed in Self.seeds {
+        for seed in part.seeds {
             let witness = try self.run(seed: seed)
             handedOut += witness.handedOut.count
             outcomes += witness.outcomes.count
@@ -70,7 +92,7 @@ struct RandomScheduleTests {
             laps += witness.laps
         }
         print(
-            "\(Self.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
+            "\(part.seeds.count) schedules: \(handedOut) advertisements handed out, \(outcomes) outcomes, \(clicks) clicked, "
                 + "\(kills) times killed, \(resumptions) sessions resumed, \(trackingAttempts) tracking calls, "
                 + "\(expiries) expired, \(handedOutAgain) handed out again after a kill, "
                 + "\(diskFailures) times the disk refused, \(handedOutWithoutDisk) handed out meanwhile, "
@@ -80,9 +102,9 @@ struct RandomScheduleTests {
         )
         #expect(handedOut > 0 && outcomes > 0)
         // Of one schedule alone it may be none.
-        if Self.seeds.count >= 100 {
+        if part.seeds.count >= 100 {
             #expect(clicks > 0 && expiries > 0)
-            #expect(pushed > 0 && subscribed > 0 && calm > Self.seeds.count && laps > 0)
+            #expect(pushed > 0 && subscribed > 0 && calm > part.seeds.count && laps > 0)
             #expect(handedOutAgain > 0 && diskFailures > 0 && handedOutWithoutDisk > 0 && uncertain > 0)
         }
     }
