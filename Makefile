@@ -104,7 +104,7 @@ backups: ## makes 50 backups under load and restores each: nothing confirmed bef
 	@scripts/setup.sh
 	@scripts/backups.sh --rounds 50
 
-schedules: ## runs 10,000 random schedules of a player against the gateway's decisions, for a quarter of an hour on 2 cores
+schedules: ## runs 10,000 random schedules of a player against the gateway's decisions, for about an hour on 2 cores
 	@scripts/setup.sh
 	@export CUECAST_TEST_SECONDS_MAX=7200 CUECAST_SCHEDULES=10000; $(with_flags) \
 	    swift build "$${swift_flags[@]}" --build-tests; run_tests --filter '^ListenerSimulationTests\.'

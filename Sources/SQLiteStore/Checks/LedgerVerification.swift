@@ -88,7 +88,13 @@ package struct LedgerVerification: Hashable, Sendable {
                         progress: progress
                     )
                     // A session that was forgotten meanwhile has other names in a part of what was read.
-                    if result.isRight || mark == forgetting.mark { return result }
+                    if result.isRight || (mark == forgetting.mark && !forgetting.isPending) { return result }
+                    guard Self.isInUse(dataDirectory) else {
+                        throw VerificationError.unavailable(
+                            "A session is being forgotten, and has its old names in a part of the books:"
+                                + " start the gateway, which ends that, and verify again."
+                        )
+                    }
                     guard attempt < Self.attemptsMax else {
                         throw VerificationError.unavailable("Sessions are being forgotten; try again.")
                     }
