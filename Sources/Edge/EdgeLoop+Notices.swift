@@ -146,7 +146,7 @@ extension EdgeLoop {
     /// The streams take turns, so that one with many listeners, or with a flood of notices, does not hold up the others.
     func goOnWithRounds(for turn: UInt64 = .max) {
         guard !self.rounds.isEmpty else { return }
-        let began = turn == .max ? 0 : System.monotonicNanoseconds()
+        let began = System.monotonicNanoseconds()
         while self.roundsNext < self.rounds.count {
             let stream = self.rounds[self.roundsNext]
             self.goOn(with: stream)
@@ -156,7 +156,7 @@ extension EdgeLoop {
                 self.rounds.append(stream)
                 self.roundsNext += 1
             }
-            if turn != .max, System.monotonicNanoseconds() - began > turn { break }
+            if System.monotonicNanoseconds() - began > turn { break }
         }
         if self.roundsNext == self.rounds.count || self.roundsNext >= 1_024 {
             self.rounds.removeFirst(self.roundsNext)
