@@ -89,7 +89,8 @@ package struct LedgerVerification: Hashable, Sendable {
                     )
                     // A session that was forgotten meanwhile has other names in a part of what was read.
                     if result.isRight || (mark == forgetting.mark && !forgetting.isPending) { return result }
-                    guard Self.isInUse(dataDirectory) else {
+                    // First whether somebody is at it: whoever ends meanwhile has ended what was pending, too.
+                    if !Self.isInUse(dataDirectory), forgetting.isPending {
                         throw VerificationError.unavailable(
                             "A session is being forgotten, and has its old names in a part of the books:"
                                 + " start the gateway, which ends that, and verify again."
