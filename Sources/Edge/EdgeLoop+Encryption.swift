@@ -123,11 +123,11 @@ extension EdgeLoop {
         self.pipe.reuse(bytes)
     }
 
-    /// Writes what waits for a connection on one stream, in pieces, for as long as the kernel takes them.
-    func writeNotices(_ index: Int, _ number: Int, through session: TLSSession) {
+    /// Writes what waits for a connection on one stream up to a cursor, in pieces, for as long as the kernel takes them.
+    func writeNotices(_ index: Int, _ number: Int, through session: TLSSession, until end: NoticeRing.Cursor) {
         let generation = self.slots[index].generation
         let stream = self.slots[index].subscriptions[number].stream
-        while self.slots[index].subscriptions[number].cursor.place != stream.ring.end {
+        while self.slots[index].subscriptions[number].cursor.place < end {
             guard self.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
             let cursor = self.slots[index].subscriptions[number].cursor.place
             let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticePieceBytesMax)

@@ -83,6 +83,11 @@ extension EdgeLoop {
 
     // MARK: - Notices
 
+    /// So many bytes of notices at most are written to a connection before others have their turn.
+    ///
+    /// A burst of some hundred notices is less. The kernel would take megabytes for a laggard at once, which is milliseconds.
+    static let noticesBytesMax = 65_536
+
     /// Puts notices into the rings of their streams.
     func append(_ notices: [EdgeNotice]) {
         for notice in notices {
@@ -175,12 +180,14 @@ extension EdgeLoop {
             }
             let subscription = self.slots[index].subscriptions[number]
             guard !subscription.isBehind, subscription.cursor.place != stream.ring.end else { continue }
-            self.writeNotices(index, number)
+            self.writeNotices(index, number, inRound: true)
         }
     }
 
-    /// Writes what waits for a connection on one stream, as one piece.
-    func writeNotices(_ index: Int, _ number: Int) {
+    /// Writes what waits for a connection on one stream, as one piece: in a round, or because it takes something again.
+    ///
+    /// What is more than ``noticesBytesMax`` has another turn, behind the others.
+    func writeNotices(_ index: Int, _ number: Int, inRound: Bool) {
         let stream = self.slots[index].subscriptions[number].stream
         let cursor = self.slots[index].subscriptions[number].cursor.place
         // An answer that gathered for it goes first.
@@ -193,11 +200,25 @@ extension EdgeLoop {
             self.slots[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
-        if let session = self.slots[index].session { return self.writeNotices(index, number, through: session) }
+        let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticesBytesMax)
+        if let session = self.slots[index].session {
+            self.writeNotices(index, number, through: session, until: next)
+        } else {
+            self.writeNotices(index, number, bytes: count, until: next)
+        }
+        guard self.slots[index].phase != .free, !self.slots[index].subscriptions[number].isBehind,
+            self.slots[index].subscriptions[number].cursor.place != stream.ring.end
+        else { return }
+        if inRound { stream.goOn() } else { self.fallBehind(index, number) }
+    }
+
+    private func writeNotices(_ index: Int, _ number: Int, bytes wanted: Int, until next: NoticeRing.Cursor) {
+        let stream = self.slots[index].subscriptions[number].stream
+        let cursor = self.slots[index].subscriptions[number].cursor.place
         let descriptor = self.slots[index].descriptor
-        let (written, wanted) = stream.ring.withPending(cursor) { (System.write(descriptor, $0), $0.count) }
+        let written = stream.ring.withPending(cursor) { System.write(descriptor, $0.extracting(0..<wanted)) }
         if written == wanted {
-            self.slots[index].subscriptions[number].cursor.place = stream.ring.end
+            self.slots[index].subscriptions[number].cursor.place = next
         } else if written >= 0 {
             // A frame that is begun has to be finished, whatever becomes of the ring.
             let (rest, next) = stream.ring.restOfFrame(after: written, behind: cursor)

@@ -37,7 +37,7 @@ extension EdgeLoop {
     /// Goes on with the line, each connection for one turn, until a round has done enough of it.
     func goOnWithLine() {
         guard !self.line.isEmpty else { return }
-        let end = System.monotonicNanoseconds() + Self.lineTurn
+        let end = System.monotonicNanoseconds() + Self.turn
         repeat {
             let peer = self.line[self.lineNext]
             self.lineNext += 1

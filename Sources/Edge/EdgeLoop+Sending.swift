@@ -150,12 +150,14 @@ extension EdgeLoop {
         let generation = self.slots[index].generation
         for number in self.slots[index].subscriptions.indices {
             guard self.slots[index].subscriptions[number].isBehind else { continue }
+            let stream = self.slots[index].subscriptions[number].stream
             self.slots[index].subscriptions[number].isBehind = false
-            self.slots[index].subscriptions[number].stream.behindCount -= 1
-            self.writeNotices(index, number)
-            guard self.slots[index].generation == generation else { return }
+            self.writeNotices(index, number, inRound: false)
+            // Only now: while it counted, the ring could not be cleared because the last other laggard was closed meanwhile.
+            stream.behindCount -= 1
+            guard self.slots[index].generation == generation else { return stream.clearIfTaken() }
             guard self.slots[index].output.isEmpty, !self.slots[index].subscriptions[number].isBehind else { return }
-            self.slots[index].subscriptions[number].stream.clearIfTaken()
+            stream.clearIfTaken()
         }
         self.slots[index].taking.end()
         self.watch(index)

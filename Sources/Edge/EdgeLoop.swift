@@ -22,10 +22,10 @@ internal import ZMTP
 /// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
 /// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
-/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``), then newcomers, who have asked for nothing yet, for half a
-/// millisecond a round: thousands that connect at once delay nobody who listens.
-/// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line, and the line goes on for half a
-/// millisecond a round, however many stand there. Whoever sends too much is read from later, and so is whoever does not take its answers.
+/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``), then those who stand aside: who
+/// has asked for nothing yet, and who has left. Thousands that connect or go at once delay nobody who listens.
+/// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line. All that listeners would wait
+/// for has a fifth of a millisecond a round, however many there are. Whoever sends too much is read from later, and so is whoever does not take its answers.
 /// Whoever takes nothing for long is closed (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
@@ -73,8 +73,8 @@ package final class EdgeLoop {
         var looksForWriting = false
         /// Whether it has asked for anything, or subscribed to something.
         var isUsed = false
-        /// Whether the poller of the newcomers looks at it.
-        var isNewcomer = true
+        /// Whether it has asked for nothing yet, or has left: the poller of those looks at it.
+        var isAside = true
         var descriptor: Int32 = -1
         /// Counts the connections that had this slot.
         var generation: UInt32 = 0
@@ -119,16 +119,16 @@ package final class EdgeLoop {
 
     /// Descriptors for the pollers of a loop, which its thread will use.
     package struct Pollers: Sendable {
-        let known: Int32
-        let newcomers: Int32
+        let main: Int32
+        let aside: Int32
 
         /// - Throws: where there are too many descriptors.
         package static func make() throws(SystemCallError) -> Pollers {
-            let known = try Poller.makeDescriptor()
+            let main = try Poller.makeDescriptor()
             do throws(SystemCallError) {
-                return Pollers(known: known, newcomers: try Poller.makeDescriptor())
+                return Pollers(main: main, aside: try Poller.makeDescriptor())
             } catch {
-                System.close(known)
+                System.close(main)
                 throw error
             }
         }
@@ -140,24 +140,19 @@ package final class EdgeLoop {
     static let readBytesMax = 8_192
     /// For so long what came is handled before notices and timers have their turn, in nanoseconds.
     private static let readingTurn: UInt64 = 2_000_000
-    /// For so long a round handles those who send much while others are there, in nanoseconds.
-    private static let heavyTurn: UInt64 = 500_000
-    /// For so long a round goes on with the line of those who sent more than fits into a turn, in nanoseconds.
-    static let lineTurn: UInt64 = 500_000
-    /// For so long a round is busy with newcomers: with accepting them, and with those who have not asked for anything yet.
-    private static let newcomersTurn: UInt64 = 500_000
-    /// So many newcomers at most have their turn in one round.
-    private static let newcomersPerTurn = 32
-    /// For so long notices are written before what came has its turn, and the other way round, in nanoseconds.
+    /// For so long a round is busy with each of what listeners would wait for, in nanoseconds: with those who come and go, with those who send
+    /// much or catch up while others are there, with the line of those who sent more than fits into a turn, and with notices.
     ///
-    /// A round to 9,000 connections takes some 100 ms.
-    private static let noticesTurn: UInt64 = 500_000
+    /// A round of notices to 9,000 connections takes some 50 ms.
+    static let turn: UInt64 = 200_000
+    /// So many of those who come and go at most have their turn in one round.
+    private static let asidePerTurn = 32
     /// So many who hear a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
     /// So many connections are accepted at a door in one round.
     ///
     /// Each takes some 30 µs, and who is there already waits for them. The others wait at the door, where no time runs for them.
-    private static let acceptsPerTurn = 8
+    private static let acceptsPerTurn = 4
     /// So many connections that are late are closed in one round.
     private static let lateClosesPerTurn = 8
     private static let second: UInt64 = 1_000_000_000
@@ -176,11 +171,12 @@ package final class EdgeLoop {
     private var nextLoops: [Int]
     private var hasStopped = false
 
-    /// Looks at the connections that have asked for something, and says when there is something of newcomers.
+    /// Looks at the connections that have asked for something, and says when the other one has something.
     private var poller: Poller
-    /// Looks at the doors and at the connections that have not asked for anything yet: thousands of them that are there at once
-    /// stand before nobody who listens.
-    private var newcomers: Poller
+    /// Looks at the doors, and at the connections that stand aside: that have not asked for anything yet, or that have left.
+    ///
+    /// Thousands of them at once stand before nobody who listens.
+    private var aside: Poller
     var slots: [Slot] = []
     private var freeSlots: [UInt32] = []
     /// The limits of messages, sessions and refused tokens of a connection.
@@ -191,8 +187,8 @@ package final class EdgeLoop {
         EdgeSettings.lightMessagesPerSecondMax,
         atOnce: EdgeSettings.lightMessagesAtOnceMax
     )
-    /// Which events of this round are of connections that send much.
-    private var heavyEvents: [Int] = []
+    /// Which events of this round are of connections that send much, or that take notices late.
+    private var laterEvents: [Int] = []
     /// When somebody was heard last who does not.
     private var lightHeard: UInt64 = 0
     /// Both are there: those who send much wait for the others.
@@ -272,8 +268,8 @@ package final class EdgeLoop {
         self.shared = shared
         self.inbox = shared.inboxes[number]
         self.nextLoops = shared.doors.map { _ in 0 }
-        self.poller = Poller(adopting: pollers.known)
-        self.newcomers = Poller(adopting: pollers.newcomers)
+        self.poller = Poller(adopting: pollers.main)
+        self.aside = Poller(adopting: pollers.aside)
         self.settings = settings
         self.sent = sequences
         self.metrics = shared.metrics
@@ -294,7 +290,7 @@ package final class EdgeLoop {
     /// Serves until somebody calls ``EdgeShared/stop()``.
     package func run() {
         _ = self.poller.add(self.inbox.wakeUp, key: Self.inboxKey, reading: true, writing: false)
-        _ = self.poller.add(self.newcomers.descriptor, key: Self.newcomersKey, reading: true, writing: false)
+        _ = self.poller.add(self.aside.descriptor, key: Self.asideKey, reading: true, writing: false)
         self.setAccepting(true)
         while !self.hasStopped {
             self.inbox.countRound()
@@ -307,7 +303,7 @@ package final class EdgeLoop {
             self.delegate.passEnded(in: self)
             self.flushScratch()
             self.takeInbox()
-            self.goOnWithRounds(for: Self.noticesTurn)
+            self.goOnWithRounds(for: Self.turn)
             self.lookAtTime()
         }
         self.end()
@@ -338,52 +334,60 @@ package final class EdgeLoop {
 
     /// Handles what came, first of those who send little, as listeners do.
     ///
-    /// The others share what is left of the round, so that hundreds that flood delay nobody else. Alone they have all of it.
+    /// The others, and those who take more of what waited for them, share a turn, so that hundreds that flood delay nobody else. Alone they
+    /// have all of the round.
     private func read(_ count: Int, began: UInt64) {
         var turn = began
-        var hasNewcomers = false
-        self.heavyEvents.removeAll(keepingCapacity: true)
+        var hasAside = false
+        var hasMoved = false
+        self.laterEvents.removeAll(keepingCapacity: true)
         for number in 0..<count {
             let event = self.poller.event(number)
             if event.key == Self.inboxKey {
                 System.resetWakeUp(self.inbox.wakeUp)
                 continue
             }
-            if event.key == Self.newcomersKey {
-                hasNewcomers = true
+            if event.key == Self.asideKey {
+                hasAside = true
                 continue
             }
-            if event.isReadable {
-                guard self.isLight(Int(UInt32(truncatingIfNeeded: event.key))) else {
-                    self.heavyEvents.append(number)
-                    continue
-                }
-                self.lightHeard = self.now
+            if event.sendsNoMore {
+                self.moveAside(event)
+                (hasAside, hasMoved) = (true, true)
+                continue
+            }
+            guard event.isReadable, self.isLight(Int(UInt32(truncatingIfNeeded: event.key))) else {
+                self.laterEvents.append(number)
+                continue
+            }
+            self.lightHeard = self.now
+            self.handle(event)
+            self.endReadingTurn(&turn)
+        }
+        // There may be more behind those that the poller told of: of those who stand aside, and before these, where many leave, of
+        // those who listen.
+        let isFull = count == Poller.eventsUsual || count == Poller.eventsMax
+        if isFull ? !hasMoved : hasAside { self.readAside() }
+        self.isMixed = !self.laterEvents.isEmpty && self.now < self.lightHeard + Self.second
+        let end = self.isMixed ? self.now + Self.turn : .max
+        for (place, number) in self.laterEvents.enumerated() {
+            let event = self.poller.event(number)
+            guard place == 0 || self.now < end else {
+                // The poller tells of the others again, behind those who came meanwhile.
+                if event.isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
+                break
             }
             self.handle(event)
             self.endReadingTurn(&turn)
         }
-        // There may be some behind those that the poller told of.
-        if hasNewcomers || count == Poller.eventsUsual || count == Poller.eventsMax { self.readNewcomers() }
-        self.isMixed = !self.heavyEvents.isEmpty && self.now < self.lightHeard + Self.second
-        let end = self.isMixed ? self.now + Self.heavyTurn : .max
-        for (place, number) in self.heavyEvents.enumerated() {
-            guard place == 0 || self.now < end else {
-                // The poller tells of the others again, behind those who came meanwhile.
-                self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
-                break
-            }
-            self.handle(self.poller.event(number))
-            self.endReadingTurn(&turn)
-        }
     }
 
-    /// Accepts connections, and reads from those that have not asked for anything yet; the poller tells of the others again.
-    private func readNewcomers() {
-        let count = Self.events(of: &self.newcomers, nanoseconds: 0, eventsMax: Self.newcomersPerTurn)
-        let end = System.monotonicNanoseconds() + Self.newcomersTurn
+    /// Accepts connections, and reads from those that stand aside; the poller tells of the others again.
+    private func readAside() {
+        let count = Self.events(of: &self.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
+        let end = System.monotonicNanoseconds() + Self.turn
         for number in 0..<count {
-            let event = self.newcomers.event(number)
+            let event = self.aside.event(number)
             if event.key >= Self.doorKey {
                 self.accept(Int(event.key - Self.doorKey))
             } else {
@@ -395,21 +399,37 @@ package final class EdgeLoop {
         }
     }
 
-    /// Looks at a connection among all others from now on, once it has asked for something.
+    /// Looks at a connection among those that listen from now on, once it has asked for something.
     private func endNewness(of event: Poller.Event) {
         let index = Int(UInt32(truncatingIfNeeded: event.key))
-        guard self.slots[index].isUsed, self.slots[index].isNewcomer, event.key == self.key(of: index) else { return }
+        guard self.slots[index].isUsed, self.slots[index].isAside, !event.sendsNoMore, event.key == self.key(of: index)
+        else { return }
         self.lightHeard = self.now
-        self.slots[index].isNewcomer = false
-        let descriptor = self.slots[index].descriptor
-        self.newcomers.remove(descriptor)
-        let isAdded = self.poller.add(
-            descriptor,
-            key: event.key,
-            reading: self.slots[index].looksForReading,
-            writing: self.slots[index].looksForWriting
-        )
-        if isAdded != 0 { self.close(index) }
+        self.slots[index].isAside = false
+        self.aside.remove(self.slots[index].descriptor)
+        self.look(at: index)
+    }
+
+    /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and it
+    /// is closed there, which takes the kernel 15 µs.
+    private func moveAside(_ event: Poller.Event) {
+        let index = Int(UInt32(truncatingIfNeeded: event.key))
+        // An earlier event of the same wait may have ended it.
+        guard event.key == self.key(of: index), self.slots[index].phase != .free else { return }
+        self.slots[index].isAside = true
+        self.poller.remove(self.slots[index].descriptor)
+        self.look(at: index)
+    }
+
+    /// Has one of the pollers look at a connection.
+    private func look(at index: Int) {
+        let (descriptor, key) = (self.slots[index].descriptor, self.key(of: index))
+        let (reads, writes) = (self.slots[index].looksForReading, self.slots[index].looksForWriting)
+        let failure =
+            self.slots[index].isAside
+            ? self.aside.add(descriptor, key: key, reading: reads, writing: writes)
+            : self.poller.add(descriptor, key: key, reading: reads, writing: writes)
+        if failure != 0 { self.close(index) }
     }
 
     /// Whether a connection sends little.
@@ -420,10 +440,10 @@ package final class EdgeLoop {
     /// Notices do not wait for everybody's requests.
     private func endReadingTurn(_ turn: inout UInt64) {
         self.now = System.monotonicNanoseconds()
-        guard self.now - turn > (self.rounds.isEmpty ? Self.readingTurn : Self.noticesTurn) else { return }
+        guard self.now - turn > (self.rounds.isEmpty ? Self.readingTurn : Self.turn) else { return }
         self.flushScratch()
         self.takeInbox()
-        self.goOnWithRounds(for: Self.noticesTurn)
+        self.goOnWithRounds(for: Self.turn)
         turn = System.monotonicNanoseconds()
     }
 
@@ -488,7 +508,7 @@ package final class EdgeLoop {
     // MARK: - Connections
 
     private static let inboxKey = UInt64.max
-    private static let newcomersKey = UInt64.max - 1
+    private static let asideKey = UInt64.max - 1
     /// Keys from here on are doors; a connection's are below.
     private static let doorKey = UInt64.max - 256
     /// Generations stay below what would make a connection's key a door's.
@@ -513,8 +533,8 @@ package final class EdgeLoop {
             let key = Self.doorKey + UInt64(number)
             // Level-triggered: what waits at a door that nobody looks at stays there.
             _ =
-                self.newcomers.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
-                || self.newcomers.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
+                self.aside.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
+                || self.aside.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
         }
     }
 
@@ -584,9 +604,8 @@ package final class EdgeLoop {
         self.slots[index].address = arrival.address
         self.slots[index].shared = arrival.shared
         self.slots[index].since = self.now
-        if self.newcomers.add(arrival.descriptor, key: self.key(of: index), reading: true, writing: false) != 0 {
-            return self.close(index)
-        }
+        self.look(at: index)
+        guard self.slots[index].phase != .free else { return }
         self.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
         self.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
         // Else it follows the balancer's header, or the handshake of TLS.
@@ -644,8 +663,8 @@ package final class EdgeLoop {
         self.slots[index].looksForWriting = writes
         let (descriptor, key) = (self.slots[index].descriptor, self.key(of: index))
         let isChanged =
-            self.slots[index].isNewcomer
-            ? self.newcomers.change(descriptor, key: key, reading: reads, writing: writes)
+            self.slots[index].isAside
+            ? self.aside.change(descriptor, key: key, reading: reads, writing: writes)
             : self.poller.change(descriptor, key: key, reading: reads, writing: writes)
         if isChanged != 0 { self.close(index) }
     }
@@ -739,8 +758,8 @@ package final class EdgeLoop {
         while self.slots.contains(where: \.taking.isWaiting), System.monotonicNanoseconds() < deadline {
             guard let count = try? self.poller.wait(nanoseconds: 10_000_000) else { break }
             for number in 0..<count { self.write(self.poller.event(number)) }
-            guard let count = try? self.newcomers.wait(nanoseconds: 0) else { break }
-            for number in 0..<count { self.write(self.newcomers.event(number)) }
+            guard let count = try? self.aside.wait(nanoseconds: 0) else { break }
+            for number in 0..<count { self.write(self.aside.event(number)) }
         }
         for index in self.slots.indices where self.slots[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.

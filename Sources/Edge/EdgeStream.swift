@@ -79,7 +79,7 @@ final class EdgeStream {
         self.subscribers.swapAt(place, self.subscribers.count - 1)
         self.subscribers.removeLast()
         // Who moved may not have had its turn: another round finds out.
-        if place < self.place { self.roundEnd = 0 }
+        if place < self.place { self.goOn() }
         return place < self.subscribers.count ? self.subscribers[place] : nil
     }
 
@@ -93,6 +93,9 @@ final class EdgeStream {
         self.roundEnd = self.ring.end
         return true
     }
+
+    /// Somebody who had its turn has not got everything: it has another one.
+    func goOn() { self.roundEnd = 0 }
 
     /// Whose turn it is; `nil`: the round is over, and what nobody waits for is gone.
     func next() -> UInt32? {

@@ -18,6 +18,8 @@ package struct Poller: ~Copyable {
         package let isReadable: Bool
         /// Both directions have ended, or it failed: told whether or not anybody looks for it.
         package let hasEnded: Bool
+        /// The peer will send no more than what can be read: told where reading is looked for.
+        package let sendsNoMore: Bool
     }
 
     /// The most events of one wait that anybody may ask for.
@@ -81,7 +83,7 @@ package struct Poller: ~Copyable {
     ) -> Int32 {
         // Safety: a plain value; its union holds the key only.
         var event = unsafe epoll_event()
-        unsafe event.events = (reading ? EPOLLIN.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
+        unsafe event.events = (reading ? EPOLLIN.rawValue | EPOLLRDHUP.rawValue : 0) | (writing ? EPOLLOUT.rawValue : 0)
         unsafe event.data.u64 = key
         // Safety: the kernel reads the one value during the call.
         return unsafe epoll_ctl(self.descriptor, operation, descriptor, &event) == 0 ? 0 : errno
@@ -126,7 +128,8 @@ package struct Poller: ~Copyable {
             key: unsafe event.data.u64,
             isWritable: unsafe event.events & EPOLLOUT.rawValue != 0,
             isReadable: unsafe event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0,
-            hasEnded: hasEnded
+            hasEnded: hasEnded,
+            sendsNoMore: unsafe event.events & EPOLLRDHUP.rawValue != 0
         )
     }
 }

@@ -100,6 +100,9 @@ final class WirePeer {
         }
     }
 
+    /// Says that nothing more will be sent; what the peer sends still comes.
+    func sendNoMore() { _ = shutdown(self.descriptor, Int32(SHUT_WR)) }
+
     /// The next thing that the peer says, waited for; `nil` when it closed the connection.
     func next() throws -> Heard? {
         while true {
