@@ -4,6 +4,7 @@
 import GatewayCore
 import HummingbirdCore
 import NIOCore
+import NetworkIO
 import Synchronization
 
 /// The open connections of a server; closes those that the book gives up.
@@ -28,6 +29,9 @@ final class Connections: Sendable {
     }
 
     func opened(_ channel: any Channel) {
+        let unsent = NIOBSDSocket.Option(rawValue: System.unsentBytesOption)
+        // Where the system has no such option, it keeps as much as it wants.
+        _ = channel.setOption(.tcpOption(unsent), value: SocketOptionValue(System.unsentBytesMax))
         self.close(.limit(.httpConnectionsMax)) { state in
             let id = ObjectIdentifier(channel)
             state.channels[id] = channel
