@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Gateway
 import NIOCore
 import NIOPosix
+import NetworkIO
 import Synchronization
 
 /// The threads of servers: each serves one at a time, and none ends before the process does.
@@ -23,7 +23,7 @@ enum ServerLoops {
     static func take() -> MultiThreadedEventLoopGroup {
         if let loop = Self.free.withLock({ $0.popLast() }) { return loop }
         let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        loop.next().execute { WorkerThreads.standBack(by: Self.niceness) }
+        loop.next().execute { System.standBack(by: Self.niceness) }
         return loop
     }
 

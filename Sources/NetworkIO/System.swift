@@ -24,6 +24,20 @@ package enum System {
         return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1e6
     }
 
+    /// A thread that stands back lets others in after so many nanoseconds of the processor; else Linux lets it go on for 1.4 ms or more,
+    /// whatever its niceness, once it has begun.
+    private static let sliceOfThoseWhoStandBack: UInt64 = 200_000
+
+    /// Lets the calling thread stand back behind the other threads of this process, for good.
+    ///
+    /// - Parameter niceness: how much (`man 2 nice`); 0: not at all. On Linux it belongs to the thread (man 2 setpriority, "C library/kernel
+    ///   differences").
+    package static func standBack(by niceness: Int32) {
+        guard niceness != 0 else { return }
+        _ = nice(niceness)
+        cuecast_let_others_in_after(Self.sliceOfThoseWhoStandBack)
+    }
+
     /// Microseconds since 1970.
     package static func wallClockMicroseconds() -> Int64 {
         var time = timespec()

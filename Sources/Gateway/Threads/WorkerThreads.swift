@@ -2,11 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
+import NetworkIO
 package import ZeroMQ
-
-#if canImport(Glibc)
-import Glibc
-#endif
 
 /// Threads that do one kind of work and no other, as an executor that tasks may prefer.
 ///
@@ -89,18 +86,8 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     }
 
     private func main(niceness: Int32) {
-        Self.standBack(by: niceness)
+        System.standBack(by: niceness)
         while let job = self.nextJob() { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-    }
-
-    /// Lets the calling thread stand back behind the other threads of this process, for good.
-    ///
-    /// - Parameter niceness: how much (`man 2 nice`); where threads have no niceness of their own, nothing happens.
-    package static func standBack(by niceness: Int32) {
-        #if os(Linux)
-        // On Linux the niceness belongs to the calling thread (man 2 setpriority, "C library/kernel differences").
-        if niceness != 0 { _ = nice(niceness) }
-        #endif
     }
 
     /// The next job, as soon as there is one; `nil`: the thread is to end.
