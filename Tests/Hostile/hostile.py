@@ -5,9 +5,10 @@
 
 Each attack gets a gateway of its own: a run to warm it up, a quiet run, the same run beside the attack; then memory and
 descriptors must come back, new listeners be served, and the books be right. Where the p99 was too high, the same run again
-while another gateway of the machine is attacked: so much of the waiting is not the gateway's. `cuecast-load` is the honest side. The attacker
-runs at nice 19, since it stands for other machines, and is ended when the gateway takes more than 3 GiB. In the short form
-attacks share gateways.
+while another gateway of the machine is attacked: so much of the waiting is not the gateway's. `cuecast-load` is the honest side.
+Listeners and attackers stand for other machines, whose processors nobody takes: listeners have a processor as soon as they want one
+(where the system permits it, which it does for root), and attackers have what nobody else wants. An attacker is ended when the gateway takes more
+than 3 GiB. In the short form attacks share gateways, and only attackers are at nice 19.
 
   make hostile                                              all attacks, about forty minutes
   Tests/Hostile/hostile.py --list                           what they do
@@ -40,14 +41,22 @@ LATE = {"batchesMissing", "breaksNotPublished", "not_compared"}
 TRIES = 3
 #: Gateways until a quiet run is quiet.
 QUIET_TRIES = 5
+#: Starts a program that has a processor as soon as it wants one.
+GOES_FIRST = ["chrt", "--fifo", "1"]
 
 
 def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
+@functools.cache
+def may_go_first():
+    """Whether the system lets a program have a processor before all others."""
+    return subprocess.run([*GOES_FIRST, "true"], capture_output=True).returncode == 0
+
+
 class Form:
-    """How large everything is."""
+    """How large everything is, and who has the processors."""
 
     def __init__(self, short):
         self.short = short
@@ -57,6 +66,9 @@ class Form:
         self.patience = 1_800 if short else 30
         #: How much slower the honest side goes: for machines that cannot keep its pace.
         self.factor = 1
+        #: What starts who stands for other machines. In the short form nothing is timed, and everybody has to get on on a busy machine.
+        self.as_listener = [] if short or not may_go_first() else GOES_FIRST
+        self.as_attacker = ["nice", "-n", "19"] if short else ["taskset", "-c", str(max(os.sched_getaffinity(0))), "nice", "-n", "19"]
 
 
 class Watch:
@@ -150,7 +162,7 @@ class Honest:
             report = open(os.path.join(folder, f"{stream}.json"), "w+")
             self.reports.append(report)
             self.processes.append(subprocess.Popen(
-                [load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
+                [*form.as_listener, load, "run", "--stream", stream, "--listeners", str(listeners // 2), "--breaks", str(breaks),
                  "--every", f"{form.every_ms * factor}ms", "--duration", f"{form.every_ms * factor}ms",
                  "--lead", f"{form.lead_ms * factor}ms", "--ads", "3", "--json",
                  "--patience", "30m" if form.short else "20s", *words, *door.words,
@@ -199,7 +211,7 @@ class Attacker:
         context = {"addresses": addresses, "streams": streams, "short": form.short, "seed": options.seed,
                    "patience": form.patience, **told}
         self.process = subprocess.Popen(
-            ["nice", "-n", "19", sys.executable, os.path.join(HERE, "attacks.py"), attack.name, json.dumps(context)],
+            [*form.as_attacker, sys.executable, os.path.join(HERE, "attacks.py"), attack.name, json.dumps(context)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.did = {}
         #: It has done its amount.
@@ -610,6 +622,8 @@ def run(options):
     if not form.short and chosen[0] is not ATTACKS[0]:
         chosen.insert(0, ATTACKS[0])
     print(f"CUECAST_SEED={options.seed}, {form.listeners} listeners, {len(chosen)} attacks; {measuring.machine()}", flush=True)
+    if not form.short and not form.as_listener:
+        print("listeners wait for a processor like everybody else, which the p99 shows: run it as root to measure the gateway alone", flush=True)
     results = Results(options, form)
     if form.short:
         run_short(chosen, results, options, form)
