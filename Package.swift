@@ -135,7 +135,7 @@ let package = Package(
             "Gateway",
             [
                 "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire",
-                lifecycle, logging,
+                deque, lifecycle, logging,
                 configuration, yams,
             ]
         ),

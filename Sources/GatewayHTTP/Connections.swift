@@ -4,7 +4,6 @@
 import GatewayCore
 import HummingbirdCore
 import NIOCore
-import NetworkIO
 import Synchronization
 
 /// The open connections of a server; closes those that the book gives up.
@@ -29,9 +28,6 @@ final class Connections: Sendable {
     }
 
     func opened(_ channel: any Channel) {
-        let unsent = NIOBSDSocket.Option(rawValue: System.unsentBytesOption)
-        // Where the system has no such option, it keeps as much as it wants.
-        _ = channel.setOption(.tcpOption(unsent), value: SocketOptionValue(System.unsentBytesMax))
         self.close(.limit(.httpConnectionsMax)) { state in
             let id = ObjectIdentifier(channel)
             state.channels[id] = channel

@@ -9,6 +9,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOPosix
+import NetworkIO
 import ServiceLifecycle
 
 /// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only, and there over HTTP/2, too.
@@ -96,6 +97,12 @@ package struct GatewayHTTPService: Service {
                 availableConnectionsDelegate: AcceptedConnections(connections: connections)
             ),
             onServerRunning: { channel in
+                // Each connection has from here what the kernel keeps for it; a system without this option keeps what it wants.
+                let unsent = ChannelOptions.Types.SocketOption(
+                    level: .tcp,
+                    name: .init(rawValue: System.unsentBytesOption)
+                )
+                try? await channel.setOption(unsent, value: SocketOptionValue(System.unsentBytesMax)).get()
                 var actual = configuration
                 actual.port = channel.localAddress?.port ?? configuration.port
                 await bound(scheme + actual.address)

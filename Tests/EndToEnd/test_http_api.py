@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and requests that nobody thought of."""
-import copy, json, os, subprocess, tempfile, unittest, urllib.error, urllib.request
+import copy, json, os, socket, subprocess, tempfile, time, unittest, urllib.error, urllib.request
 
 from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2
 
@@ -287,6 +287,26 @@ class HTTPEvents(unittest.TestCase):
         messages = gateway.messages()
         self.assertIn("/v1/events", messages)
         self.assertNotIn(ticket, messages)
+
+
+class HTTPConnections(unittest.TestCase):
+    def unsent(self, port):
+        """What the kernel keeps for the only connection to a port, in bytes: /proc/net/tcp of man 5 proc, `tx_queue`."""
+        with open("/proc/net/tcp") as file:
+            fields = [line.split() for line in file.readlines()[1:]]
+        return sum(int(each[4].split(":")[0], 16) for each in fields if each[1].endswith(f":{port:04X}") and each[3] == "01")
+
+    def test_for_who_reads_nothing_the_kernel_keeps_little(self):
+        gateway, _ = started(self)
+        port = int(gateway.addresses["http"].rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as peer:
+            peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 500)
+            looks = [0]
+            # Until it has filled up and stays so, or who reads nothing was closed.
+            while max(looks) == 0 or (looks[-1] > 0 and len(set(looks[-20:])) > 1):
+                time.sleep(0.05)
+                looks.append(self.unsent(port))
+        self.assertLess(max(looks), 3 * 131_072)
 
 
 class OpenAPI(unittest.TestCase):

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import DequeModule
 import Edge
 import GatewayCore
 import Synchronization
@@ -24,13 +25,13 @@ final class ListenerMailbox: Sendable {
     private struct State {
         var letters: [Letter] = []
         /// Requests that came by the entrance, oldest first.
-        var calls: [ListenerCall] = []
+        var calls: Deque<ListenerCall> = []
         /// Whether nobody reads any more.
         var isClosed = false
     }
 
-    /// So many calls are taken in one go: what comes by connections has its turn between them.
-    private static let callsPerTurnMax = 64
+    /// So many calls are taken in one go, which is about a turn of a loop (``EdgeLoop``): what comes by connections has its turn between them.
+    private static let callsPerTurnMax = 16
 
     private let state = Mutex(State())
     private let inbox: EdgeInbox
@@ -98,7 +99,7 @@ final class ListenerMailbox: Sendable {
         self.state.withLock { state in
             state.isClosed = true
             defer { state.calls = [] }
-            return state.calls
+            return Array(state.calls)
         }
     }
 
