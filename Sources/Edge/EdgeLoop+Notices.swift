@@ -103,7 +103,7 @@ extension EdgeLoop {
         to stream: EdgeStream,
         isForPushed: Bool = true
     ) {
-        // Whoever keeps up loses nothing, however much comes at once: only then are laggards lapped.
+        // Whoever takes what comes loses nothing, however much that is: only who does not, as soon as the kernel and the ring are full, is lapped.
         if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds() }
         // Writing may have shown that the last one who heard it is gone.
         guard !stream.subscribers.isEmpty else { return }

@@ -7,7 +7,7 @@ Each attack gets a gateway of its own: a run to warm it up, a quiet run, the sam
 descriptors must come back, new listeners be served, and the books be right. Where the p99 was too high, the same run again
 while another gateway of the machine is attacked: so much of the waiting is not the gateway's. `cuecast-load` is the honest side.
 Listeners and attackers stand for other machines, whose processors nobody takes: listeners have a processor as soon as they want one
-(where the system permits it, which it does for root), and attackers have what nobody else wants. An attacker is ended when the gateway takes more
+(where the system permits it, which it does for root), and the attacker has one of them, at nice 19. It is ended when the gateway takes more
 than 3 GiB. In the short form attacks share gateways, and only attackers are at nice 19.
 
   make hostile                                              all attacks, about forty minutes
@@ -66,7 +66,8 @@ class Form:
         self.patience = 1_800 if short else 30
         #: How much slower the honest side goes: for machines that cannot keep its pace.
         self.factor = 1
-        #: What starts who stands for other machines. In the short form nothing is timed, and everybody has to get on on a busy machine.
+        #: What starts who stands for other machines. No SCHED_IDLE: Linux takes a processor that has only such threads for an idle one.
+        #: In the short form nothing is timed, and everybody has to get on on a busy machine.
         self.as_listener = [] if short or not may_go_first() else GOES_FIRST
         self.as_attacker = ["nice", "-n", "19"] if short else ["taskset", "-c", str(max(os.sched_getaffinity(0))), "nice", "-n", "19"]
 
