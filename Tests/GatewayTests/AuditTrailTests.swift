@@ -234,6 +234,27 @@ struct AuditTrailTests {
         }
     }
 
+    @Test func `a line that comes alone is kept at once, and those soon after it go together`() async throws {
+        let trail = Trail(self.audit) { $0.gatherFor = .seconds(3_600) }
+        try await trail.run {
+            trail.note("first")
+            _ = try await self.lines(1)
+            for number in 0..<500 { trail.note("\(number)") }
+            try await until("the first one waits no more") { trail.trail.waitingCount == 500 }
+            #expect(self.audit.all.map(\.action) == ["first"])
+        }
+        // The stop does not wait for the hour.
+        #expect(self.audit.all.map(\.action) == ["first"] + (0..<500).map { "\($0)" })
+        let soon = Trail(InMemoryAudit()) { $0.gatherFor = .milliseconds(1) }
+        try await soon.run {
+            for number in 0..<50 {
+                soon.note("\(number)")
+                await Task.yield()
+            }
+            try await until("nothing waits any more") { soon.metrics.value(.auditRecords, .kept) == 50 }
+        }
+    }
+
     @Test func `at a stop everything that waits is kept`() async throws {
         let trail = Trail(self.audit)
         try await trail.run {

@@ -9,8 +9,9 @@ import Synchronization
 
 /// Keeps who asked for what to be changed, when, from where, and what became of it.
 ///
-/// `note` returns at once: lines wait in memory for the store, up to a bound, and go to it in groups. Where the store fails they are tried
-/// again; what finds no room is lost, is counted, raises an alarm, and stands in the audit as missing once it works again. No answer
+/// `note` returns at once: lines wait in memory for the store, up to a bound, and go to it in groups. A line that comes alone goes at
+/// once; after a group the next one gathers for `gatherFor`, so that a burst of requests does not share its processor with a
+/// transaction for each of its lines. Where the store fails they are tried again; what finds no room is lost, is counted, raises an alarm, and stands in the audit as missing once it works again. No answer
 /// waits for the audit: what was changed is in the event log before it is answered.
 package final class AuditTrail: Service, Sendable {
     /// How much of it is kept.
@@ -21,6 +22,8 @@ package final class AuditTrail: Service, Sendable {
         package var recordsMax = 1_000_000
         /// How long a line is kept, by the log's own time.
         package var keepFor: Duration = .seconds(400 * 86_400)
+        /// How long lines gather after a group before the next group goes to the store.
+        package var gatherFor: Duration = .milliseconds(50)
         /// How long to wait before a store that failed is tried again.
         package var retryDelay: Duration = .seconds(1)
         /// How often what is too old is let go of.
@@ -159,12 +162,7 @@ package final class AuditTrail: Service, Sendable {
             }
             group.addTask {
                 // What waits wakes it; so does the end.
-                for await _ in self.wakeUps.cancelOnGracefulShutdown() {
-                    while await !self.keep(store), !Task.isShuttingDownGracefully, !Task.isCancelled {
-                        // A store that fails is tried again, until the gateway stops.
-                        try? await cancelWhenGracefulShutdown { try await Task.sleep(for: self.settings.retryDelay) }
-                    }
-                }
+                for await _ in self.wakeUps.cancelOnGracefulShutdown() { await self.keepAll(store) }
             }
             await group.waitForAll()
         }
@@ -177,15 +175,29 @@ package final class AuditTrail: Service, Sendable {
         await store.close()
     }
 
-    /// Hands everything that waits to the store.
+    /// Hands lines to the store until none waits, or the gateway stops.
+    private func keepAll(_ store: any AuditStore) async {
+        repeat {
+            let isKept = await self.keep(store)
+            // A store that fails is tried again.
+            let pause = isKept ? self.settings.gatherFor : self.settings.retryDelay
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
+        } while self.hasWork && !Task.isShuttingDownGracefully && !Task.isCancelled
+    }
+
+    private var hasWork: Bool { self.state.withLock { $0.missing > 0 || !$0.waiting.isEmpty } }
+
+    /// Hands to the store what waits now, in groups.
     ///
     /// - Returns: whether it took it.
     private func keep(_ store: any AuditStore) async -> Bool {
+        var left = self.waitingCount
         while true {
             let (missing, group) = self.state.withLock { state in
-                (state.missing, Array(state.waiting.prefix(Self.groupRecordsMax)))
+                (state.missing, Array(state.waiting.prefix(min(left, Self.groupRecordsMax))))
             }
             guard missing > 0 || !group.isEmpty else { return true }
+            left -= group.count
             let gap = missing > 0 ? [self.gap(missing)] : []
             do throws(AuditError) {
                 try await store.append(group + gap)
