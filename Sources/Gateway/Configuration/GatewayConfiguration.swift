@@ -120,6 +120,10 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var ledgerFirstCopyAfter: Duration = .seconds(10)
+    /// How long groups of acknowledgements, or breaks that change, gather after a transaction of the ledger before the next one.
+    ///
+    /// For tests.
+    package var ledgerGatherFor: Duration = .milliseconds(50)
     /// What the records and snapshots of the log may take, in bytes, before new work is refused (20 GiB).
     package var logBytesMax = 20 * 1_073_741_824
     /// Threads of libzmq that move the bytes of broadcasters; 0: one.

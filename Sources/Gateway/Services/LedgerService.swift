@@ -16,7 +16,7 @@ package struct LedgerService: Service {
     private static let outcomesUnderLoad = 256
     /// When so many groups wait there is nothing to gather.
     private static let groupsGathered: UInt64 = 24
-    /// How long groups gather under load before the next transaction.
+    /// How long groups gather under load.
     ///
     /// Rows that lie together are then written together, once.
     private static let gatherUnderLoad: Duration = .milliseconds(250)
@@ -46,6 +46,10 @@ package struct LedgerService: Service {
     private let keepRecords: UInt64
     /// Whether acknowledgements are left in the log for a later run.
     private let isPaused: Bool
+    /// How long groups, or breaks that change, gather after a transaction before the next one.
+    ///
+    /// A transaction for each of some hundred in a second takes a tenth of a processor.
+    private let gatherFor: Duration
     private let failures = LedgerFailures()
     let copySettings: CopySettings
     let metrics: MetricRegistry
@@ -71,6 +75,7 @@ package struct LedgerService: Service {
         self.keepRecords = UInt64(clamping: configuration.keepLogRecords)
         self.lookAtRoomInterval = configuration.sampleInterval * 2
         self.isPaused = configuration.ledgerPaused
+        self.gatherFor = configuration.ledgerGatherFor
         self.copySettings = CopySettings(
             interval: configuration.ledgerCopiesInterval,
             firstAfter: configuration.ledgerFirstCopyAfter
@@ -113,6 +118,7 @@ package struct LedgerService: Service {
                 if self.failures.worked(.breaks), self.keeper?.needsCheck != true { self.readiness.clear(.ledger) }
                 if !portion.hasMore {
                     self.metrics.set(.ledgerOffset, .lane(.breaks), to: Int(clamping: portion.offset))
+                    try? await Task.sleep(for: self.gatherFor)
                 }
             } catch {
                 self.feed.putBack(portion)
@@ -155,9 +161,9 @@ package struct LedgerService: Service {
             self.count(try await self.ledger.apply(postings, of: lane))
             applied = last.offset
             let behind = try await self.tell(applied, of: lane)
-            if behind < Self.groupsGathered, postings.reduce(0, { $0 + $1.outcomes.count }) >= Self.outcomesUnderLoad {
-                try? await Task.sleep(for: Self.gatherUnderLoad)
-            }
+            guard behind < Self.groupsGathered else { continue }
+            let isUnderLoad = postings.reduce(0) { $0 + $1.outcomes.count } >= Self.outcomesUnderLoad
+            try? await Task.sleep(for: isUnderLoad ? max(Self.gatherUnderLoad, self.gatherFor) : self.gatherFor)
         }
     }
 
