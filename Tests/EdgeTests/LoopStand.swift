@@ -111,6 +111,9 @@ final class LoopStand: Sendable {
                 let text = mayBeginSession ? "begun" : "too many"
                 return EdgeAnswer(reply: ReplyBytes(head: Array(text.utf8)), hasBegunSession: mayBeginSession)
             }
+            if request.starts(with: Array("slice".utf8)) {
+                return EdgeAnswer(reply: ReplyBytes(head: Array(LoopStand.sliceOfThread.utf8)))
+            }
             if request.starts(with: Array("which".utf8)) {
                 return EdgeAnswer(reply: ReplyBytes(head: Array("loop \(self.number)".utf8)))
             }
@@ -139,6 +142,17 @@ final class LoopStand: Sendable {
         func tell(_ happening: EdgeHappening) {
             if case .closed(let reason, _, _) = happening { self.happenings.closings.withLock { $0.append(reason) } }
         }
+    }
+
+    /// How many nanoseconds of a processor the calling thread asks for at a time, as Linux tells; empty: it does not tell.
+    static var sliceOfThread: String {
+        // A file of the kernel has no length that could be asked for before.
+        guard let file = FileHandle(forReadingAtPath: "/proc/thread-self/sched"), let data = try? file.readToEnd()
+        else {
+            return ""
+        }
+        let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("se.slice") }
+        return line?.split(separator: " ").last.map(String.init) ?? ""
     }
 
     /// How long a large answer is.
