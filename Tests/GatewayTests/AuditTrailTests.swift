@@ -255,6 +255,23 @@ struct AuditTrailTests {
         }
     }
 
+    @Test func `lines that find no room again and again do not keep those that wait from the store`() async throws {
+        let store = FloodedAudit()
+        let trail = Trail(store) {
+            $0.recordsWaitingMax = 3
+            $0.gatherFor = .milliseconds(1)
+        }
+        // While the store takes a group, more lines come than there is room for.
+        store.flood { for number in 0..<5 { trail.note("flood \(number)") } }
+        try await trail.run {
+            trail.note("first")
+            try await until("lines of three floods are kept") { store.kept("flood 0") >= 3 }
+            store.flood(nil)
+        }
+        #expect(trail.metrics.value(.auditRecords, .lost) > 0)
+        #expect(store.kept("audit") > 0)
+    }
+
     @Test func `at a stop everything that waits is kept`() async throws {
         let trail = Trail(self.audit)
         try await trail.run {
@@ -306,4 +323,30 @@ struct AuditTrailTests {
             try await until("it is let go of") { self.audit.all.map(\.action) == ["4", "5", "6"] }
         }
     }
+}
+
+/// An audit to which something happens while it takes a group.
+private final class FloodedAudit: AuditStore {
+    private let base = InMemoryAudit()
+    private let flooding = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func flood(_ body: (@Sendable () -> Void)?) { self.flooding.withLock { $0 = body } }
+
+    /// How many lines of this action are kept.
+    func kept(_ action: String) -> Int { self.base.all.count { $0.action == action } }
+
+    func append(_ records: [AuditRecord]) async throws(AuditError) {
+        self.flooding.withLock { $0 }?()
+        try await self.base.append(records)
+    }
+
+    func records(_ query: AuditQuery) async throws(AuditError) -> [NumberedAuditRecord] {
+        try await self.base.records(query)
+    }
+
+    func prune(before limit: Timestamp?, recordsMax: Int) async throws(AuditError) -> Int {
+        try await self.base.prune(before: limit, recordsMax: recordsMax)
+    }
+
+    func close() async { await self.base.close() }
 }

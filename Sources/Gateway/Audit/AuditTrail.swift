@@ -11,8 +11,9 @@ import Synchronization
 ///
 /// `note` returns at once: lines wait in memory for the store, up to a bound, and go to it in groups. A line that comes alone goes at
 /// once; after a group the next one gathers for `gatherFor`, so that a burst of requests does not share its processor with a
-/// transaction for each of its lines. Where the store fails they are tried again; what finds no room is lost, is counted, raises an alarm, and stands in the audit as missing once it works again. No answer
-/// waits for the audit: what was changed is in the event log before it is answered.
+/// transaction for each of its lines. Where the store fails they are tried again; what finds no room is lost, is counted, raises an
+/// alarm, and stands in the audit as missing once it works again. No answer waits for the audit: what was changed is in the event log
+/// before it is answered.
 package final class AuditTrail: Service, Sendable {
     /// How much of it is kept.
     package struct Settings: Hashable, Sendable {
@@ -189,10 +190,12 @@ package final class AuditTrail: Service, Sendable {
 
     /// Hands to the store what waits now, in groups.
     ///
+    /// What comes meanwhile, or finds no room meanwhile, is for the next time.
+    ///
     /// - Returns: whether it took it.
     private func keep(_ store: any AuditStore) async -> Bool {
         var left = self.waitingCount
-        while true {
+        repeat {
             let (missing, group) = self.state.withLock { state in
                 (state.missing, Array(state.waiting.prefix(min(left, Self.groupRecordsMax))))
             }
@@ -213,7 +216,8 @@ package final class AuditTrail: Service, Sendable {
             }
             self.metrics.count(.auditRecords, .kept, by: group.count)
             if wasFailing { self.works() }
-        }
+        } while left > 0
+        return true
     }
 
     private func failed(_ error: AuditError) {
