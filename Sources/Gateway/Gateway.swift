@@ -402,9 +402,16 @@ package struct Gateway: Sendable {
             ),
         ]
         self.resources = resources
+        let stores: [Any?] = [log, ledger, audit.store]
+        let memoryService = MemoryService(
+            connections: limit,
+            stores: stores.compactMap { $0 as? any CachingStore },
+            metrics: metrics,
+            logger: logger
+        )
         self.workers =
             clockServices + [
-                MemoryService(connections: limit, metrics: metrics, logger: logger), ledgerService, hub,
+                memoryService, ledgerService, hub,
                 listenerService,
                 ThreadedService(boardService, on: boardThread), requestService,
             ]

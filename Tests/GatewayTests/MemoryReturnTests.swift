@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import GatewayCore
+import Logging
+import Synchronization
 import Testing
 import ZeroMQ
 
@@ -27,6 +30,40 @@ struct MemoryReturnTests {
 
     @Test func `it does not happen again within half a minute`() {
         #expect(self.looks([(5_000, 0, 0), (10_000, 0, 29.999), (10_000, 0, 30)]) == [true, false, true])
+    }
+
+    /// Holds a thousand bytes until it is asked to give them back.
+    private final class Store: CachingStore {
+        private let bytes = Mutex(1_000)
+
+        func releaseCaches() async { self.bytes.withLock { $0 = 0 } }
+        func cacheBytes() async -> Int { self.bytes.withLock(\.self) }
+    }
+
+    @Test func `stores give back what they hold when a crowd has left, and the metric says what they hold`() async {
+        let metrics = MetricRegistry()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let connections = ConnectionLimit(
+            connectionsMax: 1_000,
+            metrics: metrics,
+            readiness: ReadinessBoard(metrics: metrics),
+            logger: logger
+        )
+        let service = MemoryService(
+            connections: connections,
+            stores: [Store(), Store()],
+            metrics: metrics,
+            logger: logger
+        )
+        var policy = MemoryReturn()
+        for number in 1...MemoryReturn.connectionsEndedMin {
+            await service.look(&policy)
+            #expect(metrics.value(.storeCacheBytes) == 2_000, "\(number - 1) have left")
+            _ = connections.accepted(on: .requests)
+            connections.ended(on: .requests)
+        }
+        await service.look(&policy)
+        #expect(metrics.value(.storeCacheBytes) == 0)
     }
 
     @Test func `giving back does no harm`() {

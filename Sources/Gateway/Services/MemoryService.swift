@@ -6,7 +6,7 @@ import Logging
 import ServiceLifecycle
 import ZeroMQ
 
-/// Decides when the memory of connections that ended is given back to the system.
+/// Decides when memory that a crowd of connections left behind is given back to the system.
 struct MemoryReturn: Hashable {
     /// So many connections must have ended since the last time, or a quarter of those that are open, whichever is more.
     static let connectionsEndedMin = 100
@@ -31,23 +31,45 @@ struct MemoryService: Service {
     private static let lookEvery: Duration = .seconds(5)
 
     let connections: ConnectionLimit
+    /// What a crowd had the stores read and write is of no use once it has left.
+    let stores: [any CachingStore]
     let metrics: MetricRegistry
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var policy = MemoryReturn()
-            while (try? await Task.sleep(for: Self.lookEvery)) != nil {
-                self.connections.tryAgain()
-                let (open, ended) = self.connections.counts
-                let now = ContinuousClock.now
-                guard policy.isDue(ended: ended, open: open, at: now), ProcessMemory.giveBack() else { continue }
-                self.metrics.count(.memoryReturns)
-                self.logger.debug(
-                    "gave memory of ended connections back to the system",
-                    metadata: ["seconds": "\((ContinuousClock.now - now) / .seconds(1))"]
-                )
+            // A store whose disk does not answer keeps no connection from being taken.
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.every(Self.lookEvery) { self.connections.tryAgain() } }
+                group.addTask {
+                    var policy = MemoryReturn()
+                    await self.every(Self.lookEvery) { await self.look(&policy) }
+                }
             }
         }
+    }
+
+    /// Does something again and again, until it is cancelled.
+    private func every(_ interval: Duration, _ body: () async -> Void) async {
+        while (try? await Task.sleep(for: interval)) != nil { await body() }
+    }
+
+    /// Counts what the stores hold, and has them and the allocator give back what a crowd that has left does not need.
+    func look(_ policy: inout MemoryReturn) async {
+        let (open, ended) = self.connections.counts
+        let now = ContinuousClock.now
+        let isDue = policy.isDue(ended: ended, open: open, at: now)
+        var cached = 0
+        for each in self.stores {
+            if isDue { await each.releaseCaches() }
+            cached += await each.cacheBytes()
+        }
+        self.metrics.set(.storeCacheBytes, to: cached)
+        guard isDue, ProcessMemory.giveBack() else { return }
+        self.metrics.count(.memoryReturns)
+        self.logger.debug(
+            "gave memory of ended connections and of caches back to the system",
+            metadata: ["seconds": "\((ContinuousClock.now - now) / .seconds(1))"]
+        )
     }
 }

@@ -54,6 +54,7 @@ package enum Metric: String, CaseIterable, Sendable {
     case httpHandshakes = "cuecast_http_tls_handshakes_total"
     case proxyHeaders = "cuecast_proxy_headers_total"
     case memoryReturns = "cuecast_memory_returns_total"
+    case storeCacheBytes = "cuecast_store_cache_bytes"
     case subscribedStreams = "cuecast_subscribed_streams"
     case streams = "cuecast_streams"
     case boardBytes = "cuecast_board_bytes"
@@ -94,7 +95,8 @@ package enum Metric: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .appendSeconds, .noticeSeconds, .scheduleLateSeconds, .ledgerCopySeconds: .histogram
-        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .pushedConnections, .httpListeners,
+        case .listeners, .broadcasterKeys, .connections, .bytesWaiting, .ringBytes, .storeCacheBytes,
+            .pushedConnections, .httpListeners,
             .spansWaiting,
             .encryptedConnections, .certificateExpiry,
             .subscribedStreams, .streams,
@@ -161,7 +163,9 @@ package enum Metric: String, CaseIterable, Sendable {
             "Until when a certificate is valid, by whom it is shown to, in seconds since 1970; 0: there is none."
         case .httpHandshakes: "Handshakes of TLS over HTTP's port, by what became of them."
         case .proxyHeaders: "Connections that a balancer passed on, by what became of what it says about them."
-        case .memoryReturns: "Times that memory of ended connections was given back to the system."
+        case .memoryReturns:
+            "Times that memory of ended connections, and of the stores' caches, was given back to the system."
+        case .storeCacheBytes: "What the stores hold in memory only to be faster."
         case .subscribedStreams: "Streams that at least one connection subscribes to."
         case .streams: "Streams on the board."
         case .boardBytes: "What the streams and breaks on the board come to in memory, as its limit counts them."

@@ -10,7 +10,7 @@ package import GatewayCore
 ///
 /// A kill of the process takes nothing away that was kept; a loss of power may take the newest lines (`synchronous=NORMAL`): what was
 /// changed stands in the event log besides.
-package final class SQLiteAudit: AuditStore {
+package final class SQLiteAudit: AuditStore, CachingStore {
     /// The name of the file in the data directory.
     package static let fileName = "audit.sqlite"
     /// What a damaged file is called from then on.
@@ -76,6 +76,9 @@ package final class SQLiteAudit: AuditStore {
             return (nil, "\(error) Nothing of the audit is kept until that is mended.")
         }
     }
+
+    package func releaseCaches() async { await self.connection.releaseCaches() }
+    package func cacheBytes() async -> Int { await self.connection.cacheBytes() }
 
     package func append(_ records: [AuditRecord]) async throws(AuditError) {
         try await self.write { database, writer in

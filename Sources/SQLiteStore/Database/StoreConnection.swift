@@ -83,6 +83,19 @@ final class StoreConnection<State>: @unchecked Sendable {
         }
     }
 
+    /// Gives back the pages that are in memory only to be faster, behind what was asked of the writing connection before, and closes
+    /// the reading ones as they become free.
+    func releaseCaches() async {
+        self.pool.releaseMemoryEventually()
+        // So that the pages are free when this returns; a store that was closed has none.
+        try? await self.write { _, _ in }
+    }
+
+    /// What the writing connection's pages take in memory, in bytes; 0 once it is closed.
+    func cacheBytes() async -> Int {
+        (try? await self.write { database, _ in database.cacheBytes }) ?? 0
+    }
+
     /// Begins a copy of the file; `endBackup` or `abandonBackup` ends it, or closing does.
     func beginBackup(to path: String) async throws -> StoreBackup {
         try await self.write { database, _ in

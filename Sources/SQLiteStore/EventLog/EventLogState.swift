@@ -72,6 +72,8 @@ struct EventLogState {
 
     /// What a record in the tail takes beside its bytes.
     private static let recordOverheadBytes = 64
+    /// What the newest records may take in memory after the others were let go: readers who keep up do not touch the file.
+    private static let tailBytesReleased = 1_048_576
 
     private let limits: SQLiteEventLog.Limits
     private let identity: LogIdentity
@@ -90,7 +92,8 @@ struct EventLogState {
 
     /// The lanes of the records in the tails, oldest first.
     private var tailOrder: Deque<Int> = []
-    private var tailBytes = 0
+    /// What the newest records take in memory.
+    private(set) var tailBytes = 0
 
     private var readers: [UInt64: Reader] = [:]
     /// Those who wait for a failure.
@@ -209,13 +212,31 @@ extension EventLogState {
             self.tailOrder.append(each.lane)
             self.tailBytes += each.record.count + Self.recordOverheadBytes
         }
-        while self.tailBytes > self.limits.tailBytesMax, let lane = self.tailOrder.popFirst() {
-            guard let oldest = self.lanes[lane].tail.popFirst() else { continue }
-            self.tailBytes -= oldest.bytes.count + Self.recordOverheadBytes
-        }
+        self.shortenTails(to: self.limits.tailBytesMax)
         let ready = self.readers.filter { $0.value.offset < self.head(of: $0.value.lane) }
         for id in ready.keys { self.readers[id] = nil }
         return ready.values.map(\.continuation)
+    }
+
+    /// Lets the oldest records in memory go; readers find them in the file.
+    private mutating func shortenTails(to bytesMax: Int) {
+        while self.tailBytes > bytesMax, let lane = self.tailOrder.popFirst() {
+            guard let oldest = self.lanes[lane].tail.popFirst() else { continue }
+            self.tailBytes -= oldest.bytes.count + Self.recordOverheadBytes
+        }
+    }
+
+    /// Lets all but the newest records in memory go, and the room that the others took.
+    mutating func releaseTails() {
+        self.shortenTails(to: min(Self.tailBytesReleased, self.limits.tailBytesMax))
+        self.tailOrder = Self.fitting(self.tailOrder)
+        for lane in self.lanes.indices { self.lanes[lane].tail = Self.fitting(self.lanes[lane].tail) }
+    }
+
+    private static func fitting<Element>(_ queue: Deque<Element>) -> Deque<Element> {
+        var fitting = Deque<Element>(minimumCapacity: queue.count)
+        fitting.append(contentsOf: queue)
+        return fitting
     }
 
     /// What the file holds is not certain any more, so nothing is taken from now on.

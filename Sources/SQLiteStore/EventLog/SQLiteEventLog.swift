@@ -15,7 +15,7 @@ import Synchronization
 /// there is no room, exactly the appends of that transaction are refused, and the log goes on. Where what the file
 /// holds is not certain any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every
 /// later append is refused until the log is opened again. What was durable before can still be read.
-package final class SQLiteEventLog: EventLog {
+package final class SQLiteEventLog: EventLog, CachingStore {
     /// The bounds of memory and files.
     package struct Limits: Sendable {
         /// The most appends that wait for the writer; more are refused.
@@ -372,6 +372,16 @@ package final class SQLiteEventLog: EventLog {
         progress: @escaping @Sendable (StoreCopyProgress) -> Void = { _ in }
     ) async throws(StoreCopyError) -> StoreCopy {
         try await self.connection.copy(to: path, pagesPerStep: pagesPerStep, progress: progress)
+    }
+
+    package func releaseCaches() async {
+        self.state.withLock { $0.releaseTails() }
+        await self.connection.releaseCaches()
+    }
+
+    package func cacheBytes() async -> Int {
+        let pages = await self.connection.cacheBytes()
+        return pages + self.state.withLock(\.tailBytes)
     }
 
     package func close() async {

@@ -16,7 +16,7 @@ import Synchronization
 /// let stores = try await KeptStores.open(in: directory, now: clock.now())
 /// if let recovery = stores.ledger.recoveryAtStart { print(recovery.sentence) }
 /// ```
-package final class KeptLedger: LedgerKeeping {
+package final class KeptLedger: LedgerKeeping, CachingStore {
     package struct Settings: Hashable, Sendable {
         /// How many copies are kept.
         package var copiesKept = 3
@@ -110,6 +110,9 @@ package final class KeptLedger: LedgerKeeping {
     package var generation: Int { self.state.withLock(\.generation) }
     package var needsCheck: Bool { self.state.withLock(\.needsCheck) }
     package var copies: [LedgerCopyFacts] { self.state.withLock { $0.copies.map(\.facts) } }
+
+    package func releaseCaches() async { await self.current.releaseCaches() }
+    package func cacheBytes() async -> Int { await self.current.cacheBytes() }
 
     package func verifyCopies() async {
         var known: [Copy] = []

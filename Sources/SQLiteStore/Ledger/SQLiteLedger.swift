@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// It may lose its newest transactions with the power (`synchronous=NORMAL`): the log has them, and they are applied
 /// again. A call that fails has changed nothing and may be repeated.
-package final class SQLiteLedger: Ledger {
+package final class SQLiteLedger: Ledger, CachingStore {
     private let directory: Mutex<StoreDirectory?>
     private let connection: StoreConnection<LedgerWriter>
     let file: String
@@ -58,6 +58,9 @@ package final class SQLiteLedger: Ledger {
     }
 
     package var fileBytes: Int? { StoreFile.bytes(of: self.file) }
+
+    package func releaseCaches() async { await self.connection.releaseCaches() }
+    package func cacheBytes() async -> Int { await self.connection.cacheBytes() }
 
     package func appliedOffset(of lane: Lane) async throws(LedgerError) -> UInt64 {
         try await self.read { try LedgerSchema.appliedOffset(of: lane, $0) }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+/// A store that keeps some of what is in its files in memory, to be faster.
+package protocol CachingStore: Sendable {
+    /// Gives back what is in memory only to be faster; it is read from the files again where it is wanted.
+    ///
+    /// Nothing that waits to be written goes, and whoever reads or writes meanwhile goes on.
+    func releaseCaches() async
+
+    /// What it holds in memory only to be faster, in bytes: the pages of the connection that writes, and records. 0 once it is closed.
+    func cacheBytes() async -> Int
+}
