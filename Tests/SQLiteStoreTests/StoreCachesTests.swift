@@ -42,6 +42,26 @@ struct StoreCachesTests {
         #expect(try await self.open().everything(in: self.lanes[0]).count == 31)
     }
 
+    /// Each takes 64 bytes more than it has: sixteen fill what is kept, and one byte more in each leaves one out.
+    @Test(arguments: [(recordBytes: 65_472, kept: 16), (65_473, 15)])
+    func `as many of the newest records stay as fit`(recordBytes: Int, kept: Int) async throws {
+        let log = try self.open()
+        for number in 0..<20 {
+            _ = try await log.append([UInt8](repeating: 1, count: recordBytes), to: self.lanes[number % 2])
+        }
+        await log.releaseCaches()
+        // The file is closed: what is still read comes from memory.
+        await log.close()
+        // The newest record is the second lane's.
+        for (lane, count) in zip(self.lanes, [kept / 2, kept - kept / 2]) {
+            let oldest = UInt64(10 - count)
+            #expect(try await log.read(lane, after: oldest, recordsMax: 20, bytesMax: .max).count == count)
+            await #expect(throws: EventLogError.closed) {
+                _ = try await log.read(lane, after: oldest - 1, recordsMax: 20, bytesMax: .max)
+            }
+        }
+    }
+
     @Test func `nothing is lost while the log gives back its caches again and again`() async throws {
         let log = try self.open()
         let lane = self.lanes[0]

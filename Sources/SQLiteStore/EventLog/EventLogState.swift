@@ -212,31 +212,35 @@ extension EventLogState {
             self.tailOrder.append(each.lane)
             self.tailBytes += each.record.count + Self.recordOverheadBytes
         }
-        self.shortenTails(to: self.limits.tailBytesMax)
+        while self.tailBytes > self.limits.tailBytesMax, let lane = self.tailOrder.popFirst() {
+            guard let oldest = self.lanes[lane].tail.popFirst() else { continue }
+            self.tailBytes -= oldest.bytes.count + Self.recordOverheadBytes
+        }
         let ready = self.readers.filter { $0.value.offset < self.head(of: $0.value.lane) }
         for id in ready.keys { self.readers[id] = nil }
         return ready.values.map(\.continuation)
     }
 
-    /// Lets the oldest records in memory go; readers find them in the file.
-    private mutating func shortenTails(to bytesMax: Int) {
-        while self.tailBytes > bytesMax, let lane = self.tailOrder.popFirst() {
-            guard let oldest = self.lanes[lane].tail.popFirst() else { continue }
-            self.tailBytes -= oldest.bytes.count + Self.recordOverheadBytes
+    /// Lets all but the newest records in memory go, and the room that the others took; readers find them in the file.
+    ///
+    /// - Returns: what held them, to be freed where nobody waits for this state: it may be more than a hundred thousand records.
+    mutating func releaseTails() -> [Deque<LoggedRecord>] {
+        let bytesMax = min(Self.tailBytesReleased, self.limits.tailBytesMax)
+        let tails = self.lanes.map(\.tail)
+        var kept = tails.map { _ in 0 }
+        var (count, bytes) = (0, 0)
+        for lane in self.tailOrder.reversed() {
+            let record = tails[lane][tails[lane].count - 1 - kept[lane]]
+            let more = record.bytes.count + Self.recordOverheadBytes
+            guard bytes + more <= bytesMax else { break }
+            kept[lane] += 1
+            count += 1
+            bytes += more
         }
-    }
-
-    /// Lets all but the newest records in memory go, and the room that the others took.
-    mutating func releaseTails() {
-        self.shortenTails(to: min(Self.tailBytesReleased, self.limits.tailBytesMax))
-        self.tailOrder = Self.fitting(self.tailOrder)
-        for lane in self.lanes.indices { self.lanes[lane].tail = Self.fitting(self.lanes[lane].tail) }
-    }
-
-    private static func fitting<Element>(_ queue: Deque<Element>) -> Deque<Element> {
-        var fitting = Deque<Element>(minimumCapacity: queue.count)
-        fitting.append(contentsOf: queue)
-        return fitting
+        for lane in tails.indices { self.lanes[lane].tail = Deque(tails[lane].suffix(kept[lane])) }
+        self.tailOrder = Deque(self.tailOrder.suffix(count))
+        self.tailBytes = bytes
+        return tails
     }
 
     /// What the file holds is not certain any more, so nothing is taken from now on.

@@ -375,7 +375,8 @@ package final class SQLiteEventLog: EventLog, CachingStore {
     }
 
     package func releaseCaches() async {
-        self.state.withLock { $0.releaseTails() }
+        // Whoever appends waits for the lock: what goes is freed outside it.
+        _ = self.state.withLock { $0.releaseTails() }
         await self.connection.releaseCaches()
     }
 
