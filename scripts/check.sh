@@ -3,28 +3,29 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
-# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own
-# runs beside the tests, which wait more than they compute.
+# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own,
+# and what mostly waits, runs beside the tests, which wait more than they compute.
 #
 #   scripts/check.sh
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# What the steps leave behind: `passed` with a line for each, `step` and `beside-step` with the name of the one that runs,
-# `beside-log` with the output of those beside.
+# What the steps leave behind: `passed` with a line for each, and for the main line and each that runs beside it a folder
+# with `step`, the name of the one that runs, and `log`, the output of those beside.
 records="$(mktemp -d)"
-touch "$records"/{passed,step,beside-step,beside-log}
-current="$records/step"
+mkdir "$records/main"
+touch "$records"/{passed,main/step}
+own="$records/main"
 target_times="$records/targets"
-beside=""
+# What runs beside: the process groups by the name of their function.
+declare -A beside=()
 
 # Ends the run: the summary, and which step failed.
 close() {
-    local status="$?" line failed
-    if [ -n "$beside" ]; then kill -- "-$beside" 2>/dev/null || true; fi
-    failed="$(cat "$records/step")"
-    if [ -z "$failed" ] && [ "$status" -ne 0 ]; then failed="$(cat "$records/beside-step")"; fi
+    local status="$?" line failed group
+    for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done
+    failed="$(cat "$records/${failed_beside:-main}/step")"
     printf '\n'
     while read -r line; do printf '  passed  %s\n' "$line"; done <"$records/passed"
     if [ -e "$target_times" ]; then printf '  targets%s\n' "$(cat "$target_times")"; fi
@@ -41,9 +42,9 @@ trap close EXIT
 # Sets `computed` to the seconds that this shell and the programs that it waited for have computed.
 count_computed() {
     # Not in a shell of its own, which would have computed nothing yet.
-    times >"$records/times"
+    times >"$own/times"
     computed="$(awk '{ for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += part[1] * 60 + part[2] } }
-        END { printf "%d", sum }' "$records/times")"
+        END { printf "%d", sum }' "$own/times")"
 }
 
 # Runs one step: its name, then the command. Never call this where the shell suspends `set -e` (`if`, `&&`, `||`).
@@ -51,44 +52,55 @@ step() {
     local started="$SECONDS" before line
     count_computed
     before="$computed"
-    printf '%s' "$1" >"$current"
+    printf '%s' "$1" >"$own/step"
     printf '\n== %s\n' "$1"
     "${@:2}" </dev/null
     count_computed
     line="$(printf '%-45s %5s s, computing %5s s' "$1" "$((SECONDS - started))" "$((computed - before))")"
     printf '%s\n' "$line" >>"$records/passed"
     printf '== passed: %s\n' "$line"
-    : >"$current"
+    : >"$own/step"
     check_beside
 }
 
 # Runs a function that has steps beside the steps that follow; its output comes when it has ended.
 begin_beside() {
+    mkdir "$records/$1"
+    touch "$records/$1"/{step,log}
     set -m  # A process group of its own, to be ended with all that it started.
     (
         set +m
         trap - EXIT
-        current="$records/beside-step"
+        own="$records/$1"
         check_beside() { :; }
         "$1"
-    ) >"$records/beside-log" 2>&1 </dev/null &
-    beside="$!"
+    ) >"$records/$1/log" 2>&1 </dev/null &
+    beside["$1"]="$!"
     set +m
 }
 
-# Ends the run where a step beside has failed.
+# Shows what those beside said that have ended; ends the run where one has failed.
 check_beside() {
-    if [ -z "$beside" ] || kill -0 "$beside" 2>/dev/null; then return; fi
-    end_beside
+    local name status
+    for name in "${!beside[@]}"; do
+        if kill -0 "${beside["$name"]}" 2>/dev/null; then continue; fi
+        status=0
+        wait "${beside["$name"]}" || status="$?"
+        unset "beside[$name]"
+        cat "$records/$name/log"
+        if [ "$status" -ne 0 ]; then
+            failed_beside="$name"
+            exit "$status"
+        fi
+    done
 }
 
-# Waits for the steps beside, and shows what they said.
+# Waits for all that run beside, whichever ends first.
 end_beside() {
-    local status=0
-    wait "$beside" || status="$?"
-    beside=""
-    cat "$records/beside-log"
-    [ "$status" -eq 0 ] || exit "$status"
+    while [ "${#beside[@]}" -gt 0 ]; do
+        wait -n "${beside[@]}" || true  # check_beside asks how it ended.
+        check_beside
+    done
 }
 
 # The scripts themselves: their syntax, what shellcheck finds where it is installed, whether the checkers can fail, and
@@ -104,11 +116,17 @@ check_scripts() {
 }
 
 # In folders of their own, and what they run depends on no time.
-steps_beside() {
+compiling_steps() {
     step "instructions of the hot paths" scripts/instructions.sh
     step "sanitizers find mistakes" scripts/sanitize.sh --self-test
     step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS=CuecastTests \
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
+}
+
+# Programs of their own, which wait for most of their time.
+waiting_steps() {
+    step "attacks, short" scripts/hostile.sh --short
+    step "measurements work" scripts/bench.sh --smoke
 }
 
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
@@ -127,7 +145,8 @@ step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
-begin_beside steps_beside
+begin_beside compiling_steps
+begin_beside waiting_steps
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
 step "documentation" scripts/docs.sh
@@ -140,6 +159,4 @@ step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileB
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
-step "attacks, short" scripts/hostile.sh --short
-step "measurements work" scripts/bench.sh --smoke
-if [ -n "$beside" ]; then end_beside; fi
+end_beside
