@@ -6,8 +6,8 @@
     Benchmarks/instructions.py --binary .build/release/Microbenchmarks            gates
     Benchmarks/instructions.py --binary .build/release/Microbenchmarks --update   writes down what it finds
 
-Each operation is run twice under valgrind's callgrind, once with twice as many rounds; what the second run has more is
-what the rounds cost. The counts are the same however busy the machine is. A count may be more than what is written down
+Under valgrind's callgrind each operation goes some rounds to warm up, as many again, and then twice as many; what the last ones have more is
+what a round costs. The counts are the same however busy the machine is. A count may be more than what is written down
 by the tolerance; what costs much less is reported, so that the limit follows. Another compiler than the one that the
 limits were taken with is measured but not gated: its code differs.
 """
@@ -21,8 +21,8 @@ import tempfile
 
 LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
 ROUNDS = 1_000
-# Making a board with a hundred thousand breaks is most of what these take.
-CROWD_ROUNDS = 250
+# These take a hundred times as long as the others.
+LONG, LONG_ROUNDS = ("publish-", "list-"), 250
 TOLERANCE = 0.10
 ALLOCATORS = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
 
@@ -52,22 +52,38 @@ def parse(lines):
     return total, calls
 
 
+#: Does some rounds of an operation; callgrind writes what it has counted each time before it is called.
+MEASURED = "*measuredRounds*"
+
+
 def count(binary, operation, rounds):
-    with tempfile.NamedTemporaryFile(prefix="callgrind.") as out:
+    """The totals of each of the rounds given, of one process: what they all need is made once, and is not counted."""
+    with tempfile.TemporaryDirectory(prefix="callgrind.") as folder:
+        out = os.path.join(folder, "out")
         # Hashes with the same seed each time: where a table collides is then the same too.
         environment = {**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"}
+        # After the last ones nothing is done once more, so that what is counted ends before the process does.
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", binary, operation, str(rounds)],
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MEASURED}", binary, operation,
+             *(str(each) for each in (*rounds, 0))],
             env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"instructions: {operation} failed:\n{done.stdout}{done.stderr}")
-        with open(out.name) as file:
-            return parse(file)
+        parts = sorted(os.listdir(folder))
+        # What was made before the first ones, each of them, and the end.
+        if len(parts) != len(rounds) + 2:
+            sys.exit(f"instructions: callgrind counted {operation} in {len(parts)} parts, and not in {len(rounds) + 2}")
+        totals = []
+        for number, _ in enumerate(rounds):
+            with open(f"{out}.{number + 2}") as file:
+                totals.append(parse(file))
+        return totals
 
 
 def measure(binary, operation, rounds=ROUNDS):
     """Instructions and allocations of one round."""
-    (some, some_calls), (more, more_calls) = (count(binary, operation, n) for n in (rounds, 2 * rounds))
+    # The first ones do what is done once, and are not looked at.
+    _, (some, some_calls), (more, more_calls) = count(binary, operation, (rounds, rounds, 2 * rounds))
     return {"instructions": round((more - some) / rounds), "allocations": round((more_calls - some_calls) / rounds, 2)}
 
 
@@ -112,7 +128,7 @@ def main():
     found, failed = {}, False
     print(f"{'operation':<18} {'instructions':>12} {'limit':>8} {'allocations':>12} {'limit':>8}")
     for operation in operations(options.binary):
-        found[operation] = measure(options.binary, operation, CROWD_ROUNDS if operation.endswith("100000") else ROUNDS)
+        found[operation] = measure(options.binary, operation, LONG_ROUNDS if operation.startswith(LONG) else ROUNDS)
         limit = limits["operations"].get(operation)
         if limit is None and operation in limits["ratios"]:
             # What is held by a ratio needs no limit of its own.

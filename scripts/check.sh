@@ -116,8 +116,11 @@ check_scripts() {
 }
 
 # In folders of their own, and what they run depends on no time.
-compiling_steps() {
+counting_steps() {
     step "instructions of the hot paths" scripts/instructions.sh
+}
+
+sanitizing_steps() {
     step "sanitizers find mistakes" scripts/sanitize.sh --self-test
     step "thread sanitizer, short" env CUECAST_SANITIZED_TESTS=CuecastTests \
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
@@ -145,8 +148,7 @@ step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
-begin_beside compiling_steps
-begin_beside waiting_steps
+for each in counting_steps sanitizing_steps waiting_steps; do begin_beside "$each"; done
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
 step "documentation" scripts/docs.sh
