@@ -4,7 +4,7 @@
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
 # step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own,
-# and what mostly waits, runs beside the tests, which wait more than they compute.
+# runs beside the tests, which wait more than they compute.
 #
 #   scripts/check.sh
 set -euo pipefail
@@ -126,12 +126,6 @@ sanitizing_steps() {
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
 }
 
-# Programs of their own, which wait for most of their time.
-waiting_steps() {
-    step "attacks, short" scripts/hostile.sh --short
-    step "measurements work" scripts/bench.sh --smoke
-}
-
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
 run_tests_on_four_threads() {
     CUECAST_TEST_EDGE_THREADS=4 run_tests --filter \
@@ -148,7 +142,7 @@ step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
-for each in counting_steps sanitizing_steps waiting_steps; do begin_beside "$each"; done
+for each in counting_steps sanitizing_steps; do begin_beside "$each"; done
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short
 step "documentation" scripts/docs.sh
@@ -161,4 +155,6 @@ step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileB
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
+step "attacks, short" scripts/hostile.sh --short
+step "measurements work" scripts/bench.sh --smoke
 end_beside
