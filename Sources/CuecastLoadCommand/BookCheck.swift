@@ -45,9 +45,12 @@ struct BookCheck {
         var isCurrent: Bool { self.lanes.values.allSatisfy { $0.offset >= $0.head ?? 0 } }
     }
 
-    private enum Trouble: Error {
-        case unreachable
-        case unreadable
+    /// There are no books.
+    private struct NoReport: Error {
+        /// Why: the end of a sentence.
+        let reason: String
+        /// Whether they may be there a moment later, because the gateway has much to do.
+        let mayCome: Bool
     }
 
     /// Adds a finding for every number that differs.
@@ -60,7 +63,7 @@ struct BookCheck {
             return .init(state: .notCompared, breaks: 0, sentence: "There was no break of this run to compare.")
         }
         var different = 0
-        do {
+        do throws(NoReport) {
             for each in ours {
                 let found = try self.counts(of: each, at: endpoint)
                 let tally = each.tally
@@ -79,12 +82,13 @@ struct BookCheck {
             }
         } catch {
             if self.isAskedFor {
-                outcome.statistics.findings.add(.booksDiffer, "\(endpoint) gives no report that can be read")
+                outcome.statistics.findings.add(.booksDiffer, "\(endpoint) gives no report: \(error.reason)")
             }
             return .init(
                 state: .notCompared,
                 breaks: 0,
-                sentence: "The gateway's books were not compared: \(endpoint) does not answer with a report."
+                sentence:
+                    "The gateway's books were not compared: \(endpoint) does not answer with a report: \(error.reason)."
             )
         }
         guard different == 0 else {
@@ -100,31 +104,43 @@ struct BookCheck {
     }
 
     /// The books' counts of one break, once they are up to date; `nil` where they have none.
-    private func counts(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws -> Document.Counts? {
+    private func counts(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport) -> Document.Counts? {
         let deadline = ContinuousClock.now + self.patience
         while true {
-            let document = try self.document(of: each, at: endpoint)
-            if let document, document.isCurrent || ContinuousClock.now > deadline {
-                return document.breaks.first?.total
+            do throws(NoReport) {
+                let document = try self.document(of: each, at: endpoint)
+                if let document, document.isCurrent || ContinuousClock.now > deadline {
+                    return document.breaks.first?.total
+                }
+                if ContinuousClock.now > deadline { return nil }
+            } catch  where error.mayCome && ContinuousClock.now <= deadline {
+                // It is asked for again.
             }
-            if ContinuousClock.now > deadline { return nil }
             Thread.sleep(forTimeInterval: 0.05)
         }
     }
 
-    private func document(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws -> Document? {
-        let target = "/v1/reports/\(each.stream)/\(each.id)"
-        guard let answer = try? HTTPExchange.wait(for: target, at: endpoint, headers: self.headers) else {
-            throw Trouble.unreachable
-        }
+    private func document(of each: RunOutcome.Break, at endpoint: HTTPEndpoint) throws(NoReport) -> Document? {
+        let answer = try self.answer(for: "/v1/reports/\(each.stream)/\(each.id)", at: endpoint)
         switch answer.status {
         case 200:
             guard let document = try? JSONDecoder().decode(Document.self, from: answer.body) else {
-                throw Trouble.unreadable
+                throw NoReport(reason: "its answer cannot be read", mayCome: false)
             }
             return document
         case 404: return nil
-        default: throw Trouble.unreadable
+        case let status: throw NoReport(reason: "it answers with \(status)", mayCome: status == 503)
+        }
+    }
+
+    private func answer(for target: String, at endpoint: HTTPEndpoint) throws(NoReport) -> HTTPExchange.Answer {
+        do throws(HTTPExchange.Failure) {
+            return try HTTPExchange.wait(for: target, at: endpoint, headers: self.headers)
+        } catch {
+            switch error {
+            case .silent, .tooSlow: throw NoReport(reason: "\(error)", mayCome: true)
+            default: throw NoReport(reason: "\(error)", mayCome: false)
+            }
         }
     }
 }

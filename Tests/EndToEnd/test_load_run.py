@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Simulated listeners against the real gateway: what the load-test tool prints, what it writes, how it exits."""
-import json, os, signal, subprocess, tempfile, unittest, urllib.request
+import contextlib, http.server, json, os, signal, subprocess, tempfile, threading, unittest, urllib.request
 import xml.etree.ElementTree as ElementTree
 
 from harness import PATIENCE, Gateway, slower_until, until
@@ -99,6 +99,44 @@ class LoadRun(unittest.TestCase):
 
     def test_books_that_were_asked_for_and_are_not_there_are_a_finding(self):
         self.run_of(5, "--http", "127.0.0.1:1", amiss=["booksDiffer"])
+
+    @contextlib.contextmanager
+    def books(self, first):
+        """An address that gives the gateway's reports, but answers the first request as it is told: a status and a body."""
+        gateway, answers = self.gateway.addresses["http"], [first]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                if answers:
+                    status, body = answers.pop()
+                else:
+                    with urllib.request.urlopen(f"http://{gateway}{self.path}", timeout=PATIENCE) as answer:
+                        status, body = answer.status, answer.read()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever).start()
+            yield f"127.0.0.1:{server.server_address[1]}"
+            server.shutdown()
+            self.assertEqual(answers, [])
+
+    def test_books_that_come_late_are_asked_for_again(self):
+        with self.books((503, b"")) as address:
+            report = self.run_of(5, "--http", address)
+        self.assertEqual(report["books"]["state"], "equal")
+
+    def test_books_that_cannot_be_read_are_a_finding_with_its_reason(self):
+        for first, reason in ((200, b"[]"), "its answer cannot be read"), ((500, b""), "it answers with 500"):
+            with self.books(first) as address:
+                report = self.run_of(5, "--http", address, amiss=["booksDiffer"])
+            self.assertEqual(report["books"]["state"], "not_compared")
+            self.assertIn(f"{address} gives no report: {reason}", json.dumps(report["findings"]))
 
     def test_where_nobody_answers_it_says_so(self):
         done = self.load("--notices", "tcp://127.0.0.1:1", "--requests", "tcp://127.0.0.1:1", "--listeners", "3",
