@@ -21,7 +21,7 @@ import tempfile
 
 LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.json")
 ROUNDS = 1_000
-# These take a hundred times as long as the others.
+# These take 200,000 instructions and more each.
 LONG, LONG_ROUNDS = ("publish-", "list-"), 250
 TOLERANCE = 0.10
 ALLOCATORS = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
@@ -69,13 +69,13 @@ def count(binary, operation, rounds):
             env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"instructions: {operation} failed:\n{done.stdout}{done.stderr}")
-        parts = sorted(os.listdir(folder))
         # What was made before the first ones, each of them, and the end.
-        if len(parts) != len(rounds) + 2:
-            sys.exit(f"instructions: callgrind counted {operation} in {len(parts)} parts, and not in {len(rounds) + 2}")
+        parts, expected = len(os.listdir(folder)), len(rounds) + 2
+        if parts != expected:
+            sys.exit(f"instructions: callgrind counted {operation} in {parts} parts, and not in {expected}")
         totals = []
-        for number, _ in enumerate(rounds):
-            with open(f"{out}.{number + 2}") as file:
+        for part in range(2, expected):
+            with open(f"{out}.{part}") as file:
                 totals.append(parse(file))
         return totals
 

@@ -3,7 +3,7 @@
 # Copyright (c) 2026 the Cuecast authors
 #
 # Every check and test, from a fresh clone to the end: what `make test` and continuous integration run. Stops at the first
-# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own,
+# step that fails, names it, and exits with its code. Quick checks come first. What compiles for long in folders of its own
 # runs beside the tests, which wait more than they compute.
 #
 #   scripts/check.sh

@@ -56,15 +56,15 @@ struct Bench {
     private let workload: Workload
     private let batchRequests: [[UInt8]]
     private let acknowledgements: [[UInt8]]
-    /// A hundred thousand breaks, where the operation needs them: they take longer than all rounds.
-    private let crowd: Board
+    /// What breaks are published on and listed of: a hundred thousand of them take longer to make than all rounds.
+    private let board: Board
 
     init(_ operation: Operation) throws {
         let workload = try Workload()
         self.workload = workload
         self.batchRequests = (0..<Self.group).map { workload.batchRequest($0) }
         self.acknowledgements = try (0..<Self.group).map { try workload.acknowledgement($0) }
-        self.crowd =
+        self.board =
             switch operation {
             case .publishAtMany, .listAtMany: try Workload.crowd()
             default: Board(epoch: Workload.epoch)
@@ -86,9 +86,8 @@ struct Bench {
         case .project: try self.project(count)
         case .update: try self.update(count, inGroupsOf: 1)
         case .updateGroup: try self.update(count, inGroupsOf: Self.updatesInGroup)
-        case .publishAtNone: try self.publish(count, on: Board(epoch: Workload.epoch))
-        case .publishAtMany: try self.publish(count, on: self.crowd)
-        case .listAtMany: self.list(count, of: self.crowd)
+        case .publishAtNone, .publishAtMany: try self.publish(count)
+        case .listAtMany: self.list(count)
         }
     }
 
@@ -236,18 +235,18 @@ struct Bench {
 
     /// Decides about a break, writes and reads its record, applies it, and has its timer wait; the board it is published on
     /// stays as large as it is.
-    private func publish(_ count: Int, on board: Board) throws {
+    private func publish(_ count: Int) throws {
         let planner = BroadcastPlanner(policy: BreakPolicy())
         let timers = BreakTimers(policy: BreakPolicy())
         let requests = try (0..<Self.group).map { try Workload.publish($0) }
-        var queue = TimerQueue(board)
+        var queue = TimerQueue(self.board)
         for index in 0..<count {
             let request = try BroadcastRequest(decoding: requests[index % Self.group])
-            let plan = planner.plan(request, by: .anybody, on: board, at: Workload.now, listeners: 100)
+            let plan = planner.plan(request, by: .anybody, on: self.board, at: Workload.now, listeners: 100)
             guard case .append(let entry) = plan else { preconditionFailure("not planned: \(plan)") }
-            var next = board
+            var next = self.board
             let group = try BreakGroup(decoding: BreakGroup(entries: [entry]).encoded())
-            let results = next.apply(group, offset: board.offset + 1)
+            let results = next.apply(group, offset: self.board.offset + 1)
             guard case .changed(let each, nil)? = results.first else { preconditionFailure("not kept: \(results)") }
             queue.note(each)
             let due = queue.due(on: next, at: Workload.now, timers: timers) { _ in 100 }
@@ -256,11 +255,11 @@ struct Bench {
     }
 
     /// A page from the middle of the list of all breaks.
-    private func list(_ count: Int, of board: Board) {
-        let mark = board.sortedStreams[board.streamCount / 2].sortedBreaks.first.map { BreakMark($0) }
+    private func list(_ count: Int) {
+        let mark = self.board.sortedStreams[self.board.streamCount / 2].sortedBreaks.first.map { BreakMark($0) }
         for _ in 0..<count {
             var infos: [BreakInfo] = []
-            board.scan(after: mark) { each in
+            self.board.scan(after: mark) { each in
                 infos.append(each.info(at: Workload.now))
                 return infos.count < 100
             }
