@@ -126,6 +126,12 @@ sanitizing_steps() {
         scripts/sanitize.sh thread 'ClientTests|ClientLifeTests|ObserverTests|DelegateKindTests|ListenerJournalTests|ClientStorageTests|ClientEndTests|ClientTrackingTests'
 }
 
+# Programs of their own, which wait for most of their time.
+waiting_steps() {
+    step "attacks, short" scripts/hostile.sh --short
+    step "measurements work" scripts/bench.sh --smoke
+}
+
 # Once more what connections, groups, limits and stops of the gateway do, with several threads for listeners.
 run_tests_on_four_threads() {
     CUECAST_TEST_EDGE_THREADS=4 run_tests --filter \
@@ -152,9 +158,9 @@ step "tests" run_all_tests
 step "tests, four threads for listeners" run_tests_on_four_threads
 # The tests above draw a seed of their own in every run, so that some of the suites are enough to see that the script works.
 step "property tests with new seeds" scripts/fuzz.sh --rounds 1 --only 'HostileBytesTests|RoundTripTests'
+# Not beside the tests above: those, the counting and the sanitizer are load enough for two cores.
+begin_beside waiting_steps
 step "end to end" scripts/end-to-end.sh
 step "crash test, short" scripts/crash.sh --moments 3
 step "backup test, short" scripts/backups.sh --rounds 3
-step "attacks, short" scripts/hostile.sh --short
-step "measurements work" scripts/bench.sh --smoke
 end_beside
