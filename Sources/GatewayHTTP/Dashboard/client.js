@@ -25,6 +25,7 @@ export class Refused extends Error {
     super(problem.detail || `The gateway answered with the status ${status}.`);
     this.status = status;
     this.code = problem.code ?? "";
+    this.isRetryable = problem.retryable === true;
   }
 }
 

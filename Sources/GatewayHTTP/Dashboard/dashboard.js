@@ -7,8 +7,8 @@
 // gateway's events, at most once a second; each frame writes only what has changed.
 
 import "./health.js";
-import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
-import { $, announce, client, complain, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
+import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
@@ -123,16 +123,16 @@ client.addEventListener("opened", () => {
 });
 client.addEventListener("resync", loadAll);
 
-async function loadAll() {
+const offer = new Part(async () => {
+  const { operations } = await client.get("v1");
+  return () => { state.operations = actions.operations = operations ?? {}; };
+});
+
+function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
-  try {
-    state.operations = (await client.get("v1")).operations ?? {};
-    actions.operations = state.operations;
-  } catch (error) {
-    complain(error);
-  }
+  offer.load();
 }
 
 client.addEventListener("gateway", ({ detail }) => {
@@ -165,7 +165,8 @@ client.addEventListener("break", ({ detail }) => {
       const told = { live: "is on air", complete: "is over", cancelled: "was cancelled", cued: "is cued", announced: "is announced", expired: "has expired" }[detail.state];
       if (told) announce(`Break ${detail.break} ${told}`);
     }
-    state.breaks.set(detail.break, detail);
+    state.heard += 1;
+    state.breaks.set(detail.break, { ...detail, heard: state.heard });
     reloadPast();
   }
   draw();
@@ -190,6 +191,7 @@ function tick() {
     }
   }
   if (due.size > 1_000) due = new Set();
+  reloadUnsettled();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }

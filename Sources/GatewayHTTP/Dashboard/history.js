@@ -3,11 +3,13 @@
 
 // What was: breaks and their books, and who asked for what to be changed.
 
-import { $, STATE_WORDS, client, complain, disable, draw, later, state } from "./model.js";
+import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
+/// How often it is looked whether books are settled.
+const UNSETTLED_MS = 60_000;
 
 for (const name of ["books", "audit"]) {
   const tab = $(`tab-${name}`);
@@ -32,24 +34,33 @@ function showTab(name) {
 }
 
 /// Loads the page of history that is in view.
-export async function loadPast() {
-  const { chosen, tab } = state;
-  if (!chosen) return drawPast();
-  try {
-    if (tab === "books") {
-      const books = await client.get("v1/reports", { stream: chosen, before: state.booksBefore.at(-1), limit: HISTORY_PER_PAGE });
-      if (chosen !== state.chosen) return;
-      state.books = books;
-    } else {
-      const audit = await client.get("v1/audit", { stream: chosen, before: state.auditBefore.at(-1), limit: AUDIT_PER_PAGE });
-      if (chosen !== state.chosen) return;
-      state.audit = audit;
-    }
-    drawPast();
-    draw();
-  } catch (error) {
-    complain(error);
-  }
+export function loadPast() {
+  if (!state.chosen) return drawPast();
+  parts[state.tab].load();
+}
+
+/// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
+function partOf(name, path, limit) {
+  return new Part(async () => {
+    const { chosen } = state, before = state[`${name}Before`].at(-1);
+    const page = await client.get(path, { stream: chosen, before, limit });
+    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1)) return null;
+    return () => {
+      state[name] = page;
+      drawPast();
+    };
+  });
+}
+const parts = { books: partOf("books", "v1/reports", HISTORY_PER_PAGE), audit: partOf("audit", "v1/audit", AUDIT_PER_PAGE) };
+
+let unsettledAsked = 0;
+/// Looks now and then whether the books of a break that is over are settled: no event tells.
+export function reloadUnsettled() {
+  const now = client.now();
+  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
+  if (!state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
+  unsettledAsked = performance.now();
+  loadPast();
 }
 function reloadNewest() { if (state.booksBefore.length === 0 && state.auditBefore.length === 0) loadPast(); }
 /// Soon after a break has changed; not so soon while outcomes come in: what is counted each second is shown without asking.

@@ -18,7 +18,7 @@ export const client = new GatewayClient();
 /// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
 export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
-  chosen: "", breaks: new Map(), counts: new Map(), courses: new Map(),
+  chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
 };
@@ -66,6 +66,43 @@ export function later(action, milliseconds) {
   };
 }
 
+/// How long until what could not be loaded is asked for again.
+const RELOAD_MS = 5_000;
+
+/// One part of what is known, which is loaded anew whenever it may have changed.
+///
+/// Answers may come in another order than they were asked for: none is taken after a later one. What the gateway had no time for is asked for again,
+/// since nothing else would bring it while its events go on.
+export class Part {
+  #load;
+  #asked = 0;
+  #taken = 0;
+  #retry = null;
+
+  /// - load: asks the gateway, and gives what takes the answer; gives nothing where the answer is of no use any more.
+  constructor(load) { this.#load = load; }
+
+  async load() {
+    const asked = this.#asked += 1;
+    clearTimeout(this.#retry);
+    try {
+      const take = await this.#load();
+      if (!take || asked < this.#taken) return;
+      this.#taken = asked;
+      take();
+      draw();
+    } catch (error) {
+      complain(error);
+      if (asked !== this.#asked || !mayPass(error)) return;
+      // While the link is gone nobody need ask: everything is loaded anew when it is back.
+      this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
+    }
+  }
+}
+
+/// Whether what failed may succeed later, unchanged.
+export function mayPass(error) { return error instanceof GatewayGone || (error instanceof Refused && error.isRetryable); }
+
 /// Has the gateway count the streams that are in view.
 export function watch() {
   const names = state.lines.map((line) => line.stream);
@@ -83,7 +120,6 @@ export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
 
 /// Where a request failed: what people must know the link says.
 export function complain(error) {
-  // The link says that it is gone, and everything is loaded anew when it is back.
   if (error instanceof GatewayGone || error instanceof Refused) return;
   console.error(error);
 }

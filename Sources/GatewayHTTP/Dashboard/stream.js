@@ -6,7 +6,7 @@
 import { Actions } from "./actions.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
@@ -57,28 +57,26 @@ addEventListener("hashchange", () => {
 });
 
 /// The breaks of the chosen stream that are not over.
-export async function loadDetail() {
-  const stream = state.chosen;
-  if (!stream) return;
-  try {
-    const found = new Map();
-    let after;
-    do {
-      const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
-      for (const each of page.breaks) found.set(each.break, each);
-      after = page.after;
-    } while (after);
-    if (stream !== state.chosen) return;
+const detail = new Part(async () => {
+  const stream = state.chosen, heardBefore = state.heard;
+  const found = new Map();
+  let after;
+  do {
+    const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
+    for (const each of page.breaks) found.set(each.break, each);
+    after = page.after;
+  } while (after);
+  if (stream !== state.chosen) return null;
+  return () => {
     for (const [name, each] of state.breaks) {
-      // What events told meanwhile is newer.
-      if (each.revision > (found.get(name)?.revision ?? 0) && isOpen(each)) found.set(name, each);
+      // What an event has told since this was asked for is newer, an end too. What was told before may be out of date: events may have been missed.
+      if (each.heard > heardBefore && each.revision >= (found.get(name)?.revision ?? 0)) found.set(name, each);
     }
     state.breaks = found;
-    draw();
-  } catch (error) {
-    complain(error);
-  }
-}
+  };
+});
+
+export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
 
 /// The state by the clock: a break starts and ends although nobody tells.

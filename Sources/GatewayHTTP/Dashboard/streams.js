@@ -3,39 +3,44 @@
 
 // The list of streams: one page of it, with the listeners and the break of each.
 
-import { $, STATE_WORDS, announce, client, complain, disable, draw, later, onDraw, state, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, later, mayPass, onDraw, state, watch } from "./model.js";
 import { count, element, left, mark, say } from "./plots.js";
 import { choose } from "./stream.js";
 
 const STREAMS_PER_PAGE = 12;
 
-export async function loadStreams() {
-  const asked = { search: state.search, after: state.after };
-  try {
-    const page = await client.get("v1/streams", { search: asked.search, after: asked.after, limit: STREAMS_PER_PAGE });
-    if (asked.search !== state.search || asked.after !== state.after) return;
-    state.lines = page.streams;
+/// How many times lines were asked for: each line keeps the number of its question, so that none is replaced by an older one.
+let asked = 0;
+
+const streams = new Part(async () => {
+  const { search, after } = state, question = asked += 1;
+  const page = await client.get("v1/streams", { search, after, limit: STREAMS_PER_PAGE });
+  if (search !== state.search || after !== state.after) return null;
+  return () => {
+    const known = new Map(state.lines.map((line) => [line.stream, line]));
+    state.lines = page.streams.map((line) => known.get(line.stream)?.asked > question ? known.get(line.stream) : { ...line, asked: question });
     state.next = page.after ?? null;
     state.total = page.total ?? null;
     state.isLoaded = true;
-    if (!state.chosen && page.streams.length) choose((page.streams.find((line) => line.running) ?? page.streams[0]).stream, false);
+    if (!state.chosen && state.lines.length) choose((state.lines.find((line) => line.running) ?? state.lines[0]).stream, false);
     watch();
-    draw();
-  } catch (error) {
-    complain(error);
-  }
-}
+  };
+});
+
+export function loadStreams() { return streams.load(); }
 export const reloadStreams = later(loadStreams, 400);
 
 /// One stream's line anew, because something about its breaks changed.
 async function reloadLine(stream) {
+  const question = asked += 1;
   try {
     const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
     const place = state.lines.findIndex((each) => each.stream === stream);
-    if (place >= 0) state.lines[place] = line;
+    if (place >= 0 && state.lines[place].asked < question) state.lines[place] = { ...line, asked: question };
     draw();
   } catch (error) {
     complain(error);
+    if (mayPass(error)) reloadStreams();
   }
 }
 const lineTimers = new Map();

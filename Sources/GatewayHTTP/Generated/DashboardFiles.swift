@@ -342,6 +342,7 @@ export class Refused extends Error {
     super(problem.detail || `The gateway answered with the status ${status}.`);
     this.status = status;
     this.code = problem.code ?? "";
+    this.isRetryable = problem.retryable === true;
   }
 }
 
@@ -961,8 +962,8 @@ dialog button { min-height: 36px; }
 // gateway's events, at most once a second; each frame writes only what has changed.
 
 import "./health.js";
-import { drawPast, loadPast, reloadCounts, reloadPast } from "./history.js";
-import { $, announce, client, complain, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
+import { drawPast, loadPast, reloadCounts, reloadPast, reloadUnsettled } from "./history.js";
+import { $, Part, announce, client, draw, endOf, isOpen, onDraw, startOf, state } from "./model.js";
 import { clockTime, element, mark, say, zonedTime } from "./plots.js";
 import { actions, choose, courseOf, loadDetail, reloadDetail } from "./stream.js";
 import { loadStreams, reloadLineSoon, reloadStreams } from "./streams.js";
@@ -1077,16 +1078,16 @@ client.addEventListener("opened", () => {
 });
 client.addEventListener("resync", loadAll);
 
-async function loadAll() {
+const offer = new Part(async () => {
+  const { operations } = await client.get("v1");
+  return () => { state.operations = actions.operations = operations ?? {}; };
+});
+
+function loadAll() {
   loadStreams();
   loadDetail();
   loadPast();
-  try {
-    state.operations = (await client.get("v1")).operations ?? {};
-    actions.operations = state.operations;
-  } catch (error) {
-    complain(error);
-  }
+  offer.load();
 }
 
 client.addEventListener("gateway", ({ detail }) => {
@@ -1119,7 +1120,8 @@ client.addEventListener("break", ({ detail }) => {
       const told = { live: "is on air", complete: "is over", cancelled: "was cancelled", cued: "is cued", announced: "is announced", expired: "has expired" }[detail.state];
       if (told) announce(`Break ${detail.break} ${told}`);
     }
-    state.breaks.set(detail.break, detail);
+    state.heard += 1;
+    state.breaks.set(detail.break, { ...detail, heard: state.heard });
     reloadPast();
   }
   draw();
@@ -1144,6 +1146,7 @@ function tick() {
     }
   }
   if (due.size > 1_000) due = new Set();
+  reloadUnsettled();
   draw();
   setTimeout(tick, 1_000 - client.now() % 1_000);
 }
@@ -1322,11 +1325,13 @@ onDraw(drawHealth);
 
 // What was: breaks and their books, and who asked for what to be changed.
 
-import { $, STATE_WORDS, client, complain, disable, draw, later, state } from "./model.js";
+import { $, Part, STATE_WORDS, client, disable, draw, endOf, later, state } from "./model.js";
 import { OUTCOMES, count, element, mark, moment, showIn, span } from "./plots.js";
 
 const HISTORY_PER_PAGE = 8;
 const AUDIT_PER_PAGE = 12;
+/// How often it is looked whether books are settled.
+const UNSETTLED_MS = 60_000;
 
 for (const name of ["books", "audit"]) {
   const tab = $(`tab-${name}`);
@@ -1351,24 +1356,33 @@ function showTab(name) {
 }
 
 /// Loads the page of history that is in view.
-export async function loadPast() {
-  const { chosen, tab } = state;
-  if (!chosen) return drawPast();
-  try {
-    if (tab === "books") {
-      const books = await client.get("v1/reports", { stream: chosen, before: state.booksBefore.at(-1), limit: HISTORY_PER_PAGE });
-      if (chosen !== state.chosen) return;
-      state.books = books;
-    } else {
-      const audit = await client.get("v1/audit", { stream: chosen, before: state.auditBefore.at(-1), limit: AUDIT_PER_PAGE });
-      if (chosen !== state.chosen) return;
-      state.audit = audit;
-    }
-    drawPast();
-    draw();
-  } catch (error) {
-    complain(error);
-  }
+export function loadPast() {
+  if (!state.chosen) return drawPast();
+  parts[state.tab].load();
+}
+
+/// A part of the history, by the name of its tab: where it is, and how many lines a page of it has.
+function partOf(name, path, limit) {
+  return new Part(async () => {
+    const { chosen } = state, before = state[`${name}Before`].at(-1);
+    const page = await client.get(path, { stream: chosen, before, limit });
+    if (chosen !== state.chosen || before !== state[`${name}Before`].at(-1)) return null;
+    return () => {
+      state[name] = page;
+      drawPast();
+    };
+  });
+}
+const parts = { books: partOf("books", "v1/reports", HISTORY_PER_PAGE), audit: partOf("audit", "v1/audit", AUDIT_PER_PAGE) };
+
+let unsettledAsked = 0;
+/// Looks now and then whether the books of a break that is over are settled: no event tells.
+export function reloadUnsettled() {
+  const now = client.now();
+  if (performance.now() - unsettledAsked < UNSETTLED_MS || state.tab !== "books") return;
+  if (!state.books?.breaks.some((each) => !each.settled && endOf(each) !== null && endOf(each) <= now)) return;
+  unsettledAsked = performance.now();
+  loadPast();
 }
 function reloadNewest() { if (state.booksBefore.length === 0 && state.auditBefore.length === 0) loadPast(); }
 /// Soon after a break has changed; not so soon while outcomes come in: what is counted each second is shown without asking.
@@ -1603,7 +1617,7 @@ function pager(what, stack, before) {
         DashboardFile(
             name: "model.js",
             type: "text/javascript; charset=utf-8",
-            text: #"""
+            text: ##"""
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
@@ -1624,7 +1638,7 @@ export const client = new GatewayClient();
 /// What is known: one page of streams, one stream in detail, one page of its history, and how the gateway does.
 export const state = {
   search: "", after: null, before: [], lines: [], next: null, total: null, isLoaded: false,
-  chosen: "", breaks: new Map(), counts: new Map(), courses: new Map(),
+  chosen: "", breaks: new Map(), heard: 0, counts: new Map(), courses: new Map(),
   gateway: null, limits: new Map(), operations: {},
   books: null, booksBefore: [], openBreak: "", audit: null, auditBefore: [], tab: "books",
 };
@@ -1672,6 +1686,43 @@ export function later(action, milliseconds) {
   };
 }
 
+/// How long until what could not be loaded is asked for again.
+const RELOAD_MS = 5_000;
+
+/// One part of what is known, which is loaded anew whenever it may have changed.
+///
+/// Answers may come in another order than they were asked for: none is taken after a later one. What the gateway had no time for is asked for again,
+/// since nothing else would bring it while its events go on.
+export class Part {
+  #load;
+  #asked = 0;
+  #taken = 0;
+  #retry = null;
+
+  /// - load: asks the gateway, and gives what takes the answer; gives nothing where the answer is of no use any more.
+  constructor(load) { this.#load = load; }
+
+  async load() {
+    const asked = this.#asked += 1;
+    clearTimeout(this.#retry);
+    try {
+      const take = await this.#load();
+      if (!take || asked < this.#taken) return;
+      this.#taken = asked;
+      take();
+      draw();
+    } catch (error) {
+      complain(error);
+      if (asked !== this.#asked || !mayPass(error)) return;
+      // While the link is gone nobody need ask: everything is loaded anew when it is back.
+      this.#retry = setTimeout(() => { if (client.link.state === "live") this.load(); }, RELOAD_MS);
+    }
+  }
+}
+
+/// Whether what failed may succeed later, unchanged.
+export function mayPass(error) { return error instanceof GatewayGone || (error instanceof Refused && error.isRetryable); }
+
 /// Has the gateway count the streams that are in view.
 export function watch() {
   const names = state.lines.map((line) => line.stream);
@@ -1689,12 +1740,11 @@ export function endOf(each) { return each?.end ? Date.parse(each.end) : null; }
 
 /// Where a request failed: what people must know the link says.
 export function complain(error) {
-  // The link says that it is gone, and everything is loaded anew when it is back.
   if (error instanceof GatewayGone || error instanceof Refused) return;
   console.error(error);
 }
 
-"""#
+"""##
         ),
         DashboardFile(
             name: "plots.js",
@@ -1966,7 +2016,7 @@ function niceStep(milliseconds) {
 import { Actions } from "./actions.js";
 import { Refused } from "./client.js";
 import { loadPast } from "./history.js";
-import { $, STATE_WORDS, announce, client, complain, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, draw, endOf, isOpen, later, onDraw, startOf, state, tell, watch } from "./model.js";
 import { Bar, Course, count, element, left, mark, moment, say, share, span } from "./plots.js";
 
 /// Courses of breaks that are kept, so that going back to a stream shows what was seen of it.
@@ -2017,28 +2067,26 @@ addEventListener("hashchange", () => {
 });
 
 /// The breaks of the chosen stream that are not over.
-export async function loadDetail() {
-  const stream = state.chosen;
-  if (!stream) return;
-  try {
-    const found = new Map();
-    let after;
-    do {
-      const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
-      for (const each of page.breaks) found.set(each.break, each);
-      after = page.after;
-    } while (after);
-    if (stream !== state.chosen) return;
+const detail = new Part(async () => {
+  const stream = state.chosen, heardBefore = state.heard;
+  const found = new Map();
+  let after;
+  do {
+    const page = await client.get(`v1/streams/${encodeURIComponent(stream)}/breaks`, { open: "true", after, limit: 100 });
+    for (const each of page.breaks) found.set(each.break, each);
+    after = page.after;
+  } while (after);
+  if (stream !== state.chosen) return null;
+  return () => {
     for (const [name, each] of state.breaks) {
-      // What events told meanwhile is newer.
-      if (each.revision > (found.get(name)?.revision ?? 0) && isOpen(each)) found.set(name, each);
+      // What an event has told since this was asked for is newer, an end too. What was told before may be out of date: events may have been missed.
+      if (each.heard > heardBefore && each.revision >= (found.get(name)?.revision ?? 0)) found.set(name, each);
     }
     state.breaks = found;
-    draw();
-  } catch (error) {
-    complain(error);
-  }
-}
+  };
+});
+
+export function loadDetail() { if (state.chosen) detail.load(); }
 export const reloadDetail = later(loadDetail, 300);
 
 /// The state by the clock: a break starts and ends although nobody tells.
@@ -2254,39 +2302,44 @@ onDraw(drawFunnel);
 
 // The list of streams: one page of it, with the listeners and the break of each.
 
-import { $, STATE_WORDS, announce, client, complain, disable, draw, later, onDraw, state, watch } from "./model.js";
+import { $, Part, STATE_WORDS, announce, client, complain, disable, draw, later, mayPass, onDraw, state, watch } from "./model.js";
 import { count, element, left, mark, say } from "./plots.js";
 import { choose } from "./stream.js";
 
 const STREAMS_PER_PAGE = 12;
 
-export async function loadStreams() {
-  const asked = { search: state.search, after: state.after };
-  try {
-    const page = await client.get("v1/streams", { search: asked.search, after: asked.after, limit: STREAMS_PER_PAGE });
-    if (asked.search !== state.search || asked.after !== state.after) return;
-    state.lines = page.streams;
+/// How many times lines were asked for: each line keeps the number of its question, so that none is replaced by an older one.
+let asked = 0;
+
+const streams = new Part(async () => {
+  const { search, after } = state, question = asked += 1;
+  const page = await client.get("v1/streams", { search, after, limit: STREAMS_PER_PAGE });
+  if (search !== state.search || after !== state.after) return null;
+  return () => {
+    const known = new Map(state.lines.map((line) => [line.stream, line]));
+    state.lines = page.streams.map((line) => known.get(line.stream)?.asked > question ? known.get(line.stream) : { ...line, asked: question });
     state.next = page.after ?? null;
     state.total = page.total ?? null;
     state.isLoaded = true;
-    if (!state.chosen && page.streams.length) choose((page.streams.find((line) => line.running) ?? page.streams[0]).stream, false);
+    if (!state.chosen && state.lines.length) choose((state.lines.find((line) => line.running) ?? state.lines[0]).stream, false);
     watch();
-    draw();
-  } catch (error) {
-    complain(error);
-  }
-}
+  };
+});
+
+export function loadStreams() { return streams.load(); }
 export const reloadStreams = later(loadStreams, 400);
 
 /// One stream's line anew, because something about its breaks changed.
 async function reloadLine(stream) {
+  const question = asked += 1;
   try {
     const line = await client.get(`v1/streams/${encodeURIComponent(stream)}`);
     const place = state.lines.findIndex((each) => each.stream === stream);
-    if (place >= 0) state.lines[place] = line;
+    if (place >= 0 && state.lines[place].asked < question) state.lines[place] = { ...line, asked: question };
     draw();
   } catch (error) {
     complain(error);
+    if (mayPass(error)) reloadStreams();
   }
 }
 const lineTimers = new Map();
