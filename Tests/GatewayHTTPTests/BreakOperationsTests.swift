@@ -161,6 +161,36 @@ struct BreakOperationsTests {
         #expect(publish.advertisements.map(\.duration) == [.seconds(20)])
     }
 
+    /// RFC 7303 section 3.
+    @Test func `the charset of a VAST document says how its bytes are read`() async throws {
+        let vast = """
+            <?xml version="1.0" encoding="koi8-r"?><VAST version="3.0"><Ad id="v"><InLine><AdSystem>x</AdSystem><AdTitle>Grün</AdTitle>\
+            <Creatives><Creative><Linear><Duration>00:00:20</Duration><MediaFiles><MediaFile delivery="progressive" type="audio/mpeg" \
+            width="0" height="0">https://cdn.example.com/v.mp3</MediaFile></MediaFiles></Linear></Creative></Creatives></InLine></Ad></VAST>
+            """
+        let asked = Asked()
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), asked)
+            .serve { peer in
+                for (type, status) in [
+                    ("text/xml", 400), ("text/xml; charset=koi8-r", 400), ("text/xml;charset=utf-8", 200),
+                    ("application/xml; a=b; Charset=\"ISO-8859-1\"", 200),
+                ] {
+                    let answer = try await peer.ask(
+                        "PUT",
+                        Self.path + "?cued=true",
+                        body: vast,
+                        headers: headers.merging(["Content-Type": type]) { $1 }
+                    )
+                    #expect(answer.status == status, "\(type): \(answer.body)")
+                    guard status == 200 else { continue }
+                    guard case .publish(let publish)? = asked.last?.request.kind else { return #expect(Bool(false)) }
+                    // The two bytes of the letter are two letters of Latin 1.
+                    #expect(publish.advertisements.map(\.title) == [type.contains("utf-8") ? "Grün" : "GrÃ¼n"])
+                }
+            }
+    }
+
     @Test(arguments: ["application/xml", "text/xml", "Text/XML; charset=utf-8"])
     func `what of a VAST document is not in the break is said in the answer`(type: String) async throws {
         @Sendable func ad(_ index: Int, _ impressions: Int) -> String {

@@ -21,7 +21,7 @@ public enum VAST {
     /// with ``VASTReadingOptions/allStandAlone`` (VAST 4.3 section 3.3.1).
     ///
     /// - Parameters:
-    ///   - document: The bytes of the document, in UTF-8, UTF-16 or ISO-8859-1.
+    ///   - document: The bytes of the document, in UTF-8, UTF-16, ISO-8859-1 or Windows-1252.
     ///   - options: What to take and how much.
     /// - Returns: A batch with at least one ad.
     /// - Throws: ``AdFormatError`` where the document cannot be read or has no ad that can be played.
@@ -34,7 +34,7 @@ public enum VAST {
         guard bytes.count <= bytesMax else {
             throw .tooLarge(limit: AdFormatLimits.Name.documentBytesMax.rawValue, maximum: bytesMax)
         }
-        let root = try MarkupReader.read(bytes, limits: options.limits)
+        let root = try MarkupReader.read(bytes, charset: options.charset, limits: options.limits)
         let version = try Self.version(of: root)
         let ads = root.children(named: "Ad")
         guard ads.count <= options.limits.adsMax else {

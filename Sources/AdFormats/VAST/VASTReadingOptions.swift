@@ -11,6 +11,10 @@ public struct VASTReadingOptions: Hashable, Sendable {
     public var durationMillisecondsMax: Int
     /// The bounds of the document and of what is taken from it.
     public var limits: AdFormatLimits
+    /// The encoding by the word of whoever sent the document: the `charset` of its `Content-Type`; nil (the default) if nothing was said.
+    ///
+    /// It counts before what the document declares, and a byte order mark counts before it (RFC 7303 section 3).
+    public var charset: String?
 
     /// Options; all have defaults.
     public init(

@@ -32,8 +32,12 @@ struct MarkupReader {
     }
 
     /// The outermost element of a document.
-    static func read(_ document: [UInt8], limits: AdFormatLimits) throws(AdFormatError) -> MarkupElement {
-        var reader = MarkupReader(text: try MarkupText.utf8(of: document), limits: limits)
+    static func read(
+        _ document: [UInt8],
+        charset: String? = nil,
+        limits: AdFormatLimits
+    ) throws(AdFormatError) -> MarkupElement {
+        var reader = MarkupReader(text: try MarkupText.utf8(of: document, charset: charset), limits: limits)
         return try reader.readDocument()
     }
 

@@ -8,8 +8,12 @@ enum MarkupText {
     ///
     /// UTF-8 and UTF-16 are known by their byte order mark or first bytes. A declaration that says `UTF-16` over text that
     /// is plainly not is overruled, because servers that build a document in memory often leave it there.
-    static func utf8(of document: [UInt8]) throws(AdFormatError) -> [UInt8] {
-        let text = try self.decoded(document)
+    ///
+    /// - Parameters:
+    ///   - document: its bytes.
+    ///   - charset: what was said of it; counts before what it declares (RFC 7303 section 3). `nil`: nothing.
+    static func utf8(of document: [UInt8], charset: String? = nil) throws(AdFormatError) -> [UInt8] {
+        let text = try self.decoded(document, charset)
         let lines = text.contains(0x0D) ? self.withLineFeeds(text) : text
         try self.requireAllowed(lines)
         return lines
@@ -30,7 +34,7 @@ enum MarkupText {
         return (line, column)
     }
 
-    private static func decoded(_ document: [UInt8]) throws(AdFormatError) -> [UInt8] {
+    private static func decoded(_ document: [UInt8], _ charset: String?) throws(AdFormatError) -> [UInt8] {
         switch (document.first, document.dropFirst().first, document.dropFirst(2).first, document.dropFirst(3).first) {
         case (0x00, 0x00, 0xFE, 0xFF), (0xFF, 0xFE, 0x00, 0x00), (0x00, 0x00, 0x00, 0x3C), (0x3C, 0x00, 0x00, 0x00):
             throw .unsupportedEncoding("UTF-32")
@@ -41,11 +45,11 @@ enum MarkupText {
         case (0xEF, 0xBB, 0xBF, _): return try self.fromUTF8(document.dropFirst(3))
         default: break
         }
-        let declared = self.declaredEncoding(of: document)
+        let declared = charset ?? self.declaredEncoding(of: document)
         switch declared?.uppercased() {
         case nil, "UTF-8", "UTF8", "US-ASCII", "ASCII", "UTF-16", "UTF16", "UTF-16LE", "UTF-16BE":
             return try self.fromUTF8(document[...])
-        case "ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "LATIN-1":
+        case "ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "LATIN-1", "WINDOWS-1252", "CP1252":
             return Array(String(String.UnicodeScalarView(document.map(Self.windows1252))).utf8)
         case let name?: throw .unsupportedEncoding(declared ?? name)
         }

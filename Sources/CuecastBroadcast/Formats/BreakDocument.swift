@@ -50,12 +50,14 @@ package enum BreakDocument {
     /// - Parameters:
     ///   - key: which.
     ///   - vast: the document.
+    ///   - charset: its encoding by the word of whoever sent it; `nil`: nothing was said.
     ///   - settings: the rest, as text by its name.
     /// - Returns: what is asked, and what of the document is not in it, each with its reason.
     /// - Throws: the first thing that is wrong.
     package static func publish(
         _ key: BreakKey,
         vast: [UInt8],
+        charset: String?,
         settings: [String: String]
     ) throws(AdsFileError) -> (publish: BroadcastRequest.Publish, leftOut: [String]) {
         let members = settings.sorted { $0.key < $1.key }
@@ -69,9 +71,11 @@ package enum BreakDocument {
                 return (key: name, value: JSONNode(value: value, line: 1))
             }
         let fields = try JSONFields(JSONNode(value: .object(members), line: 1), path: "", known: Self.settings)
+        var options = VASTReadingOptions()
+        options.charset = charset
         let batch: AdBatch
         do throws(AdFormatError) {
-            batch = try VAST.read(vast)
+            batch = try VAST.read(vast, options: options)
         } catch {
             throw AdsFileError(line: 1, field: "", reason: "the VAST document cannot be used: \(error)")
         }

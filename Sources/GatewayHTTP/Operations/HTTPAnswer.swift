@@ -94,6 +94,19 @@ enum MediaType {
         return own > weights[other] ?? 0 || weights[other] == nil
     }
 
+    /// The encoding that a type names, with or without quotes (RFC 9110 section 8.3.2); `nil`: it names none.
+    static func charset(of type: String) -> String? {
+        for parameter in type.split(separator: ";").dropFirst() {
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
+                continue
+            }
+            let value = parts[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
+            return value.isEmpty ? nil : value
+        }
+        return nil
+    }
+
     /// Without parameters, in lower case.
     static func essence(_ type: some StringProtocol) -> String {
         (type.split(separator: ";", maxSplits: 1).first ?? "").trimmingCharacters(in: .whitespaces).lowercased()
