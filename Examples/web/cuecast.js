@@ -11,8 +11,8 @@
 ///     listener.start();  // after a click: browsers play nothing before
 ///
 /// What it does is what docs/web-listeners.md asks of every listener: it applies each notice once and in order, asks for its batch at its
-/// own instant of the window, repeats an acknowledgement until it is durable, and goes on where it was after a lost connection,
-/// a restarted gateway, or a reload of the page.
+/// own instant of the window, plays no ad twice, repeats an acknowledgement until it is durable, and goes on where it was after a lost
+/// connection, a restarted gateway, or a reload of the page.
 ///
 /// Events (`detail` in brackets): `state` {state, reason}, `notice` {notice}, `break` {id, startUs, count}, `ad` {breakId, ad,
 /// number, count}, `progress` {ad, heardMs, durationMs}, `outcome` {breakId, outcome}, `acknowledged` {breakId, count}, `over` {id},
@@ -26,12 +26,18 @@ const SILENT_INTERVALS = 2.5;
 /// How often the gateway's clock is asked for, and how often in a row: the answer that came quickest is believed.
 const CLOCK_INTERVAL_MS = 60_000;
 const CLOCK_SAMPLES = 4;
-/// An ad whose media has not ended so long after its duration is taken as it stands.
+/// An ad of which nothing more is heard for so long after its duration has failed (VAST error 402), unless somebody has paused it.
 const OVERTIME_MS = 2_000;
 /// A media file that has not begun after so long has failed (VAST error 402).
 const LOADING_MAX_MS = 8_000;
 /// Acknowledgements that are kept at most; beyond it the oldest goes, and its ads stay unknown.
 const OUTBOX_MAX = 1_000;
+/// Breaks that are over and remembered at most, so that none is played twice.
+const CLOSED_MAX = 1_024;
+/// How long an answer may take.
+const ANSWER_MAX_MS = 20_000;
+/// The longest time of one timer; browsers let one of more than 24 days ring at once.
+const TIMER_MAX_MS = 86_400_000;
 
 /// The instant of a request window at which a session asks, in microseconds: the same rule as in every client library, so
 /// that a million of them are an even flow. FNV-1a over the parts, each ended by 0xFF, then mixed (SplitMix64, finaliser).
@@ -78,6 +84,15 @@ export class EventReader {
   }
 }
 
+/// By how many notices one position is behind another of the same stream; null: nobody can tell, they are of two epochs.
+function stepsBetween(position, later) {
+  const [[epoch, sequence], [laterEpoch, laterSequence]] = [position, later].map((each) => (each ?? "").split(":"));
+  return epoch === laterEpoch ? BigInt(laterSequence) - BigInt(sequence) : null;
+}
+
+/// Whether what was refused may succeed later, unchanged; a proxy before the gateway says it with its status alone.
+function mayPass(answer, problem) { return problem.retryable ?? (answer.status >= 500 || answer.status === 429); }
+
 export class CuecastListener extends EventTarget {
   /// - gateway: the gateway's origin, for instance "https://gateway.example"; the page's own where nothing is said.
   /// - stream: the id of the stream.
@@ -93,6 +108,7 @@ export class CuecastListener extends EventTarget {
     this.media = media ?? (typeof Audio === "undefined" ? null : new Audio());
     this.storage = storage === undefined ? globalThis.sessionStorage ?? null : storage;
     this.state = "stopped";
+    this.position = null;
     this.breaks = new Map();
     this.queue = [];
     this.current = null;
@@ -106,7 +122,7 @@ export class CuecastListener extends EventTarget {
   #attempt = 0;
   #timers = new Set();
   #playing = null;
-  #isSending = false;
+  #sending = null;
 
   // MARK: Beginning and end
 
@@ -125,12 +141,16 @@ export class CuecastListener extends EventTarget {
     this.#abort.abort();
     this.#abort = null;
     this.#isListening = false;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const timer of this.#timers) clearTimeout(timer.id);
     this.#timers.clear();
-    this.#finishAd("ignored", { reason: "user" });
-    for (const waiting of this.queue.splice(0)) this.#conclude(waiting.breakId, waiting.delivery, waiting.ad, "ignored", { reason: "user" });
+    const queued = [...this.breaks.values()].filter((known) => known.isQueued);
+    // The whole queue first: whoever finishes an ad begins the next.
+    for (const known of queued) this.#drop(known, "user");
+    for (const known of queued) this.#withdraw(known, "user");
+    // What was not begun is asked for again where listening begins again.
     this.breaks.clear();
-    await this.#sendOutbox(true);
+    this.position = null;
+    await this.#sendOutbox();
     try {
       await this.#post(`/v1/streams/${this.stream}/leave`, { session: this.session, ticket: this.ticket });
     } catch { /* Its lease ends by itself. */ }
@@ -161,14 +181,20 @@ export class CuecastListener extends EventTarget {
     const fresh = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     let kept = {};
     try { kept = JSON.parse(this.storage?.getItem(this.#key) ?? "{}"); } catch { /* Somebody else wrote there: begin anew. */ }
-    this.session = /^[0-9a-f]{32}$/.test(kept.session ?? "") ? kept.session : fresh;
-    this.position = typeof kept.position === "string" ? kept.position : null;
-    this.outbox = Array.isArray(kept.outbox) ? kept.outbox : [];
+    const pairs = (list) => new Map(Array.isArray(list) ? list.filter((each) => Array.isArray(each) && each.length === 2) : []);
+    this.session = /^[0-9a-f]{32}$/.test(kept?.session ?? "") ? kept.session : fresh;
+    this.outbox = Array.isArray(kept?.outbox) ? kept.outbox : [];
+    /// Breaks that are over for this listener, each with the reason for ads that come too late.
+    this.closed = pairs(kept?.closed);
+    /// The ads of open breaks of which it is known what became: after a reload the others are played.
+    this.done = new Map([...pairs(kept?.done)].filter(([, ads]) => Array.isArray(ads)));
   }
 
   #keep() {
     try {
-      this.storage?.setItem(this.#key, JSON.stringify({ session: this.session, position: this.position, outbox: this.outbox }));
+      this.storage?.setItem(this.#key, JSON.stringify({
+        session: this.session, outbox: this.outbox, closed: [...this.closed], done: [...this.done],
+      }));
     } catch { /* Full, or not allowed: then a reload forgets. */ }
   }
 
@@ -182,10 +208,23 @@ export class CuecastListener extends EventTarget {
   }
 
   #after(milliseconds, body) {
-    // A timer of more than 24 days comes at once.
-    const timer = setTimeout(() => { this.#timers.delete(timer); body(); }, Math.min(Math.max(0, milliseconds), 86_400_000));
+    const timer = { id: null };
+    const wait = (left) => {
+      timer.id = setTimeout(() => {
+        if (left > TIMER_MAX_MS) return wait(left - TIMER_MAX_MS);
+        this.#timers.delete(timer);
+        body();
+      }, Math.min(Math.max(0, left), TIMER_MAX_MS));
+    };
+    wait(milliseconds);
     this.#timers.add(timer);
     return timer;
+  }
+
+  #cancel(timer) {
+    if (!timer) return;
+    clearTimeout(timer.id);
+    this.#timers.delete(timer);
   }
 
   #sleep(milliseconds, signal) {
@@ -277,7 +316,7 @@ export class CuecastListener extends EventTarget {
     const problem = await answer.json().catch(() => ({}));
     const sentence = problem.detail ?? `The gateway answered with ${answer.status}.`;
     this.#tell("problem", { sentence });
-    if (problem.retryable || answer.status >= 500 || answer.status === 429) return Number(answer.headers.get("Retry-After") ?? 0) * 1_000;
+    if (mayPass(answer, problem)) return Number(answer.headers.get("Retry-After") ?? 0) * 1_000;
     this.#tell("state", this.#become("refused", sentence));
     return "end";
   }
@@ -288,9 +327,14 @@ export class CuecastListener extends EventTarget {
     if (this.offsetMs === null) this.offsetMs = joined.gatewayUs / 1_000 - Date.now();
     this.#readClock();
     if (joined.kind === "snapshot") {
-      // What is not among the open breaks is over.
+      // What is not among the open breaks is over; what ends in this moment was not cancelled.
       const open = new Set(joined.notices.map((notice) => notice.breakId));
-      for (const [id, each] of this.breaks) if (!open.has(id) && !each.batch) this.breaks.delete(id);
+      const soon = (this.gatewayNow + 1_000) * 1_000;
+      for (const [id, known] of this.breaks) {
+        const isEnding = known.isQueued && (known.endUs ?? known.notice.expiresUs) <= soon;
+        if (!open.has(id) && !known.notice.preStream && !isEnding) this.#withdraw(known, "cancelled");
+      }
+      for (const id of this.done.keys()) if (!open.has(id) && !this.breaks.has(id)) this.done.delete(id);
     }
     for (const notice of joined.notices) this.#notice(notice);
     this.position = joined.head;
@@ -300,12 +344,10 @@ export class CuecastListener extends EventTarget {
 
   /// Applies a notice that is the next; false: something is missing between, and a new join tells it.
   #apply(notice) {
-    const [epoch, sequence] = notice.position.split(":");
-    const [knownEpoch, known] = (this.position ?? "").split(":");
-    if (epoch !== knownEpoch || BigInt(sequence) > BigInt(known) + 1n) return false;
-    if (BigInt(sequence) <= BigInt(known)) return true;
+    const steps = stepsBetween(this.position, notice.position);
+    if (steps === null || steps > 1n) return false;
+    if (steps < 1n) return true;
     this.position = notice.position;
-    this.#keep();
     this.#notice(notice);
     return true;
   }
@@ -318,7 +360,7 @@ export class CuecastListener extends EventTarget {
       const sent = performance.now();
       const wall = Date.now();
       try {
-        const { gatewayUs } = await (await fetch(`${this.gateway}/v1/time`, { cache: "no-store" })).json();
+        const { gatewayUs } = await (await this.#ask("/v1/time")).json();
         const took = performance.now() - sent;
         if (!best || took < best.took) best = { took, offset: gatewayUs / 1_000 - (wall + took / 2) };
       } catch { break; }
@@ -331,10 +373,16 @@ export class CuecastListener extends EventTarget {
 
   #notice(notice) {
     this.#tell("notice", { notice });
-    const known = this.breaks.get(notice.breakId) ?? { id: notice.breakId, batch: null, isAsked: false, isQueued: false };
-    this.breaks.set(notice.breakId, known);
-    known.notice = notice;
-    if (notice.kind === "cancelled") return this.#withdraw(known, "cancelled", notice.cancelReason);
+    const id = notice.breakId;
+    if (this.closed.has(id)) return;
+    const known = this.breaks.get(id) ?? { id, batch: null, isAsked: false, isQueued: false };
+    // An answer to a join repeats what may have been applied before.
+    const steps = known.notice && stepsBetween(known.notice.position, notice.position);
+    if (typeof steps === "bigint" && steps < 1n) return;
+    this.breaks.set(id, known);
+    known.notice = { ...notice, startUs: notice.startUs ?? known.notice?.startUs };
+    if (notice.kind === "cancelled") return this.#withdraw(known, notice.cancelReason === "notStarted" ? "notStarted" : "cancelled");
+    if (notice.kind === "ended" && known.notice.startUs === undefined) return this.#withdraw(known, "endedEarly");
     if (notice.kind === "ended") known.endsEarly = true;
     // What plays already can only get another end.
     if (known.isQueued) return this.#moveEnd(known);
@@ -351,21 +399,29 @@ export class CuecastListener extends EventTarget {
     let answer;
     try {
       answer = await this.#post(`/v1/streams/${this.stream}/breaks/${known.id}/batch`, { session: this.session, ticket: this.ticket });
-    } catch { /* No network: asked again. */ }
-    if (answer?.ok) {
-      known.batch = await answer.json();
-      this.#tell("break", { id: known.id, startUs: known.batch.startUs, count: known.batch.advertisements.length });
-      return this.#plan(known);
-    }
+      if (answer.ok) return this.#hold(known, await answer.json());
+    } catch { answer = undefined; /* No network: asked again. */ }
     const problem = await answer?.json().catch(() => ({}));
-    if (answer && !problem.retryable) {
+    if (answer && !mayPass(answer, problem)) {
       this.#tell("problem", { sentence: problem.detail ?? `The gateway answered with ${answer.status}.` });
-      this.breaks.delete(known.id);
+      if (this.breaks.get(known.id) === known) this.#close(known, "expired");
       return undefined;
     }
     const wait = Math.max(Number(answer?.headers.get("Retry-After") ?? 0) * 1_000, Math.random() * Math.min(8_000, RETRY_FIRST_MS * 2 ** attempt));
     this.#after(wait, () => this.#fetch(known, attempt + 1));
     return undefined;
+  }
+
+  /// Takes a batch. Where its break was over while it was on its way, it was delivered all the same, and gets its outcomes.
+  #hold(known, batch) {
+    if (this.breaks.get(known.id) !== known) {
+      const reason = this.closed.get(known.id);
+      if (reason) for (const ad of batch.advertisements) this.#conclude(known.id, batch.delivery, ad, "ignored", { reason });
+      return;
+    }
+    known.batch = batch;
+    this.#tell("break", { id: known.id, startUs: batch.startUs, count: batch.advertisements.length });
+    this.#plan(known);
   }
 
   /// Queues the ads of a break for when it starts, where start and batch are known.
@@ -374,25 +430,33 @@ export class CuecastListener extends EventTarget {
     const startUs = known.notice.startUs ?? (known.notice.preStream ? this.gatewayNow * 1_000 : undefined);
     if (startUs === undefined) {
       // Cued: it waits for its start, and no longer than it is held.
-      clearTimeout(known.holdTimer);
+      this.#cancel(known.holdTimer);
       known.holdTimer = this.#after(known.notice.expiresUs / 1_000 - this.gatewayNow, () => this.#withdraw(known, "notStarted"));
       return;
     }
-    clearTimeout(known.holdTimer);
-    clearTimeout(known.startTimer);
+    this.#cancel(known.holdTimer);
+    this.#cancel(known.startTimer);
     known.startTimer = this.#after(startUs / 1_000 - this.gatewayNow, () => this.#begin(known));
   }
 
   #begin(known) {
     if (known.isQueued || !this.#abort) return;
     known.isQueued = true;
-    const { advertisements, delivery } = known.batch;
+    const { delivery } = known.batch;
+    const advertisements = this.#open(known);
     known.endUs = this.#end(known);
     advertisements.forEach((ad, index) => this.queue.push({
       breakId: known.id, delivery, ad, number: index + 1, count: advertisements.length, known,
     }));
     if (known.endUs) known.endTimer = this.#after(known.endUs / 1_000 - this.gatewayNow, () => this.#over(known));
-    if (!this.current) this.#next();
+    if (!advertisements.length) this.#close(known, "expired");
+    else if (!this.current) this.#next();
+  }
+
+  /// The ads of a break of which it is not known yet what became.
+  #open(known) {
+    const done = this.done.get(known.id) ?? [];
+    return known.batch.advertisements.filter((ad) => !done.includes(ad.id));
   }
 
   /// When a break ends, in microseconds; undefined: when its last ad has.
@@ -402,7 +466,7 @@ export class CuecastListener extends EventTarget {
   }
 
   #moveEnd(known) {
-    clearTimeout(known.endTimer);
+    this.#cancel(known.endTimer);
     known.endUs = this.#end(known) ?? known.notice.expiresUs;
     known.endTimer = this.#after(known.endUs / 1_000 - this.gatewayNow, () => this.#over(known));
   }
@@ -411,7 +475,8 @@ export class CuecastListener extends EventTarget {
   #over(known) {
     const reason = known.endsEarly ? "endedEarly" : "skippedOver";
     this.#drop(known, reason);
-    if (this.current?.known !== known || known.notice.endMode === "finishAd") return;
+    if (this.current?.known !== known) return this.#close(known, reason);
+    if (known.notice.endMode === "finishAd") return;
     // Media and timers are not exact: an ad that is all but over is let end.
     const left = this.current.ad.durationMs - this.#heardMs();
     if (left > OVERTIME_MS / 4) this.#finishAd("ignored", { reason });
@@ -424,19 +489,24 @@ export class CuecastListener extends EventTarget {
   }
 
   /// A break will not be played any further.
-  #withdraw(known, kind, why) {
-    clearTimeout(known.startTimer);
-    clearTimeout(known.holdTimer);
-    clearTimeout(known.endTimer);
-    const reason = kind === "notStarted" || why === "notStarted" ? "notStarted" : "cancelled";
+  #withdraw(known, reason) {
     if (known.batch && !known.isQueued) {
-      known.isQueued = true;
-      for (const ad of known.batch.advertisements) this.#conclude(known.id, known.batch.delivery, ad, "ignored", { reason });
-    } else {
-      this.#drop(known, reason);
-      if (this.current?.known === known) this.#finishAd("ignored", { reason });
+      for (const ad of this.#open(known)) this.#conclude(known.id, known.batch.delivery, ad, "ignored", { reason });
     }
+    this.#drop(known, reason);
+    if (this.current?.known === known) this.#finishAd("ignored", { reason });
+    this.#close(known, reason);
+  }
+
+  /// Remembers that a break is over; whatever comes for it later changes nothing.
+  #close(known, reason) {
+    if (this.breaks.get(known.id) !== known) return;
+    for (const timer of [known.startTimer, known.holdTimer, known.endTimer]) this.#cancel(timer);
     this.breaks.delete(known.id);
+    this.done.delete(known.id);
+    this.closed.set(known.id, reason);
+    if (this.closed.size > CLOSED_MAX) this.closed.delete(this.closed.keys().next().value);
+    this.#keep();
     this.#tell("over", { id: known.id });
   }
 
@@ -458,7 +528,7 @@ export class CuecastListener extends EventTarget {
       if (playing.began) return;
       playing.began = performance.now();
       clearTimeout(playing.timer);
-      playing.timer = setTimeout(() => { if (this.#playing === playing) this.#finishAd("played"); }, ad.durationMs + OVERTIME_MS);
+      this.#watchStall(playing, ad.durationMs);
     });
     on("timeupdate", () => {
       const heardMs = this.#heardMs();
@@ -472,6 +542,16 @@ export class CuecastListener extends EventTarget {
       // Told to play before the page may: a person has to click first. Media that cannot be played tells it as an event too.
       if (this.#playing === playing) this.#finishAd("failed", { vastError: error.name === "NotAllowedError" ? 400 : 405 });
     });
+  }
+
+  /// Fails an ad whose media has stopped by itself. Somebody who has paused it may go on; one that is slow is let be.
+  #watchStall(playing, leftMs) {
+    const before = this.#heardMs();
+    playing.timer = setTimeout(() => {
+      if (this.#playing !== playing) return;
+      if (!this.media.paused && this.#heardMs() <= before) this.#finishAd("failed", { vastError: 402 });
+      else this.#watchStall(playing, Math.max(0, this.current.ad.durationMs - this.#heardMs()));
+    }, leftMs + OVERTIME_MS);
   }
 
   #heardMs() { return Math.round((this.#playing?.began ? this.media.currentTime : 0) * 1_000); }
@@ -491,11 +571,7 @@ export class CuecastListener extends EventTarget {
     const quartiles = kind === "played" ? 4 : Math.min(4, Math.floor(share * 4));
     this.#conclude(current.breakId, current.delivery, current.ad, kind, { ...details, heardMs, quartiles, muted: Boolean(this.media?.muted) });
     const { known } = current;
-    if (!this.queue.some((each) => each.known === known)) {
-      clearTimeout(known.endTimer);
-      this.breaks.delete(known.id);
-      this.#tell("over", { id: known.id });
-    }
+    if (!this.queue.some((each) => each.known === known)) this.#close(known, "expired");
     this.#next();
   }
 
@@ -504,16 +580,24 @@ export class CuecastListener extends EventTarget {
   #conclude(breakId, delivery, ad, kind, details) {
     const outcome = { advertisementId: ad.id, kind, ...details, occurredUs: Math.round(this.gatewayNow * 1_000) };
     this.outbox.push({ breakId, delivery, ticket: this.ticket, outcomes: [outcome] });
-    if (this.outbox.length > OUTBOX_MAX) this.outbox.shift();
+    if (this.outbox.length > OUTBOX_MAX) {
+      const [dropped] = this.outbox.splice(0, 1);
+      this.#tell("problem", { sentence: `${OUTBOX_MAX} outcomes wait for the gateway; the oldest, of the break ${dropped.breakId}, is dropped.` });
+    }
+    if (this.breaks.has(breakId)) this.done.set(breakId, [...this.done.get(breakId) ?? [], ad.id]);
     this.#keep();
     this.#tell("outcome", { breakId, outcome });
     this.#sendOutbox();
   }
 
+  /// Has what waits sent; resolves when all of it is, or, where nobody listens any more, the gateway does not answer.
+  #sendOutbox() {
+    if (!this.outbox.length) return undefined;
+    return this.#sending ??= this.#send();
+  }
+
   /// Sends what waits, oldest first, each until the gateway has answered: it counts once however often it comes.
-  async #sendOutbox(isLast = false) {
-    if (this.#isSending) return;
-    this.#isSending = true;
+  async #send() {
     let attempt = 0;
     try {
       while (this.outbox.length) {
@@ -524,28 +608,30 @@ export class CuecastListener extends EventTarget {
             session: this.session, ticket: first.ticket, delivery: first.delivery, outcomes: first.outcomes,
           });
         } catch { /* No network: sent again. */ }
-        const problem = answer?.ok ? null : await answer?.json().catch(() => ({ retryable: answer.status >= 500 }));
-        if (answer && (answer.ok || !problem.retryable)) {
+        const problem = answer?.ok ? null : await answer?.json().catch(() => ({}));
+        if (answer && (answer.ok || !mayPass(answer, problem))) {
           attempt = 0;
-          this.outbox.shift();
+          this.outbox = this.outbox.filter((each) => each !== first);
           this.#keep();
           if (answer.ok) this.#tell("acknowledged", { breakId: first.breakId, count: first.outcomes.length });
           else this.#tell("problem", { sentence: problem.detail ?? `The gateway answered with ${answer.status}.` });
           continue;
         }
-        if (isLast || !this.#abort) return;
+        if (!this.#abort) return;
         const wait = Math.max(Number(answer?.headers.get("Retry-After") ?? 0) * 1_000, Math.random() * Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** attempt));
         attempt += 1;
         await this.#sleep(wait, this.#abort?.signal);
       }
     } finally {
-      this.#isSending = false;
+      this.#sending = null;
     }
   }
 
   #post(path, body) {
-    return fetch(this.gateway + path, {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store",
-    });
+    return this.#ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  }
+
+  #ask(path, request = {}) {
+    return fetch(this.gateway + path, { ...request, cache: "no-store", signal: AbortSignal.timeout(ANSWER_MAX_MS) });
   }
 }

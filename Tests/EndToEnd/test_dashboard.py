@@ -63,22 +63,6 @@ CONTRAST = r"""(() => {
 })()"""
 
 
-#: Lets a test hold answers to the page back, or write others, by a part of their address and query.
-HELD = r"""(() => {
-    const held = window.held = { answers: [] };
-    const real = window.fetch;
-    window.fetch = async (address, request) => {
-        const answer = await real(address, request);
-        const [pattern, change] = [held.pattern, held.change];
-        if (!pattern || !String(address).includes(pattern)) return answer;
-        const text = await answer.text();
-        if (change) return change(text);
-        await new Promise((release) => held.answers.push(release));
-        return new Response(text, { status: answer.status });
-    };
-})()"""
-
-
 class Dashboard(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -532,33 +516,22 @@ class Dashboard(unittest.TestCase):
     RESYNC = "window.cuecast.client.dispatchEvent(new CustomEvent('resync'))"
     CARDS = "[...document.querySelectorAll('#breaks .break h3')].map((each) => each.textContent).join()"
 
-    def hold(self, page, pattern):
-        """Answers to addresses with the pattern wait from now on."""
-        page.evaluate(f"held.pattern = {json.dumps(pattern)}")
-
-    def until_held(self, page, number=1):
-        page.until("an answer is held back", f"held.answers.length === {number}")
-
-    def let_go(self, page, place=0):
-        page.evaluate(f"held.pattern = null; held.answers.splice({place}, 1)[0]()")
-
     def end(self, name):
         self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id=name)).status, OK)
 
     def test_an_answer_from_before_an_event_does_not_undo_it(self):
         page = self.steering()
-        page.evaluate(HELD)
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
         page.until("it is there", f"{self.CARDS} === 'noon'")
-        self.hold(page, "/breaks?open=true")
+        page.hold("/breaks?open=true")
         page.evaluate(self.RESYNC)
-        self.until_held(page)
+        page.until_held()
         # The answer says that noon is on air, and knows nothing of held.
         self.end("noon")
         self.publish("radio1", "held", [ad("first")])
         page.until("the events have told", f"{self.CARDS} === 'held'")
         page.evaluate("window.before = window.cuecast.state.breaks")
-        self.let_go(page)
+        page.let_go()
         page.until("the answer is taken", "window.cuecast.state.breaks !== window.before")
         page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         self.assertEqual(page.evaluate(self.CARDS), "held")
@@ -566,50 +539,48 @@ class Dashboard(unittest.TestCase):
 
     def test_a_break_that_ended_while_no_event_could_come_goes_when_they_come_again(self):
         page = self.steering()
-        page.evaluate(HELD)
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
         page.until("it is there", f"{self.CARDS} === 'noon'")
         # The page gets a ticket before it asks for events.
-        self.hold(page, "/event-tickets")
+        page.hold("/event-tickets")
         page.evaluate("window.cuecast.client.reopen()")
-        self.until_held(page)
+        page.until_held()
         self.end("noon")
         self.publish("radio1", "held", [ad("first")])
         self.assertEqual(page.evaluate(self.CARDS), "noon")
-        self.let_go(page)
+        page.let_go()
         page.until("it shows what is", f"{self.CARDS} === 'held'")
         self.stays_home(page)
 
     def test_of_two_answers_the_one_that_was_asked_for_later_stays(self):
         page = self.steering()
-        page.evaluate(HELD)
         self.publish("radio1", "one", [ad("first")])
         rows = "[...document.querySelectorAll('#books button.name')].map((each) => each.textContent).join()"
         page.until("the books have one", f"{rows} === 'one'")
         for pattern, shown, before, after in (
                 ("/v1/reports?", rows, "one", "two,one"), ("/v1/streams?", "window.cuecast.state.lines.map((each) => each.stream).join()", "radio1", "radio1,radio2")):
             with self.subTest(pattern):
-                self.hold(page, pattern)
+                page.hold(pattern)
                 page.evaluate(self.RESYNC)
-                self.until_held(page)
+                page.until_held()
                 self.publish("radio1", "two", [ad("first")]) if "reports" in pattern else self.publish("radio2", "one", [ad("first")])
                 page.evaluate(self.RESYNC)
-                page.until("the later question is answered too", "held.answers.length >= 2")
+                page.until_held(2)
                 self.assertEqual(page.evaluate(shown), before)
                 # The last one comes first.
-                page.evaluate("held.pattern = null; held.answers.pop()()")
+                page.let_go(-1)
                 page.until("the later answer is shown", f"{shown} === '{after}'")
-                page.evaluate("while (held.answers.length) held.answers.pop()()")
+                page.evaluate("while (held.waiting.length) held.waiting.pop()()")
                 page.evaluate("new Promise((done) => setTimeout(done)).then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))")
                 self.assertEqual(page.evaluate(shown), after)
         self.stays_home(page)
 
     def test_what_the_gateway_had_no_time_for_is_asked_for_again(self):
         page = self.steering()
-        page.evaluate(HELD)
         self.publish("radio1", "noon", [ad("first")])
         page.until("it is there", f"{self.CARDS} === 'noon'")
         refusal = '{"code": "HTTP_BUSY", "retryable": true, "detail": "The gateway is busy."}'
+        page.hold(None)
         page.evaluate(f"""held.refused = 0; held.change = () => {{ held.refused += 1; return new Response('{refusal}', {{ status: 503 }}); }};
             held.pattern = "/breaks?open=true"; {self.RESYNC}""")
         page.until("it is refused twice", "held.refused >= 2")
@@ -620,13 +591,13 @@ class Dashboard(unittest.TestCase):
 
     def test_books_that_are_settled_meanwhile_are_shown_so(self):
         page = self.steering()
-        page.evaluate(HELD)
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
         page.until("it is there", f"{self.CARDS} === 'noon'")
         self.end("noon")
         words = "[...document.querySelectorAll('#books .when-wide .badge')].map((each) => each.textContent).join()"
         page.until("it is over, and not settled", f"{words} === 'Not settled' && {self.CARDS} === ''")
         # It looks again each minute; more often than the two times that the end itself gives cause for.
+        page.hold(None)
         page.evaluate("""held.looks = 0; held.change = (text) => { held.looks += 1; return new Response(text); }; held.pattern = "/v1/reports?";
             const real = performance.now.bind(performance); held.ahead = 0; performance.now = () => real() + held.ahead;""")
         for looks in range(1, 6):

@@ -12,6 +12,7 @@ from chromium import Browser
 from harness import ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2, until
 
 OK = status_pb2.STATUS_CODE_OK
+HOUR_MS = 3_600_000
 PAGE = os.path.join(ROOT, "Examples/web")
 
 
@@ -81,7 +82,7 @@ class WebPlayer(unittest.TestCase):
         cls.site.close()
 
     def setUp(self):
-        self.gateway = Gateway("--set", f"http.listenerOrigins={self.site.origin}")
+        self.gateway = Gateway("--set", f"http.listenerOrigins={self.site.origin}", "--set", "breaks.startAheadMax=4d")
         self.addCleanup(self.gateway.close)
         self.broadcaster = Broadcaster(self.gateway)
         self.addCleanup(self.broadcaster.close)
@@ -99,8 +100,11 @@ class WebPlayer(unittest.TestCase):
         reply = self.broadcaster.publish("s", name, ads, **fields)
         self.assertEqual(reply.status, OK, reply.message)
 
-    def punch(self, name):
-        reply = self.broadcaster.ask(punch=broadcast_pb2.Punch(stream="s", break_id=name))
+    def punch(self, name, **start):
+        punch = broadcast_pb2.Punch(stream="s", break_id=name)
+        if start:
+            punch.start.CopyFrom(broadcast_pb2.Start(**start))
+        reply = self.broadcaster.ask(punch=punch)
         self.assertEqual(reply.status, OK, reply.message)
 
     def publish_and_punch(self, page, name, ads, **fields):
@@ -154,8 +158,7 @@ class WebPlayer(unittest.TestCase):
         ads = [self.site.ad("long", 60.0, skip_offset_ms=0), self.site.ad("lost"), self.site.ad("last")]
         del self.site.sounds["/lost.wav"]
         self.publish_and_punch(page, "b", ads)
-        page.until("it may be skipped", "document.querySelector('#skip').disabled === false && !document.querySelector('#break').hidden")
-        page.click("#skip")
+        self.skip(page, "long")
         self.until_recorded(page, 3)
         self.assertEqual(self.counts("b", "long", "lost", "last"),
                          [{"delivered": 1, "ignored": 1}, {"delivered": 1, "failed": 1}, {"delivered": 1, "played": 1}])
@@ -194,6 +197,118 @@ class WebPlayer(unittest.TestCase):
         self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id="b")).status, OK)
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
+
+    def skip(self, page, name):
+        page.until(f"{name} plays", f"window.listener?.current?.ad.id === '{name}'")
+        page.until("it may be skipped", "document.querySelector('#skip').disabled === false && !document.querySelector('#break').hidden")
+        page.click("#skip")
+
+    def cancel(self, name):
+        self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id=name)).status, OK)
+
+    def write_down(self, page):
+        """Has the page write down which ads it begins, and when it has been told of a break last."""
+        page.evaluate("""window.begun = []; window.told = {};
+            window.listener.addEventListener("ad", (event) => window.begun.push(event.detail.ad.id));
+            window.listener.addEventListener("notice", ({ detail: { notice } }) => { window.told[notice.breakId] = notice; });""")
+
+    def come_back_anew(self, page, meanwhile):
+        """Lets something happen while the page hears nothing, and has it join as one that does not know where it was."""
+        page.hold("/listen", before=True)
+        page.evaluate("window.listener.position = null")
+        self.gateway.stop(signal.SIGKILL)
+        self.gateway.start()
+        page.until_held()
+        meanwhile()
+        page.let_go()
+        page.until("it listens again", "window.listener.state === 'listening'")
+
+    def test_whoever_stops_hears_no_further_ad(self):
+        page = self.listening()
+        self.write_down(page)
+        self.publish_and_punch(page, "b", [self.site.ad(name, 60.0) for name in ("first", "second", "third")])
+        page.until("it plays", "window.listener.current !== null && window.listener.media.currentTime > 0")
+        page.click("#toggle")
+        page.until("it has left", "window.listener.state === 'stopped' && window.listener.unacknowledged === 0")
+        self.assertEqual(page.evaluate("[window.begun.join(), window.listener.current, window.listener.media.paused]"), ["first", None, True])
+        self.assertEqual(self.counts("b", "first", "second", "third"), [{"delivered": 1, "ignored": 1}] * 3)
+
+    def test_a_break_that_it_has_played_is_not_played_again(self):
+        page = self.listening()
+        self.write_down(page)
+        self.publish_and_punch(page, "b", [self.site.ad("first"), self.site.ad("second", 600.0, skip_offset_ms=0)], duration_ms=HOUR_MS)
+        self.skip(page, "second")
+        self.until_recorded(page, 2)
+        # It is on air still: a change is told to everybody.
+        update = broadcast_pb2.Update(stream="s", break_id="b", duration_ms=HOUR_MS // 2)
+        self.assertEqual(self.broadcaster.ask(update=update).status, OK)
+        page.until("it is told of the change", f"window.told.b?.durationMs === {HOUR_MS // 2}")
+        # A join that begins anew tells of it once more.
+        page.evaluate("delete window.told.b")
+        self.come_back_anew(page, lambda: None)
+        page.until("all who want the ads have asked", "window.told.b && window.listener.gatewayNow > (window.told.b.window?.byUs ?? 0) / 1_000")
+        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="s", break_id="b")).status, OK)
+        self.publish_and_punch(page, "c", [self.site.ad("other")])
+        self.until_recorded(page, 3)
+        self.assertEqual(page.evaluate("window.begun.join()"), "first,second,other")
+        self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}, {"delivered": 1, "ignored": 1}])
+
+    def test_a_break_that_was_cancelled_while_it_heard_nothing_is_not_played(self):
+        page = self.listening()
+        self.publish("b", [self.site.ad("first")])
+        page.until("it has the ads", "window.listener.breaks.get('b')?.batch")
+        self.come_back_anew(page, lambda: self.cancel("b"))
+        self.until_recorded(page, 1)
+        self.assertEqual(page.evaluate("window.listener.breaks.size"), 0)
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
+
+    def test_ads_that_come_after_the_cancellation_get_their_outcome(self):
+        page = self.listening()
+        self.write_down(page)
+        page.hold("/batch")
+        self.publish("b", [self.site.ad("first")])
+        page.until_held()
+        self.punch("b", in_ms=HOUR_MS)
+        self.cancel("b")
+        page.until("it knows that it is cancelled", "window.listener.breaks.size === 0")
+        page.let_go()
+        self.until_recorded(page, 1)
+        self.assertEqual(page.evaluate("window.begun.length"), 0)
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
+
+    def test_after_a_reload_it_plays_what_is_left(self):
+        page = self.listening()
+        self.publish_and_punch(page, "b", [self.site.ad("first"), self.site.ad("second", 60.0, skip_offset_ms=0)], duration_ms=HOUR_MS)
+        self.until_recorded(page, 1)
+        page.until("the second one plays", "window.listener.current?.ad.id === 'second'")
+        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
+        page.click("#toggle")
+        self.skip(page, "second")
+        self.until_recorded(page, 1)
+        self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}, {"delivered": 1, "ignored": 1}])
+
+    def test_an_ad_that_stops_by_itself_was_not_played(self):
+        page = self.listening()
+        # It stands still as soon as it has begun, as one whose server says no more.
+        page.evaluate("window.listener.media.addEventListener('playing', (event) => { event.target.playbackRate = 0; })")
+        self.publish_and_punch(page, "b", [self.site.ad("first", 2.0)])
+        self.until_recorded(page, 1)
+        self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "failed": 1}])
+
+    def test_a_start_in_some_days_is_waited_for(self):
+        page = self.listening()
+        self.publish("b", [self.site.ad("first")], duration_ms=HOUR_MS)
+        page.until("it has the ads", "window.listener.breaks.get('b')?.batch")
+        # Each long wait is over at once, and its time has gone by.
+        page.evaluate("""window.goneBy = 0; const [real, now] = [window.setTimeout.bind(window), Date.now.bind(Date)];
+            Date.now = () => now() + window.goneBy;
+            window.setTimeout = (body, wait, ...rest) => wait < 3_600_000 ? real(body, wait, ...rest) : real(() => { window.goneBy += wait; body(); });
+            window.listener.addEventListener("ad", () => {
+                window.lateMs = window.listener.gatewayNow - window.listener.breaks.get("b").notice.startUs / 1_000;
+            });""")
+        self.punch("b", in_ms=3 * 24 * HOUR_MS)
+        page.until("it has begun", "window.lateMs !== undefined")
+        self.assertGreater(page.evaluate("window.lateMs"), -1_000)
 
 
 class Curl(unittest.TestCase):

@@ -118,6 +118,25 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
 
+#: Keeps answers to the page back, or writes others (`held.change`), by a part of their address and query.
+HELD = r"""(() => {
+    if (window.held) return;
+    const held = window.held = { waiting: [], pattern: null, isBefore: false };
+    const real = window.fetch;
+    window.fetch = async (address, request) => {
+        const isHeld = held.pattern && String(address).includes(held.pattern);
+        if (!isHeld) return real(address, request);
+        if (held.isBefore) await new Promise((go) => held.waiting.push(go));
+        const answer = await real(address, request);
+        if (held.isBefore) return answer;
+        const text = await answer.text();
+        if (held.change) return held.change(text);
+        await new Promise((go) => held.waiting.push(go));
+        return new Response(text, { status: answer.status, headers: answer.headers });
+    };
+})()"""
+
+
 class Page:
     """A tab: what it shows, what it asked for, and what it complained about."""
 
@@ -182,6 +201,18 @@ class Page:
             assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.text()}\n{self.complaints}"
             time.sleep(0.05)
         return value
+
+    def hold(self, pattern, before=False):
+        """From now on the page gets no answer from addresses with a part, until it is let go; `before`: it does not even ask."""
+        self.evaluate(HELD)
+        self.evaluate(f"held.pattern = {json.dumps(pattern)}; held.isBefore = {json.dumps(before)}")
+
+    def until_held(self, count=1):
+        self.until(f"{count} answers are held back", f"held.waiting.length >= {count}")
+
+    def let_go(self, place=0):
+        """Gives the page one of the answers that were held back, and holds no more of them."""
+        self.evaluate(f"held.pattern = null; held.waiting.splice({place}, 1)[0]()")
 
     def text(self, selector="body"):
         """What a person reads in an element."""
