@@ -12,6 +12,8 @@ enum MarkupText {
     /// - Parameters:
     ///   - document: its bytes.
     ///   - charset: what was said of it; counts before what it declares (RFC 7303 section 3). `nil`: nothing.
+    /// - Returns: its text.
+    /// - Throws: where it has another encoding, bytes that are none of its encoding's, or such a character.
     static func utf8(of document: [UInt8], charset: String? = nil) throws(AdFormatError) -> [UInt8] {
         let text = try self.decoded(document, charset)
         let lines = text.contains(0x0D) ? self.withLineFeeds(text) : text
