@@ -182,16 +182,23 @@ target_times=""
 # Where the lines of what failed go, when set.
 test_failures=""
 
+# How many tests of a target run at a time. Hundreds that wait for each other on a busy machine take minutes each, and compute half as much
+# again, since they look whether what they wait for has come. The option is of the compiler that the project is developed with.
+readonly tests_at_a_time=8
+
 # Runs the tests of the given targets that are built, one target after the other. In one process the property tests, which
 # compute without a pause, would take all threads of Swift's pool, and tests with real sockets would wait for their turn
 # until they fail. Not by `swift test`, of which only one can work in a folder at a time. A target that fails keeps no other
 # from its turn: one run tells of everything.
 run_targets() {
-    local bundle="$1" target started status=0
+    local bundle="$1" target started width=() status=0
+    case "$(swift_version)" in
+        "$swift_version_min" | "$swift_version_min".*) width=(--experimental-maximum-parallelization-width "$tests_at_a_time") ;;
+    esac
     for target in "${@:2}"; do
         printf '\n-- %s\n' "$target"
         started="$SECONDS"
-        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing --filter "^$target\." || status="$?"
+        run_watched env NO_COLOR=1 "$bundle" --testing-library swift-testing "${width[@]}" --filter "^$target\." || status="$?"
         printf -- '-- %s: %s s\n' "$target" "$((SECONDS - started))"
         if [ -n "${target_times:-}" ]; then printf ' %s %s s;' "$target" "$((SECONDS - started))" >>"$target_times"; fi
     done

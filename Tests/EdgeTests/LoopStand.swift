@@ -365,5 +365,5 @@ extension WirePeer {
 
 /// Waits until a condition holds; the limit of the suite ends what never does.
 func until(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    while !condition() { try await Task.sleep(for: .milliseconds(5)) }
 }

@@ -34,11 +34,12 @@ def whole_lines(messages):
 
 
 def until(what, condition):
-    """Waits for a condition; fails with what was waited for."""
-    deadline = time.monotonic() + PATIENCE
+    """Waits for a condition; fails with what was waited for. It is looked at less and less often: a look computes, too."""
+    deadline, pause = time.monotonic() + PATIENCE, 0.02
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.2)
     return value
 
 

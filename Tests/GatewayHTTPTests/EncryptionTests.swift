@@ -42,7 +42,7 @@ struct EncryptionTests {
 
     /// Waits until something has happened; the suite's limit ends it where it does not.
     private func until(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+        while !condition() { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     // MARK: - What is spoken

@@ -20,7 +20,7 @@ struct TraceTests {
     private static let session = "00112233445566778899aabbccddeeff"
     private static let path = "/v1/streams/radio1/breaks/noon-1"
     private static let body =
-        #"{"now":true,"ads":[{"id":"a","duration":"30s","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
+        #"{"now":true,"ads":[{"id":"a","duration":"50m","media":[{"url":"https://cdn.example.com/a.mp3"}]}]}"#
 
     /// What a test works with.
     private struct Stand: Sendable {

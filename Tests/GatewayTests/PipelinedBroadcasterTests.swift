@@ -55,15 +55,15 @@ struct PipelinedBroadcasterTests {
             let key = try BreakKey.of("radio1", "b")
             let answers = try await self.answers(
                 [
-                    .publication(of: key, start: nil),
+                    .publication(of: key, start: nil, duration: .seconds(1_800)),
                     .punch(BroadcastRequest.Punch(key: key, start: .now)),
-                    .update(BroadcastRequest.Update(key: key, duration: .seconds(20))),
+                    .update(BroadcastRequest.Update(key: key, duration: .seconds(3_600))),
                 ],
                 from: broadcaster
             )
             #expect(answers.map { $0.info != nil } == [true, true, true], "\(answers)")
             #expect(running.board[key]?.record.start != nil)
-            #expect(running.board[key]?.record.duration == .seconds(20))
+            #expect(running.board[key]?.record.duration == .seconds(3_600))
         }
     }
 

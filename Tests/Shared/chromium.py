@@ -196,10 +196,11 @@ class Page:
 
     def until(self, what, expression):
         """Waits until an expression gives something true, and returns it; fails with what was waited for."""
-        deadline = time.monotonic() + PATIENCE
+        deadline, pause = time.monotonic() + PATIENCE, 0.05
         while not (value := self.evaluate(expression)):
             assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.text()}\n{self.complaints}"
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.25)
         return value
 
     def hold(self, pattern, before=False):

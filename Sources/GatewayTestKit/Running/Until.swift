@@ -32,12 +32,15 @@ package let waitMax: Duration = .seconds(1_800)
 ///
 /// - Parameters:
 ///   - what: names the condition when it does not come to hold.
-///   - condition: is looked at every millisecond.
+///   - condition: is looked at after a millisecond, and then less and less often, at least every 20 ms: hundreds of tests that wait on a
+///     busy machine must not be what it is busy with.
 /// - Throws: `PeerError.timedOut` after `waitMax`, or what the condition throws.
 package func until(_ what: String, _ condition: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + waitMax
+    var pause: Duration = .milliseconds(1)
     while try await !condition() {
         guard ContinuousClock.now < end, !Task.isCancelled else { throw PeerError.timedOut(what) }
-        try? await Task.sleep(for: .milliseconds(1))
+        try? await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(20))
     }
 }

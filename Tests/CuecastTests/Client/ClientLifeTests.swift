@@ -341,7 +341,7 @@ struct ClientLifeTests {
 
 /// Returns when the condition holds.
 func until(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+    while !condition() { try await Task.sleep(for: .milliseconds(10)) }
 }
 
 /// A transport that reaches nobody at some addresses.

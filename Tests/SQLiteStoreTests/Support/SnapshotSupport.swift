@@ -17,12 +17,12 @@ extension SnapshotPortion {
 }
 
 extension EventLog {
-    /// All parts of a lane's snapshot, read in the smallest pages.
-    func wholeSnapshot(of lane: Lane) async throws -> [String: [UInt8]] {
+    /// All parts of a lane's snapshot, read in the smallest pages unless they may have more bytes.
+    func wholeSnapshot(of lane: Lane, bytesMax: Int = 1) async throws -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         var key: String?
         while true {
-            let page = try await self.snapshotParts(of: lane, after: key, bytesMax: 1)
+            let page = try await self.snapshotParts(of: lane, after: key, bytesMax: bytesMax)
             guard let last = page.last else { return found }
             for part in page { found[part.key] = part.bytes }
             key = last.key
