@@ -96,7 +96,9 @@ struct DurabilityTests {
                 for _ in 0..<30 { waiting.append((connection, try await connection.send(acknowledgement))) }
             }
             try await until("all have come") { running.metrics.value(.listenerRequests, .acknowledge) == 4_500 }
-            #expect(self.station.log.appendCount(of: Self.lane) == before + 4)
+            try await until("four groups are with the log") {
+                self.station.log.appendCount(of: Self.lane) == before + 4
+            }
 
             self.station.log.set(Self.lane, .passing)
             for (connection, id) in waiting {
@@ -162,7 +164,7 @@ struct DurabilityTests {
             let id = try await broadcaster.send(.publication(of: .of("radio1", "held")))
             // Lists need no log; this comes after the publication.
             #expect(try await broadcaster.ask(.list(BroadcastRequest.List())) == .list([], after: []))
-            #expect(self.station.log.appendCount(of: .breaks) == 1)
+            try await until("the publication is with the log") { self.station.log.appendCount(of: .breaks) == 1 }
             #expect(await broadcaster.requests.peer.takeAll().isEmpty)
             self.station.log.set(.breaks, .passing)
             #expect(try await broadcaster.reply(to: id).info?.state == .announced)
