@@ -88,16 +88,20 @@ final class WirePeer {
     }
 
     /// Sends all of it.
-    func send(_ bytes: [UInt8]) throws {
+    func send(_ bytes: [UInt8]) throws { try #require(self.offer(bytes), "the connection is closed") }
+
+    /// Sends all of it, unless the other side has closed.
+    func offer(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             // Safety: the kernel reads the bytes during the call only.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            try #require(count > 0, "the connection is closed")
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 
     /// Says that nothing more will be sent; what the peer sends still comes.
