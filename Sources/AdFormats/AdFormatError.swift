@@ -35,7 +35,8 @@ extension AdFormatError: LocalizedError, CustomStringConvertible {
         case .malformed(let fault, let line, let column):
             return "The document is not well-formed XML: line \(line), column \(column): \(fault)."
         case .unsupportedEncoding(let name):
-            return "The document is in the encoding \(quoted(name)); UTF-8, UTF-16 and ISO-8859-1 can be read."
+            let readable = "UTF-8, UTF-16, ISO-8859-1 and Windows-1252"
+            return "The document is in the encoding \(quoted(name)); \(readable) can be read."
         case .tooLarge(let limit, let maximum):
             return "The document passes the limit \(limit), which is \(maximum)."
         case .notVAST(root: "VMAP"):

@@ -107,8 +107,8 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             let key = try call.breakKey()
             let body = try await call.body()
             let settings = call.query.values
-            let charset = call.header(.contentType).flatMap { MediaType.charset(of: $0) }
             if [MediaType.vast, MediaType.textVAST].contains(call.contentType) {
+                let charset = call.header(.contentType).flatMap { MediaType.charset(of: $0) }
                 return try await parts.changeFromDocument(call) { () throws(AdsFileError) in
                     let (publish, leftOut) = try BreakDocument.publish(
                         key,

@@ -85,24 +85,23 @@ enum MediaType {
     static func prefers(_ type: String, to other: String, in accept: String) -> Bool {
         var weights: [String: Double] = [:]
         for range in accept.split(separator: ",") {
-            let parameters = range.split(separator: ";").dropFirst()
-                .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
-            let weight = parameters.first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
-            weights[Self.essence(range)] = weight
+            weights[Self.essence(range)] = Self.parameter("q", of: range).map { Double($0) ?? 0 } ?? 1
         }
         guard let own = weights[type], own > 0 else { return false }
         return own > weights[other] ?? 0 || weights[other] == nil
     }
 
-    /// The encoding that a type names, with or without quotes (RFC 9110 section 8.3.2); `nil`: it names none.
+    /// The encoding that a type names (RFC 9110 section 8.3.2); `nil`: it names none.
     static func charset(of type: String) -> String? {
+        self.parameter("charset", of: type).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The value of a type's first parameter of a name, without its quotes (RFC 9110 section 5.6.6); `nil`: it has none.
+    private static func parameter(_ name: String, of type: some StringProtocol) -> String? {
         for parameter in type.split(separator: ";").dropFirst() {
             let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, parts[0].trimmingCharacters(in: .whitespaces).lowercased() == "charset" else {
-                continue
-            }
-            let value = parts[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
-            return value.isEmpty ? nil : value
+            guard parts.count == 2, parts[0].trimmingCharacters(in: .whitespaces).lowercased() == name else { continue }
+            return parts[1].trimmingCharacters(in: CharacterSet(charactersIn: " \t\""))
         }
         return nil
     }
