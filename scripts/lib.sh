@@ -36,16 +36,21 @@ version_at_least() {
     [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
 }
 
+# Whether the compiler is the one that the project is developed with.
+is_own_compiler() {
+    case "$(swift_version)" in
+        "$swift_version_min" | "$swift_version_min".*) true ;;
+        *) false ;;
+    esac
+}
+
 # Sets `swift_flags`, the flags of every build and test run.
 # SwiftPM leaves the flag that makes warnings errors out for dependencies, so that theirs never fail a build.
 choose_swift_flags() {
     swift_flags=(--scratch-path "$scratch")
     local warnings="${CUECAST_WARNINGS:-}"
     if [ -z "$warnings" ]; then
-        case "$(swift_version)" in
-            "$swift_version_min" | "$swift_version_min".*) warnings=error ;;
-            *) warnings=allow ;;
-        esac
+        if is_own_compiler; then warnings=error; else warnings=allow; fi
     fi
     case "$warnings" in
         error) swift_flags+=(-Xswiftc -warnings-as-errors) ;;
@@ -192,9 +197,7 @@ readonly tests_at_a_time=8
 # from its turn: one run tells of everything.
 run_targets() {
     local bundle="$1" target started width=() status=0
-    case "$(swift_version)" in
-        "$swift_version_min" | "$swift_version_min".*) width=(--experimental-maximum-parallelization-width "$tests_at_a_time") ;;
-    esac
+    if is_own_compiler; then width=(--experimental-maximum-parallelization-width "$tests_at_a_time"); fi
     for target in "${@:2}"; do
         printf '\n-- %s\n' "$target"
         started="$SECONDS"

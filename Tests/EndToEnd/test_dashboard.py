@@ -193,7 +193,7 @@ class Dashboard(unittest.TestCase):
         cells = "[...document.querySelectorAll('#books tr.ad td.number')].map((cell) => cell.textContent).join()"
         expected = ",".join(str(each["counts"][kind]) for each in report["breaks"][0]["ads"] for kind in kinds)
         page.until("so do the books of each ad", f"({cells}) === '{expected}'")
-        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="noon")).status, OK)
+        self.end("noon")
         page.until("the break is over", "document.querySelectorAll('#breaks .break').length === 0")
         page.click("#tab-audit")
         page.until("the audit tells", "document.querySelectorAll('#audit tbody tr').length === 3")
@@ -519,10 +519,15 @@ class Dashboard(unittest.TestCase):
     def end(self, name):
         self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id=name)).status, OK)
 
-    def test_an_answer_from_before_an_event_does_not_undo_it(self):
+    def steering_noon(self, **fields):
+        """The page of radio1, with a token and the break noon."""
         page = self.steering()
-        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
+        self.publish("radio1", "noon", [ad("first")], **fields)
         page.until("it is there", f"{self.CARDS} === 'noon'")
+        return page
+
+    def test_an_answer_from_before_an_event_does_not_undo_it(self):
+        page = self.steering_noon(start=broadcast_pb2.Start(now=True))
         page.hold("/breaks?open=true")
         page.evaluate(self.RESYNC)
         page.until_held()
@@ -538,9 +543,7 @@ class Dashboard(unittest.TestCase):
         self.stays_home(page)
 
     def test_a_break_that_ended_while_no_event_could_come_goes_when_they_come_again(self):
-        page = self.steering()
-        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
-        page.until("it is there", f"{self.CARDS} === 'noon'")
+        page = self.steering_noon(start=broadcast_pb2.Start(now=True))
         # The page gets a ticket before it asks for events.
         page.hold("/event-tickets")
         page.evaluate("window.cuecast.client.reopen()")
@@ -576,9 +579,7 @@ class Dashboard(unittest.TestCase):
         self.stays_home(page)
 
     def test_what_the_gateway_had_no_time_for_is_asked_for_again(self):
-        page = self.steering()
-        self.publish("radio1", "noon", [ad("first")])
-        page.until("it is there", f"{self.CARDS} === 'noon'")
+        page = self.steering_noon()
         refusal = '{"code": "HTTP_BUSY", "retryable": true, "detail": "The gateway is busy."}'
         page.hold(None)
         page.evaluate(f"""held.refused = 0; held.change = () => {{ held.refused += 1; return new Response('{refusal}', {{ status: 503 }}); }};
@@ -590,9 +591,7 @@ class Dashboard(unittest.TestCase):
         self.stays_home(page)
 
     def test_books_that_are_settled_meanwhile_are_shown_so(self):
-        page = self.steering()
-        self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
-        page.until("it is there", f"{self.CARDS} === 'noon'")
+        page = self.steering_noon(start=broadcast_pb2.Start(now=True))
         self.end("noon")
         words = "[...document.querySelectorAll('#books .when-wide .badge')].map((each) => each.textContent).join()"
         page.until("it is over, and not settled", f"{words} === 'Not settled' && {self.CARDS} === ''")
@@ -612,7 +611,7 @@ class Dashboard(unittest.TestCase):
         page = self.steering()
         self.publish("radio1", "noon", [ad("first")], start=broadcast_pb2.Start(now=True))
         page.until("it is on air", "document.querySelector('#breaks .break')?.dataset.state === 'live'")
-        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="radio1", break_id="noon")).status, OK)
+        self.end("noon")
         self.publish("radio1", "held", [ad("first")])
         page.until("the held one is there", "document.querySelector('#breaks .break')?.dataset.state === 'cued'")
         about = "document.querySelector('#funnel-about').textContent"

@@ -194,7 +194,7 @@ class WebPlayer(unittest.TestCase):
         page = self.listening()
         self.publish("b", [self.site.ad("first")])
         page.until("it has the ads", "window.listener.breaks.get('b')?.batch")
-        self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id="b")).status, OK)
+        self.cancel("b")
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
 

@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayHTTP
+import GatewayTestKit
 import TestSupport
 import Testing
 
@@ -40,11 +41,6 @@ struct EncryptionTests {
 
     private func handshakes(_ result: MetricLabel) -> Int { self.parts.metrics.value(.httpHandshakes, result) }
 
-    /// Waits until something has happened; the suite's limit ends it where it does not.
-    private func until(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(10)) }
-    }
-
     // MARK: - What is spoken
 
     @Test(arguments: ["-tls1_2", "-tls1_3"])
@@ -73,7 +69,7 @@ struct EncryptionTests {
                 let answer3 = try await old.exchange([])
                 #expect(answer3.isEmpty)
             }
-            try await self.until { self.handshakes(.failed) == 3 }
+            try await until("the handshakes are counted") { self.handshakes(.failed) == 3 }
             #expect(self.handshakes(.done) == 0)
         }
     }
@@ -100,11 +96,11 @@ struct EncryptionTests {
     @Test func `whoever asks for another handshake is closed`() async throws {
         try await self.parts.serve { [self] peer in
             let connection = HTTPConnection(through: try TLSTunnel(connectedTo: peer.address, ["-tls1_2"]))
-            try await self.until { self.handshakes(.done) == 1 }
+            try await until("the handshakes are counted") { self.handshakes(.done) == 1 }
             // A line that begins with R asks for it.
             try connection.send("R\n")
             _ = try await onThread { try connection.rest() }
-            try await self.until { self.parts.metrics.value(.connections, .http) == 0 }
+            try await until("the connections have ended") { self.parts.metrics.value(.connections, .http) == 0 }
         }
     }
 
@@ -156,11 +152,11 @@ struct EncryptionTests {
             #expect(answer10.isEmpty)
             let answer11 = try await peer.exchange(Self.half)
             #expect(answer11.isEmpty)
-            try await self.until { self.handshakes(.gone) == 2 }
+            try await until("the handshakes are counted") { self.handshakes(.gone) == 2 }
             let encrypted = self.trusting(self.certificate, peer)
             let answer12 = try await encrypted.exchange(Array("GET / HTTP/1.1\r\nHost:".utf8))
             #expect(answer12.isEmpty)
-            try await self.until { parts.metrics.value(.connections, .http) == 0 }
+            try await until("the connections have ended") { parts.metrics.value(.connections, .http) == 0 }
         }
     }
 
@@ -176,7 +172,7 @@ struct EncryptionTests {
                 // On a busy machine a handshake may not be there in time.
                 while self.handshakes(.done) <= number { _ = try await encrypted.exchange(opening) }
             }
-            try await self.until { parts.metrics.value(.connections, .http) == 0 }
+            try await until("the connections have ended") { parts.metrics.value(.connections, .http) == 0 }
         }
     }
 

@@ -431,7 +431,8 @@ struct EventLogContractTests {
             }
             if !isLost { model = changed }
             if Int.random(in: 0...9, using: &generator) == 0 { log = try await harness.open() }
-            let bytesMax = Int.random(in: 1...2_000, using: &generator)
+            // In the smallest pages now and then: each costs a look at all parts.
+            let bytesMax = round % 10 == 0 ? 1 : Int.random(in: 1...2_000, using: &generator)
             try #require(try await log.wholeSnapshot(of: .breaks, bytesMax: bytesMax) == model, "round \(round)")
         }
         await harness.close()
