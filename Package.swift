@@ -149,10 +149,6 @@ let package = Package(
             // scripts/embed-dashboard puts these into the program.
             exclude: ["Dashboard"]
         ),
-        library(
-            "GatewayTestKit",
-            ["GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "ZeroMQ", lifecycle, logging]
-        ),
         library("TokenFormats", ["GatewayCore", "CuecastWire"]),
         library("Tokens", ["TokenFormats", "GatewayCore", "CuecastWire", "SecretFiles", jwt]),
         library(
@@ -226,6 +222,14 @@ let package = Package(
         ),
         // What several test targets need that is of no module.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "GatewayTestKit",
+            dependencies: [
+                "GatewayCore", "Gateway", "CuecastTesting", "CuecastWire", "TestSupport", "ZeroMQ", lifecycle, logging,
+            ],
+            path: "Tests/GatewayTestKit",
+            swiftSettings: strict
+        ),
         tests("ZeroMQTests", ["SecretFiles", "ZeroMQ", "TestSupport"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
         tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", "TestSupport"]),

@@ -12,6 +12,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 python=/usr/bin/python3
 command -v "$python" >/dev/null || python=python3

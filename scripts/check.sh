@@ -10,6 +10,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 # What the steps leave behind: `passed` with a line for each, and for the main line and each that runs beside it a folder
 # with `step`, the name of the one that runs, and `log`, the output of those beside.

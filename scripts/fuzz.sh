@@ -13,6 +13,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 # The suites that draw what they test at random. Those with sockets and time limits are not among them: these compute
 # without a pause, and would let them wait.

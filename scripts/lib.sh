@@ -140,6 +140,12 @@ end_hung_tests() {
     kill ${children:-"$runner"} 2>/dev/null
 }
 
+# Lets each test wait for half an hour, for scripts that run many at once or beside load: a busy machine must fail no test.
+# Otherwise a test waits for 20 s, so that a developer reads of a broken condition soon.
+be_patient() {
+    export CUECAST_TEST_PATIENCE="${CUECAST_TEST_PATIENCE:-1800}"
+}
+
 # What stands before `swift test`, such as `nice`.
 test_prefix=()
 

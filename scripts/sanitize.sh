@@ -14,6 +14,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 readonly usage="usage: scripts/sanitize.sh thread|address [FILTER], or --self-test"
 readonly candidates=(CuecastTests CuecastTestingTests ListenerTransportTests AdPresentationTests)

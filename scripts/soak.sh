@@ -10,6 +10,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 minutes=60
 case "${1:-}" in

@@ -39,6 +39,7 @@ fi
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+be_patient
 
 readonly release=bookworm
 # How long anything may take before the test fails: what takes longer hangs.

@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import NetworkIO
+import TestSupport
 import Testing
 import ZMTP
 

@@ -4,6 +4,7 @@
 import CuecastWire
 import Foundation
 import GatewayCore
+import TestSupport
 import Testing
 import ZMTP
 

@@ -362,8 +362,3 @@ extension WirePeer {
         return nil
     }
 }
-
-/// Waits until a condition holds; the limit of the suite ends what never does.
-func until(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(5)) }
-}

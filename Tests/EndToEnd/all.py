@@ -9,7 +9,7 @@ import concurrent.futures, os, subprocess, sys, time, unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import test_end_to_end
+import harness, test_end_to_end
 
 #: So many classes at a time.
 PROCESSES = 4
@@ -25,7 +25,8 @@ def classes():
 def run(name):
     began = time.monotonic()
     done = subprocess.run([sys.executable, test_end_to_end.__file__, name], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "CUECAST_GENERATED": harness.GENERATED})
     return name, done.returncode, done.stdout, time.monotonic() - began
 
 

@@ -3,7 +3,7 @@
 """`cuecast capacity`: what it says, how it ends, and that the page about it shows what it prints."""
 import json, os, re, shlex, subprocess, unittest
 
-from harness import BINARY, PATIENCE
+from harness import BINARY, RUN_PATIENCE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 #: So much of everything that only the case decides.
@@ -11,7 +11,7 @@ MACHINE = ("--cores", "64", "--memory", "512", "--disk", "4000", "--descriptors"
 
 
 def capacity(*arguments):
-    return subprocess.run([BINARY, "capacity", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run([BINARY, "capacity", *arguments], capture_output=True, text=True, timeout=RUN_PATIENCE)
 
 
 class Capacity(unittest.TestCase):

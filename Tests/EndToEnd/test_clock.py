@@ -6,7 +6,7 @@ The wall clock is stepped for the gateway's process alone (Benchmarks/stepped_cl
 """
 import json, os, signal, subprocess, sys, tempfile, time, unittest, urllib.request
 
-from harness import BINARY, PATIENCE, ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, listener_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, ad, broadcast_pb2, listener_pb2, status_pb2, until
 
 OK = status_pb2.STATUS_CODE_OK
 HOUR, DAY = 3_600, 86_400
@@ -46,7 +46,7 @@ class SteppedGateway(Gateway):
     def refuses(self, *arguments):
         """Starts in vain; gives the exit code and what was said."""
         process = self.popen(*arguments)
-        _, said = process.communicate(timeout=PATIENCE)
+        _, said = process.communicate(timeout=RUN_PATIENCE)
         return process.returncode, said
 
     def stop(self, number=signal.SIGTERM):
@@ -137,7 +137,7 @@ class ClockSteps(unittest.TestCase):
             self.assertEqual(states, {"live": "live", "later": "scheduled"})
             self.assertEqual(listener.batch("live").status, OK)
         passed = time.monotonic() - begun
-        self.assertAlmostEqual((last - first) / 1e6, passed, delta=passed * 0.001 + PATIENCE / 10)
+        self.assertAlmostEqual((last - first) / 1e6, passed, delta=passed * 0.001 + 180)
 
     def test_the_command_shows_the_clock_and_sets_it(self):
         gateway = self.gateway()
@@ -152,7 +152,7 @@ class ClockSteps(unittest.TestCase):
         self.assertEqual(gateway.alarms(), [])
         listener = self.listener(gateway, "radio1")
         self.assertAlmostEqual(listener.ask(get_time=listener_pb2.GetTime()).gateway_us / 1e6, time.time() + HOUR,
-                               delta=PATIENCE)
+                               delta=RUN_PATIENCE)
 
         # A minute back: it runs slower, and never back.
         before = listener.ask(get_time=listener_pb2.GetTime()).gateway_us

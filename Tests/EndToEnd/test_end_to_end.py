@@ -6,10 +6,10 @@
     scripts/end-to-end.sh                      all of it, on the debug build
     scripts/end-to-end.sh EndToEnd.test_…      one test
 """
-import json, os, random, re, signal, subprocess, sys, tempfile, threading, time, unittest
+import atexit, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import (GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
+from harness import (GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
                      listener_pb2, notice_pb2, status_pb2, until)
 from test_audit import Audit  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
@@ -45,7 +45,9 @@ from test_service_manager import Health, Messages, ServiceManager  # noqa: F401 
 import zmq
 
 #: Its two ads last half an hour each, so that no break is over because the machine is slow; players play them faster.
-VAST = os.path.join(GENERATED, "two-ads.vast.xml")
+VAST_FOLDER = tempfile.mkdtemp(prefix="cuecast-vast.")
+atexit.register(shutil.rmtree, VAST_FOLDER, ignore_errors=True)
+VAST = os.path.join(VAST_FOLDER, "two-ads.vast.xml")
 with open(os.path.join(ROOT, "Examples/two-ads.vast.xml"), encoding="utf-8") as example, \
         open(VAST, "w", encoding="utf-8") as longer:
     longer.write(re.sub("<Duration>[^<]*</Duration>", "<Duration>00:30:00</Duration>", example.read()))
@@ -314,7 +316,7 @@ class EndToEnd(unittest.TestCase):
                    ".read().decode())", f"http://{gateway.addresses['http']}/metrics"],
                   capture_output=True, text=True).stdout)
         gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "2s")
-        printed = json.loads(example.communicate(timeout=PATIENCE)[0])
+        printed = json.loads(example.communicate(timeout=RUN_PATIENCE)[0])
         self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 2))
         for each in gateway.report("s", "b").values():
             self.assertEqual((each["delivered"], each["played"]), (1, 1))

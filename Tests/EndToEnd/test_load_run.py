@@ -4,7 +4,7 @@
 import contextlib, http.server, json, os, signal, subprocess, tempfile, threading, unittest, urllib.request
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, Gateway, slower_until, until
+from harness import PATIENCE, RUN_PATIENCE, Gateway, slower_until, until
 from test_load_tool import LOAD_BINARY as LOAD
 
 #: Nothing is given up because the machine is slow.
@@ -45,7 +45,7 @@ class LoadRun(unittest.TestCase):
     def load(self, *arguments, code=0, **environment):
         """Runs the tool against the gateway, insists on its exit code unless that is open, and gives what it printed."""
         done = subprocess.run([LOAD, *arguments], env={**self.gateway.environment, **environment},
-                              capture_output=True, text=True, timeout=PATIENCE)
+                              capture_output=True, text=True, timeout=RUN_PATIENCE)
         if code is not None:
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}\n{done.stderr}")
         return done
@@ -91,7 +91,7 @@ class LoadRun(unittest.TestCase):
                                    env=self.gateway.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             until("all have joined", lambda: self.joins() >= before + 20)
             run.send_signal(signal.SIGTERM)
-            out, _ = run.communicate(timeout=PATIENCE)
+            out, _ = run.communicate(timeout=RUN_PATIENCE)
             self.assertEqual(run.returncode, 0, out)
             report = json.loads(out)
             self.assertFalse(report["complete"])
@@ -165,7 +165,7 @@ class LoadRun(unittest.TestCase):
                 until("a break is there, or nobody could join",
                       lambda: run.poll() is not None or gateway.get("/v1/breaks")["breaks"])
                 gateway.stop(signal.SIGKILL)
-                return run, *run.communicate(timeout=PATIENCE)
+                return run, *run.communicate(timeout=RUN_PATIENCE)
             finally:
                 gateway.close()
         run, out, told = slower_until(run, lambda ended: ended[0].returncode != 69)

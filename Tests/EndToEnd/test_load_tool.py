@@ -3,14 +3,14 @@
 """The load-test tool against the real binary: what it counts is what the gateway has in its books."""
 import json, os, signal, subprocess, unittest
 
-from harness import BINARY, PATIENCE, Gateway, slower_until, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, Gateway, slower_until, until
 
 LOAD_BINARY = os.environ.get("CUECAST_LOAD_BIN", os.path.join(os.path.dirname(BINARY), "cuecast-load"))
 
 
 def load(*arguments, code=0):
     """Runs the tool, insists on its exit code, and gives what it printed."""
-    done = subprocess.run([LOAD_BINARY, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([LOAD_BINARY, *arguments], capture_output=True, text=True, timeout=RUN_PATIENCE)
     assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stderr
 

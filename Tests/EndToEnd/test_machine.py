@@ -3,12 +3,12 @@
 """What the processes do as such: signals, output that cannot be written, addresses, variables, servers that are silent."""
 import os, signal, socket, subprocess, tempfile, threading, time, unittest
 
-from harness import BINARY, PATIENCE, Gateway, ad, Broadcaster, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, Gateway, ad, Broadcaster, until
 
 LOAD = os.path.join(os.path.dirname(BINARY), "cuecast-load")
 
 
-def run(*arguments, binary=BINARY, environment=None, stdout=subprocess.PIPE, timeout=PATIENCE):
+def run(*arguments, binary=BINARY, environment=None, stdout=subprocess.PIPE, timeout=RUN_PATIENCE):
     """Runs a command with no variable of ours but those given."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CUECAST_")}
     return subprocess.run([binary, *arguments], env={**clean, **(environment or {})}, stdout=stdout,
@@ -142,7 +142,7 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(f'"{BINARY}" serve --data-dir "{folder}/data" --notices "tcp://127.0.0.1:*" --requests '
                                   '"tcp://127.0.0.1:*" --broadcast "tcp://127.0.0.1:*" --http none >&-', shell=True,
-                                  stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+                                  stderr=subprocess.PIPE, text=True, timeout=RUN_PATIENCE)
             self.assertEqual(done.returncode, 74, done.stderr)
 
     def test_a_ready_line_that_cannot_be_written_ends_the_gateway(self):
@@ -171,7 +171,7 @@ class Output(unittest.TestCase):
 
     def test_a_broken_error_output_does_no_harm(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([BINARY, "report", "--http", "nonsense"], stderr=full, timeout=PATIENCE)
+            done = subprocess.run([BINARY, "report", "--http", "nonsense"], stderr=full, timeout=RUN_PATIENCE)
             self.assertEqual(done.returncode, 64)
 
 
@@ -245,7 +245,7 @@ class Silence(unittest.TestCase):
     def test_a_server_that_says_nothing_is_given_up_after_ten_seconds(self):
         address = self.serve(lambda peer: peer.recv(1 << 20) and threading.Event().wait())
         began = time.monotonic()
-        done = run("report", "--http", address, timeout=10 * PATIENCE)
+        done = run("report", "--http", address, timeout=RUN_PATIENCE)
         self.assertEqual(done.returncode, 69, done.stderr)
         self.assertIn(f"does not answer at {address}: it has said nothing for 10 s", done.stderr)
         self.assertGreaterEqual(time.monotonic() - began, 9)

@@ -7,7 +7,7 @@
 import fcntl, os, pty, re, select, shutil, signal, subprocess, sys, tempfile, termios, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import BINARY, PATIENCE, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2, until
 
 PLAYER = os.environ.get("CUECAST_RADIO_PLAYER", os.path.join(os.path.dirname(BINARY), "radio-player"))
 OK = status_pb2.STATUS_CODE_OK
@@ -243,7 +243,7 @@ class RadioPlayer(unittest.TestCase):
         for arguments, sentence in ((["--player", "vlc"], "--player vlc"), (["--delay", "601"], "--delay"),
                                     (["--programme", "/no/file"], "--programme /no/file"),
                                     (["--stream", "a b"], "stream id")):
-            done = subprocess.run([PLAYER, "--stream", "s", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+            done = subprocess.run([PLAYER, "--stream", "s", *arguments], capture_output=True, text=True, timeout=RUN_PATIENCE)
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn(sentence, done.stderr)
 

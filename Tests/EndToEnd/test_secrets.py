@@ -6,7 +6,7 @@ import base64, contextlib, json, os, re, signal, socket, ssl, struct, subprocess
 import zmq
 import zmq.utils.z85
 
-from harness import BINARY, PATIENCE, LoggedGateway, ad, broadcast_pb2, listener_pb2, status_pb2, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, LoggedGateway, ad, broadcast_pb2, listener_pb2, status_pb2, until
 from test_curve import Keys
 from test_tls import Certificate, RawListener, joined, port
 from test_tokens import decoded, part, token_by
@@ -132,7 +132,7 @@ class Secrets(unittest.TestCase):
         environment = dict(self.gateway.environment, CUECAST_DATA_DIR=self.data())
         if keys:
             environment.update(CUECAST_KEY_FILE=keys.secret_file, CUECAST_GATEWAY_KEY_FILE=(server or self.server).public_file)
-        done = subprocess.run([BINARY, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([BINARY, *arguments], env=environment, capture_output=True, text=True, timeout=RUN_PATIENCE)
         self.said.append(done.stdout + done.stderr)
         if code is not None:
             self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
@@ -333,7 +333,7 @@ class Secrets(unittest.TestCase):
                                 env=self.gateway.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         until("its listeners are there", lambda: self.gateway.metric("cuecast_listeners") >= 5)
         load.terminate()
-        self.said.append(load.communicate(timeout=PATIENCE)[0])
+        self.said.append(load.communicate(timeout=RUN_PATIENCE)[0])
 
     # MARK: Behind a balancer
 

@@ -5,7 +5,7 @@ import base64, hashlib, hmac, json, os, signal, socket, stat, subprocess, tempfi
 
 import zmq
 
-from harness import (BINARY, GENERATED, PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2,
+from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, ad, broadcast_pb2, listener_pb2, notice_pb2,
                      status_pb2, until)
 import test_tls
 
@@ -82,7 +82,7 @@ class HTTPTokens(unittest.TestCase):
 
     def command(self, *arguments, code=0, **environment):
         done = subprocess.run([BINARY, *arguments], env={**os.environ, **environment}, capture_output=True, text=True,
-                              timeout=PATIENCE)
+                              timeout=RUN_PATIENCE)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout} {done.stderr}")
         return done.stdout.strip() if code == 0 else done.stderr
 
@@ -366,25 +366,25 @@ class JoinTokens(unittest.TestCase):
         self.addCleanup(broadcaster.close)
         published = broadcaster.publish("paid1", "b", [ad("a")], pre_stream=True)
         self.assertEqual(published.status, status_pb2.STATUS_CODE_OK, published)
-        printed = json.loads(example.communicate(timeout=PATIENCE)[0])
+        printed = json.loads(example.communicate(timeout=RUN_PATIENCE)[0])
         self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 1))
 
     def test_the_demo_player_listens_with_a_token_and_not_without(self):
         file = os.path.join(self.gateway.folder, "token")
         listen = [BINARY, "listen", "--stream", "paid1", "--breaks", "1", "--speed", "100", "--requests",
                   self.gateway.addresses["requests"], "--notices", self.gateway.addresses["notices"]]
-        done = subprocess.run(listen, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(listen, capture_output=True, text=True, timeout=RUN_PATIENCE)
         self.assertEqual(done.returncode, 77, done)
         self.assertIn("asks for a token", done.stderr)
         with open(file, "w") as token:
             token.write(token_by(self.key, self.claims))
         os.chmod(file, 0o644)
-        self.assertEqual(subprocess.run([*listen, "--token-file", file], capture_output=True, timeout=PATIENCE).returncode, 65)
+        self.assertEqual(subprocess.run([*listen, "--token-file", file], capture_output=True, timeout=RUN_PATIENCE).returncode, 65)
         os.chmod(file, 0o600)
         broadcaster = Broadcaster(self.gateway)
         self.addCleanup(broadcaster.close)
         self.assertEqual(broadcaster.publish("paid1", "b", [ad("a")], pre_stream=True).status, status_pb2.STATUS_CODE_OK)
-        done = subprocess.run([*listen, "--token-file", file], capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([*listen, "--token-file", file], capture_output=True, text=True, timeout=RUN_PATIENCE)
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(self.gateway.report("paid1", "b")["a"]["played"], 1)
 

@@ -5,7 +5,7 @@ it names. Where the system allows it that runs in a network of its own, so that 
 """
 import fcntl, json, os, re, shlex, shutil, socket, struct, subprocess, sys, tempfile, unittest, urllib.request
 
-from harness import BINARY, PATIENCE, ROOT, until
+from harness import BINARY, PATIENCE, RUN_PATIENCE, ROOT, until
 
 PAGE = os.path.join(ROOT, "Sources/Cuecast/Cuecast.docc/FromZeroToAPlayingAd.md")
 IN_NETWORK_OF_ITS_OWN = "--in-network-of-its-own"
@@ -58,7 +58,7 @@ def follow():
         # What a program prints into a pipe comes when it ends: what was played is known by the books.
         until("both advertisements are counted", lambda: played() == [1, 1])
         subprocess.run(report, cwd=folder, check=True)
-        printed, _ = player.communicate("\n", timeout=PATIENCE)
+        printed, _ = player.communicate("\n", timeout=RUN_PATIENCE)
         assert player.returncode == 0, player.returncode
         assert re.findall(r"^now playing: .+ for (\d+) s$", printed, re.M) == ["15", "10"], printed
     finally:
@@ -74,7 +74,7 @@ class Tutorial(unittest.TestCase):
         may = subprocess.run(["unshare", "--map-root-user", "--net", "true"], capture_output=True).returncode == 0
         if may:
             done = subprocess.run(["unshare", "--map-root-user", "--net", *this], capture_output=True, text=True,
-                                  timeout=PATIENCE)
+                                  timeout=RUN_PATIENCE)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         else:
             follow()

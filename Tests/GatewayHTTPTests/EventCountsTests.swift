@@ -8,6 +8,7 @@ import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Counts of streams that are watched: how often they are made, and who is told.

@@ -7,6 +7,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// Listeners over HTTP, at a gateway that runs.

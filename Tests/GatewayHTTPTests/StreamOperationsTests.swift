@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// Streams with what happens on them now, at a gateway that runs.

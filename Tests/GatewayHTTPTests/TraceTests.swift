@@ -8,6 +8,7 @@ import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
 import Logging
+import TestSupport
 import Testing
 
 /// The example of W3C Trace Context.

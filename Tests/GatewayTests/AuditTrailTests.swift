@@ -7,6 +7,7 @@ import GatewayTestKit
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// What can happen to a break after it was published, as a listener sees it.

@@ -6,6 +6,7 @@ import GatewayCore
 import GatewayTestKit
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 import ZeroMQ
 

@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Logging
+import TestSupport
 import Testing
 
 /// How a gateway stops: what was accepted is answered, what is new is refused.

@@ -5,6 +5,7 @@ import CuecastWire
 import GatewayCore
 import GatewayTestKit
 import Logging
+import TestSupport
 import Testing
 
 @testable import Gateway

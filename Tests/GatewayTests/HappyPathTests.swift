@@ -5,6 +5,7 @@ import CuecastWire
 import Gateway
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// One break from publication to the last acknowledgement, and every kind of request, over real sockets.

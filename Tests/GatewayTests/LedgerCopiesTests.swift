@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a gateway does with a ledger that keeps copies of itself.

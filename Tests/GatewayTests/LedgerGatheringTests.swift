@@ -5,6 +5,7 @@ import CuecastWire
 import Gateway
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// How acknowledgements go into the ledger: what comes soon after a transaction waits for the next one.

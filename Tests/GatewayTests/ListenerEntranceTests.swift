@@ -6,6 +6,7 @@ import Edge
 import GatewayCore
 import GatewayTestKit
 import NetworkIO
+import TestSupport
 import Testing
 
 @testable import Gateway

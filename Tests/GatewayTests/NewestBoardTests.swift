@@ -8,6 +8,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// A request is decided on the board that is newest then: whoever has a notice finds its break, however busy the gateway is.

@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 import Testing
 
 @testable import Gateway

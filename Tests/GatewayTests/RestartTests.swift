@@ -5,6 +5,7 @@ import CuecastWire
 import Gateway
 import GatewayCore
 import GatewayTestKit
+import TestSupport
 import Testing
 
 /// A gateway that starts on the log that another one left.

@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Signed deliveries and tickets at a running gateway, and what a reload of keys does to them.

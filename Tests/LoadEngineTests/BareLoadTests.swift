@@ -5,6 +5,7 @@ import CuecastWire
 import GatewayTestKit
 import LoadEngine
 import Synchronization
+import TestSupport
 import Testing
 import ZeroMQ
 

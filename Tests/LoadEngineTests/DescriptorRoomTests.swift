@@ -5,6 +5,7 @@
 import Foundation
 import GatewayTestKit
 import ProcessLimits
+import TestSupport
 import Testing
 
 /// What the kernel keeps descriptors in is made large enough before connections come.

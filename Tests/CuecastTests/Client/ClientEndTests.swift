@@ -4,6 +4,7 @@
 import CuecastTesting
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast

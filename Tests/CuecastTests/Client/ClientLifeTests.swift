@@ -5,6 +5,7 @@ import CuecastTesting
 import CuecastWire
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast
@@ -337,11 +338,6 @@ struct ClientLifeTests {
         client.stop()
         await client.stopped()
     }
-}
-
-/// Returns when the condition holds.
-func until(_ condition: () -> Bool) async throws {
-    while !condition() { try await Task.sleep(for: .milliseconds(10)) }
 }
 
 /// A transport that reaches nobody at some addresses.

@@ -5,6 +5,7 @@ import CuecastTesting
 import CuecastWire
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast

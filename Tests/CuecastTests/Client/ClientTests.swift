@@ -3,6 +3,7 @@
 
 import CuecastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Cuecast

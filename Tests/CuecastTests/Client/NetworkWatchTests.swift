@@ -4,6 +4,7 @@
 import Cuecast
 import CuecastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// A transport that knows of the network: a gateway in memory that can be cut off.

@@ -7,6 +7,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// Two clocks that tests set.

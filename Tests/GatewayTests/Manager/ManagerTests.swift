@@ -7,6 +7,7 @@ import GatewayCore
 import GatewayTestKit
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

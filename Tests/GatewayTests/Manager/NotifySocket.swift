@@ -4,6 +4,7 @@
 import Foundation
 import Gateway
 import GatewayTestKit
+import TestSupport
 
 #if canImport(Glibc)
 import Glibc

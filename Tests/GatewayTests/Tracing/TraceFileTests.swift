@@ -6,6 +6,7 @@ import Foundation
 import GatewayCore
 import GatewayTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -7,6 +7,7 @@ import Gateway
 import GatewayCore
 import GatewayTestKit
 import Logging
+import TestSupport
 import Testing
 
 /// A request that is traced, from the broadcasters' socket to the notice.

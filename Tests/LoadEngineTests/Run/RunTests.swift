@@ -8,6 +8,7 @@ import GatewayTestKit
 import Histogram
 import LoadEngine
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whole runs over real sockets.

@@ -5,6 +5,7 @@ import CuecastWire
 import GatewayTestKit
 import LoadEngine
 import Synchronization
+import TestSupport
 import ZeroMQ
 
 /// A small gateway on real sockets that does what a test says, right or wrong.
