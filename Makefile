@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-deploy test-busy demo demo-live lint format check-imports generate docs api-diff \
+.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate docs api-diff \
 	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -38,6 +38,10 @@ test-deploy: ## checks everything in deploy/: the package in a bare Debian, the 
 
 test: ## every check and test: what continuous integration runs
 	@scripts/check.sh
+
+test-changed: ## builds and runs the tests that depend on what differs from main: for use while developing
+	@scripts/setup.sh
+	@scripts/test-changed.sh
 
 test-busy: ## runs every test target 10 times beside programs that keep all cores busy, and once at nice 19; for hours
 	@scripts/setup.sh
@@ -106,7 +110,7 @@ backups: ## makes 50 backups under load and restores each: nothing confirmed bef
 
 schedules: ## runs 10,000 random schedules of a player against the gateway's decisions, for about an hour on 2 cores
 	@scripts/setup.sh
-	@export CUECAST_TEST_SECONDS_MAX=7200 CUECAST_SCHEDULES=10000; $(with_flags) \
+	@export CUECAST_TEST_SECONDS_MAX=7200 CUECAST_SCHEDULES=10000; $(with_flags) be_patient; \
 	    swift build "$${swift_flags[@]}" --build-tests; run_tests --filter '^ListenerSimulationTests\.'
 
 fuzz: ## runs the property tests with new seeds for 10 minutes

@@ -29,6 +29,7 @@ def script(name):
 CHECK_IMPORTS = script("check-imports")
 CHECK_SOURCES = script("check-sources")
 CHECK_DOCUMENTS = script("check-documents")
+CHANGED_TARGETS = script("changed-targets")
 
 
 class CheckerTest(unittest.TestCase):
@@ -223,6 +224,43 @@ class DocumentsTests(CheckerTest):
 
     def test_what_code_says_is_not_looked_at(self):
         self.assertEqual(self.names('let path = "docs/none.md, decision 7"\n'), [])
+
+
+class ChangedTargetsTests(unittest.TestCase):
+    #: A library, one that needs it, their tests, and a test kit below Tests/ that one of them needs.
+    TARGETS = [
+        {"name": "Low", "type": "regular", "dependencies": [{"product": ["Logging", "swift-log", None, None]}]},
+        {"name": "High", "type": "regular", "dependencies": [{"byName": ["Low", None]}]},
+        {"name": "Kit", "type": "regular", "path": "Tests/Kit", "dependencies": [{"target": ["Low", None]}]},
+        {"name": "LowTests", "type": "test", "dependencies": [{"byName": ["Low", None]}]},
+        {"name": "HighTests", "type": "test", "dependencies": [{"byName": ["High", None]}]},
+        {"name": "KitTests", "type": "test", "dependencies": [{"byName": ["Kit", None]}]},
+    ]
+
+    def affected(self, *changed):
+        return CHANGED_TARGETS.affected(self.TARGETS, changed) & {"LowTests", "HighTests", "KitTests"}
+
+    def test_a_library_affects_the_tests_of_all_that_need_it(self):
+        self.assertEqual(self.affected("Sources/Low/Sub/A.swift"), {"LowTests", "HighTests", "KitTests"})
+        self.assertEqual(self.affected("Sources/High/A.swift"), {"HighTests"})
+
+    def test_a_test_target_affects_itself_alone(self):
+        self.assertEqual(self.affected("Tests/LowTests/A.swift"), {"LowTests"})
+
+    def test_a_folder_with_a_longer_name_is_another_target(self):
+        self.assertEqual(self.affected("Sources/Lower/A.swift", "README.md"), set())
+
+    def test_the_path_of_the_manifest_counts(self):
+        self.assertEqual(self.affected("Tests/Kit/A.swift"), {"KitTests"})
+
+    def test_shared_files_and_the_manifest_affect_every_test_target(self):
+        for path in ("Tests/Shared/SuiteLimit.swift", "Package.swift"):
+            self.assertEqual(self.affected(path), {"LowTests", "HighTests", "KitTests"}, path)
+
+    def test_files_of_no_target_are_named_by_kind(self):
+        self.assertEqual(
+            list(CHANGED_TARGETS.kinds({"docs/a.md", "scripts/lib.sh", "Tests/EndToEnd/test_top.py", "Tests/EndToEnd/vast.py"})),
+            ["documents", "scripts", "end-to-end test_top"])
 
 
 if __name__ == "__main__":

@@ -214,13 +214,20 @@ run_targets() {
     return "$status"
 }
 
-# Runs all tests that are built; what those beside say comes after the others, and what failed comes last.
+# Runs the tests of all targets that are built.
 run_all_tests() {
+    local names=() target
+    for target in Tests/*Tests; do names+=("${target#Tests/}"); done
+    run_named_targets "${names[@]}"
+}
+
+# Runs the tests of the given targets that are built; those that mostly wait run beside the others, and their output comes after
+# the others'. What failed comes last.
+run_named_targets() {
     local bundle target quick=() waiting=() log beside status=0
     test_failures="$(mktemp)"
     bundle="$(swift build "${swift_flags[@]}" --show-bin-path)/cuecastPackageTests.xctest"
-    for target in Tests/*Tests; do
-        target="${target#Tests/}"
+    for target in "$@"; do
         if [[ "$waiting_targets" == *" $target "* ]]; then waiting+=("$target"); else quick+=("$target"); fi
     done
     log="$(mktemp)"
