@@ -26,7 +26,7 @@ def run(name):
     began = time.monotonic()
     done = subprocess.run([sys.executable, test_end_to_end.__file__, name], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "CUECAST_GENERATED": harness.GENERATED})
+                          env={**os.environ, "CUECAST_TEST_GENERATED": harness.GENERATED})
     return name, done.returncode, done.stdout, time.monotonic() - began
 
 

@@ -22,7 +22,7 @@ def generate(folder):
 
 
 #: The folder of the generated code: that of the process which starts this one, else one of its own.
-GENERATED = os.environ.get("CUECAST_GENERATED")
+GENERATED = os.environ.get("CUECAST_TEST_GENERATED")
 if not GENERATED:
     GENERATED = tempfile.mkdtemp(prefix="cuecast-proto.")
     atexit.register(shutil.rmtree, GENERATED, ignore_errors=True)
@@ -39,9 +39,12 @@ def whole_lines(messages):
     return said[:said.rfind("\n") + 1]
 
 
-def until(what, condition):
-    """Waits for a condition; fails with what was waited for. It is looked at less and less often: a look computes, too."""
-    deadline, pause = time.monotonic() + PATIENCE, 0.02
+def until(what, condition, lasting=0):
+    """Waits for a condition; fails with its name. It is checked less and less often, since a check computes, too.
+
+    `lasting` is the time in seconds that passes even on an idle machine, such as the duration of an ad.
+    """
+    deadline, pause = time.monotonic() + PATIENCE + lasting, 0.02
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited in vain: {what}"
         time.sleep(pause)
@@ -103,7 +106,7 @@ class Gateway:
         """Ends the gateway; returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(RUN_PATIENCE)  # It drains before it ends.
         if not self.process.stdout.closed:
             self.process.stdout.close()
             self.verify()

@@ -150,7 +150,7 @@ class PlayerLife(unittest.TestCase):
         player.kill()
         called = len(server.paths)
         until("the break is over", lambda: all(
-            each["state"] == "complete" for each in self.gateway.get("/v1/breaks?stream=s")["breaks"]))
+            each["state"] == "complete" for each in self.gateway.get("/v1/breaks?stream=s")["breaks"]), lasting=20)
         server.silent = False
         player = self.play("--tracking")
         event = player.wait_for("tracking")

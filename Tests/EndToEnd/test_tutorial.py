@@ -56,7 +56,7 @@ def follow():
         until("the player listens", lambda: re.search(r"^cuecast_listeners 1$", get("/metrics"), re.M))
         subprocess.run(publish, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         # What a program prints into a pipe comes when it ends: what was played is known by the books.
-        until("both advertisements are counted", lambda: played() == [1, 1])
+        until("both advertisements are counted", lambda: played() == [1, 1], lasting=35)
         subprocess.run(report, cwd=folder, check=True)
         printed, _ = player.communicate("\n", timeout=RUN_PATIENCE)
         assert player.returncode == 0, player.returncode
