@@ -181,7 +181,9 @@ final class GatewayRoutes: Sendable {
             )
         }
         // A head of HTTP/2 has come in full where its bytes fit, however many fields they are.
-        guard request.headers.count <= self.configuration.headerFieldsMax else {
+        // A client may split `Cookie`; it is one field (RFC 9113 section 8.2.3).
+        let furtherCookies = max(0, request.headers[values: .cookie].count - 1)
+        guard request.headers.count - furtherCookies <= self.configuration.headerFieldsMax else {
             throw Problem(
                 .reason(.tooLarge),
                 "The limit headerFieldsMax is \(self.configuration.headerFieldsMax) header fields.",
@@ -304,7 +306,7 @@ final class GatewayRoutes: Sendable {
             return
         }
         guard call.hasBody else { return }
-        let types = body.contents.map { MediaType.essence($0.type) }
+        let types = body.types
         guard types.contains(call.contentType) else {
             throw Problem(.mediaTypeNotTaken, "The body must be \(types.joined(separator: " or ")).")
         }
@@ -364,11 +366,17 @@ final class GatewayRoutes: Sendable {
         }
     }
 
-    /// What an answer about a listener's operation says to a page that may read it, a problem too.
+    /// What an answer about a listener's operation says of origins, a problem too; `nil`: the operation is not a listener's.
     private func listenerOriginFields(of request: Request) -> HTTPFields? {
-        guard let origin = request.headers[.origin], !self.table.listenerMethods(at: Self.path(of: request)).isEmpty
-        else { return nil }
-        return self.parts.access.access.listenerOrigins.headers(for: origin)
+        guard !self.table.listenerMethods(at: Self.path(of: request)).isEmpty else { return nil }
+        // Caches keep answers to pages of different origins apart (Fetch standard, "CORS protocol and HTTP caches").
+        var fields: HTTPFields = [.vary: "Origin"]
+        if let origin = request.headers[.origin],
+            let allowed = self.parts.access.access.listenerOrigins.headers(for: origin)
+        {
+            fields.append(contentsOf: allowed)
+        }
+        return fields
     }
 
     /// The answer to a browser that asks whether a page may ask (Fetch standard, "CORS-preflight request"); `nil`: it may not.

@@ -163,10 +163,8 @@ package struct HTTPHosts: Hashable, Sendable {
 
     /// Whether a page of an origin is one that this request's host has served.
     package static func isSameOrigin(_ origin: String, as authority: String?) -> Bool {
-        guard let authority, let colon = origin.firstIndex(of: ":") else { return false }
-        let rest = origin[colon...]
-        guard rest.hasPrefix("://") else { return false }
-        return rest.dropFirst(3).lowercased() == authority.lowercased()
+        guard let authority, let page = try? WebOrigin(origin) else { return false }
+        return page != .null && page == WebOrigin(scheme: page.scheme, authority: authority)
     }
 
     /// The host without its port, in lower case; `nil`: it is none.

@@ -7,7 +7,9 @@ import HTTPTypes
 extension HTTPField.Name {
     /// Whether a proxy gathers an answer before it passes it on.
     static let accelBuffering = named("X-Accel-Buffering")
-    /// By which scheme a front was asked.
+    /// How a front was asked (RFC 7239).
+    static let forwarded = named("Forwarded")
+    /// By which scheme a front was asked, for fronts that do not write `Forwarded`.
     static let forwardedProto = named("X-Forwarded-Proto")
     /// What stands beside `HTTPRequest.authority`: the first `Host` of HTTP/1.1, and `:authority` of HTTP/2, are there.
     static let furtherHost = named("Host")

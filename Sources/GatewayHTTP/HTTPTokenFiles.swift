@@ -56,7 +56,7 @@ package enum HTTPTokenFiles {
             verifier: verifier,
             openReads: configuration.httpReads,
             hosts: HTTPHosts(configuration.httpHostNames),
-            listenerOrigins: ListenerOrigins(configuration.httpListenerOriginList)
+            listenerOrigins: ListenerOrigins(configuration.httpListenerOriginPatterns)
         )
     }
 

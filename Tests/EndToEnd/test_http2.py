@@ -63,9 +63,10 @@ class Frames:
         self.socket.sendall(data)
 
     def head(self, path, method="GET", **fields):
-        """- fields: one that is `None` is left out."""
+        """- fields: one that is `None` is left out, and one that is a list is repeated."""
         named = {":method": method, ":scheme": "https", ":authority": self.authority, ":path": path, **fields}
-        return b"".join(field(*each) for each in named.items() if each[1] is not None)
+        return b"".join(field(name, value) for name, given in named.items() if given is not None
+                        for value in (given if isinstance(given, list) else [given]))
 
     def ask(self, stream, path, method="GET", ends=True, **fields):
         self.send(frame(HEADERS, END_HEADERS | (END_STREAM if ends else 0), stream, self.head(path, method, **fields)))
@@ -184,6 +185,21 @@ class HTTP2(unittest.TestCase):
         self.assertEqual(gateway.metric("cuecast_http_listeners"), 1)
         # The stop does not wait for who listens.
         self.assertEqual(gateway.stop(), 0)
+
+    def test_a_cookie_that_a_browser_splits_is_one_field(self):
+        gateway = self.start()
+        frames = Frames(gateway)
+        self.addCleanup(frames.socket.close)
+        frames.begin()
+        # Browsers send a field for each pair (RFC 9113 section 8.2.3).
+        frames.ask(1, "/healthz", cookie=[f"name{number}=value{number}" for number in range(100)])
+        # Other fields are counted as they are: the limit is 64, and four are those of the request line.
+        frames.ask(3, "/healthz", cookie=["a=1", "b=2"], **{f"x-other-{number}": "1" for number in range(70)})
+        until_ended = lambda: {1, 3} <= set(frames.ends) or not frames.turn()
+        while not until_ended():
+            pass
+        self.assertIn('"status"', frames.bodies[1].decode())
+        self.assertIn("headerFieldsMax", frames.bodies[3].decode())
 
     # MARK: Events
 

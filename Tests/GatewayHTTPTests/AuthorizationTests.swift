@@ -408,7 +408,8 @@ struct AuthorizationTests {
     }
 
     @Test(arguments: [
-        ("http://test", true), ("https://TEST", true), ("http://test:80", false), ("http://evil.example", false),
+        ("http://test", true), ("https://TEST", true), ("http://test:80", true), ("http://test:81", false),
+        ("http://evil.example", false),
         ("null", false), ("", false), ("test", false), ("http://test.evil.example", false),
     ])
     func `pages of other origins are refused, with a token too`(origin: String, isSame: Bool) async throws {

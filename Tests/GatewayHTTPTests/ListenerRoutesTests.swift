@@ -39,7 +39,7 @@ struct ListenerRoutesTests {
         let access = HTTPAccess(
             verifier: try await workshop.verifier(),
             openReads: .all,
-            listenerOrigins: ListenerOrigins(origins)
+            listenerOrigins: ListenerOrigins(try origins.map { try OriginPattern($0) })
         )
         try await withGateway(
             configuration: configuration,
@@ -253,12 +253,22 @@ struct ListenerRoutesTests {
             #expect(preflight.status == 204)
             #expect(preflight.headers["access-control-allow-origin"] == "https://radio.example")
             #expect(preflight.headers["access-control-allow-methods"] == "POST")
-            #expect(preflight.headers["access-control-allow-headers"]?.contains("authorization") == true)
+            #expect(preflight.headers["access-control-allow-credentials"] == "true")
+            let allowed =
+                preflight.headers["access-control-allow-headers"]?.split(separator: ", ").map(String.init) ?? []
+            #expect(allowed.first == "x-request-id")
+            for name in [
+                "authorization", "cache-control", "baggage", "tracestate", "x-requested-with", "last-event-id",
+            ] {
+                #expect(allowed.contains(name), "\(name)")
+            }
             let time = try await peer.get("/v1/time", headers: listed)
             #expect(time.status == 200)
             #expect(time.headers["access-control-allow-origin"] == "https://radio.example")
             #expect(time.headers["vary"] == "Origin")
-            #expect(time.headers["access-control-allow-credentials"] == nil)
+            #expect(time.headers["access-control-allow-credentials"] == "true")
+            // What has no origin is kept apart by caches, too.
+            #expect(try await peer.get("/v1/time").headers["vary"] == "Origin")
             // A page may read a problem too.
             let problem = try await peer.get("/v1/streams/%20/listen", headers: listed)
             #expect(problem.status == 400)
@@ -268,6 +278,7 @@ struct ListenerRoutesTests {
                 let answer = try await peer.get("/v1/time", method: method, headers: other)
                 #expect(answer.status == 403)
                 #expect(answer.headers["access-control-allow-origin"] == nil)
+                #expect(answer.headers["access-control-allow-credentials"] == nil)
             }
             #expect(try await peer.get("/v1/time", headers: ["Origin": "http://test"]).status == 200, "its own")
             let breaks = try await peer.get("/v1/breaks", headers: listed)
@@ -280,8 +291,67 @@ struct ListenerRoutesTests {
         try await self.run(origins: ["*"]) { _, peer in
             let answer = try await peer.get("/v1/time", headers: ["Origin": "https://any.example"])
             #expect(answer.status == 200)
-            #expect(answer.headers["access-control-allow-origin"] == "*")
+            // With `*` browsers refuse credentials.
+            #expect(answer.headers["access-control-allow-origin"] == "https://any.example")
+            #expect(answer.headers["access-control-allow-credentials"] == "true")
             #expect(try await peer.get("/v1/breaks", headers: ["Origin": "https://any.example"]).status == 403)
+        }
+    }
+
+    @Test(arguments: ["capacitor://localhost", "null", "https://morning.radio.example", "https://radio.example:8443"])
+    func `pages of apps, of no origin and of subdomains may listen where a rule says so`(_ origin: String) async throws
+    {
+        let rules = ["capacitor://localhost", "null", "https://*.radio.example", "https://radio.example:8443"]
+        try await self.run(origins: rules) { _, peer in
+            let answer = try await peer.get("/v1/time", headers: ["Origin": origin])
+            #expect(answer.status == 200)
+            #expect(answer.headers["access-control-allow-origin"] == origin)
+            for other in [
+                "https://radio.example", "http://morning.radio.example", "https://a.b.radio.example",
+                "capacitor://host",
+            ] {
+                #expect(try await peer.get("/v1/time", headers: ["Origin": other]).status == 403, "\(other)")
+            }
+        }
+    }
+
+    @Test func `what a page says of acknowledgements and leaving is taken as a beacon sends it`() async throws {
+        try await self.run(origins: ["https://radio.example"]) { running, peer in
+            let base = "/v1/streams/radio1"
+            func send(_ path: String, _ type: String, _ body: String) async throws -> HTTPPeer.Answer {
+                try await peer.send(
+                    "POST \(base)\(path) HTTP/1.1\r\nHost: test\r\nConnection: close\r\nOrigin: https://radio.example\r\n"
+                        + "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                )
+            }
+            try await running.broadcaster().publish("b", duration: .seconds(600))
+            let session = #""session":"\#(Self.session)""#
+            let batch: Batch = try await send("/breaks/b/batch", "application/json", "{\(session)}").decoded()
+            let beacon = "text/plain;charset=UTF-8"
+            let outcome = """
+                {\(session),"delivery":"\(batch.delivery)","outcomes":[{"advertisementId":\
+                "\(batch.advertisements[0].id)","kind":"failed","occurredUs":\(batch.gatewayUs)}]}
+                """
+            let recorded = try await send("/breaks/b/acknowledge", beacon, outcome)
+            #expect(recorded.status == 200, "\(recorded.body)")
+            #expect(recorded.headers["access-control-allow-credentials"] == "true")
+            #expect(try recorded.decoded(as: Acknowledged.self).recorded == 1)
+            #expect(try await send("/leave", beacon, "{\(session)}").status == 200)
+            // Nothing else is taken as text.
+            #expect(try await send("/breaks/b/batch", beacon, "{\(session)}").status == 415)
+            #expect(try await send("/leave", "application/x-www-form-urlencoded", "{\(session)}").status == 415)
+        }
+    }
+
+    @Test func `a cookie gives a page no right and changes no answer`() async throws {
+        try await self.run(origins: ["https://radio.example"]) { _, peer in
+            let page = ["Origin": "https://radio.example", "Cookie": "token=x; session=\(Self.session)"]
+            let time = try await peer.get("/v1/time", headers: page)
+            #expect(time.status == 200)
+            // The operations of others stay closed to pages, whatever a browser adds by itself.
+            for target in ["/v1/breaks", "/v1/reports", "/metrics", "/v1/configuration"] {
+                #expect(try await peer.get(target, headers: page).status == 403, "\(target)")
+            }
         }
     }
 }

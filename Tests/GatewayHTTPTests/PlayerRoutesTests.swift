@@ -87,7 +87,7 @@ struct PlayerRoutesTests {
         let access = HTTPAccess(
             verifier: try await workshop.verifier(),
             openReads: .all,
-            listenerOrigins: ListenerOrigins(origins)
+            listenerOrigins: ListenerOrigins(try origins.map { try OriginPattern($0) })
         )
         try await withGateway(
             configuration: configuration,
@@ -621,11 +621,25 @@ struct PlayerRoutesTests {
             try await running.broadcaster().publish("b", duration: .seconds(30))
             let answer = try await peer.send("GET \(Self.base)/vast HTTP/1.1\r\nConnection: close\r\n\r\n")
             #expect(answer.status == 400)
-            for (scheme, expected) in [
-                ("https", "https://test/"), ("HTTPS", "https://test/"), ("gopher", "http://test/"),
+            // The first proxy's value counts, in one line or in several (RFC 7239, section 7.1).
+            for (lines, scheme) in [
+                (["X-Forwarded-Proto: https"], "https"), (["X-Forwarded-Proto: HTTPS"], "https"),
+                (["X-Forwarded-Proto: gopher"], "http"), (["X-Forwarded-Proto: https, http"], "https"),
+                (["X-Forwarded-Proto: https,https"], "https"), (["X-Forwarded-Proto: http, https"], "http"),
+                (["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"], "https"),
+                (["X-Forwarded-Proto: \"https\""], "https"), (["X-Forwarded-Proto: "], "http"),
+                (["Forwarded: for=192.0.2.60;proto=https;by=203.0.113.43"], "https"),
+                (["Forwarded: for=\"[2001:db8::1]\"; Proto=\"HTTPS\", for=10.0.0.1; proto=http"], "https"),
+                (["Forwarded: for=10.0.0.1;proto=http, for=10.0.0.2;proto=https"], "http"),
+                (["Forwarded: for=\"a,proto=https\";proto=http"], "http"),
+                (["Forwarded: for=192.0.2.60", "X-Forwarded-Proto: https"], "https"),
+                (["Forwarded: proto=http", "X-Forwarded-Proto: https"], "http"),
             ] {
-                let list = try await peer.get("\(Self.base)/asset-list", headers: ["X-Forwarded-Proto": scheme])
-                #expect(list.body.contains("\"\(expected)v1/streams/radio1/breaks/b/track/"), "\(scheme)")
+                let head = lines.map { "\($0)\r\n" }.joined()
+                let list = try await peer.send(
+                    "GET \(Self.base)/asset-list HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\(head)\r\n"
+                )
+                #expect(list.body.contains("\"\(scheme)://test/v1/streams/radio1/breaks/b/track/"), "\(lines)")
             }
         }
     }

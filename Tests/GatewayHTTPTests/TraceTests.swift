@@ -72,7 +72,7 @@ struct TraceTests {
         let access = HTTPAccess(
             verifier: try await workshop.verifier(),
             openReads: .all,
-            listenerOrigins: ListenerOrigins(["https://radio.example"])
+            listenerOrigins: ListenerOrigins([try OriginPattern("https://radio.example")])
         )
         let token = try await workshop.token(TokenWorkshop.claims(scope: "publish:radio*"))
         let log = InMemoryEventLog()

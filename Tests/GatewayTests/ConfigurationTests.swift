@@ -321,4 +321,30 @@ struct ConfigurationTests {
                 #expect(sentence.contains(running.endpoints.requests))
             }
     }
+
+    @Test(arguments: [
+        ("https://radio.example/", "and https://radio.example/ is none: an origin ends after its host and port"),
+        ("https://*", "a * stands for the first label of a host alone"),
+        ("capacitor://localhost, radio.example", "and radio.example is none: it must begin with a scheme"),
+    ])
+    func `an origin that no page can have is refused at the start`(_ value: String, _ reason: String) async {
+        let faults = await self.faults(flags: ["http.listenerOrigins": value])
+        #expect(faults.count == 1)
+        #expect(faults.first?.contains(reason) == true, "\(faults)")
+    }
+
+    @Test func `origins of apps, of subdomains and of pages without one are taken`() async {
+        let value = "capacitor://localhost, https://*.radio.example ,null,http://[::1]:3000"
+        #expect(await self.faults(flags: ["http.listenerOrigins": value]) == [])
+    }
+
+    @Test(arguments: ["ads.radio.example:8443", "https://ads.radio.example", "*.radio.example"])
+    func `a host name that no request can ask for is refused at the start`(_ value: String) async {
+        let faults = await self.faults(flags: ["http.hosts": "radio.example, \(value)"])
+        #expect(faults.count == 1)
+        #expect(
+            faults.first?.contains("it must be host names") == true && faults.first?.contains("and \(value) ") == true,
+            "\(faults)"
+        )
+    }
 }

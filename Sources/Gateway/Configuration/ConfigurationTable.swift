@@ -99,10 +99,7 @@ package enum ConfigurationTable {
             "http.hosts",
             "names by which HTTP is asked, with commas between them; addresses and names of one word need not be listed",
             \.httpHosts
-        ) { value in
-            value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F || $0 == 0x20 } && value.utf8.count <= 4_096
-                ? nil : "it must be host names with commas between them, of ASCII, 4096 bytes at most"
-        },
+        ) { Self.reasonAgainstHosts($0) },
         text(
             "http.tokenKeysFile",
             "the file of keys (cuecast token) that tokens over HTTP are signed with; empty: http-keys.json of dataDir, made at the first start",
@@ -126,15 +123,9 @@ package enum ConfigurationTable {
         ) { Self.reasonAgainstFile($0) },
         text(
             "http.listenerOrigins",
-            "the origins whose pages may listen over HTTP, such as https://radio.example, with commas between them; *: all; empty: the gateway's own",
+            "the origins whose pages may listen over HTTP, with commas between them: https://radio.example, https://*.radio.example (one label), capacitor://localhost, null; *: all; empty: the gateway's own",
             \.httpListenerOrigins
-        ) { value in
-            let parts = value.split(separator: ",", omittingEmptySubsequences: false)
-            return value.isEmpty
-                || value.utf8.count <= 4_096 && parts.allSatisfy { Self.isOrigin($0.drop { $0 == " " }) }
-                ? nil
-                : "it must be origins such as https://radio.example with commas between them, or *, 4096 bytes at most"
-        },
+        ) { Self.reasonAgainstOrigins($0) },
         number(
             "http.listenersMax",
             "the most listeners that hear their notices over HTTP at a time",
@@ -546,13 +537,31 @@ package enum ConfigurationTable {
             ? nil : "it must be 1 to 256 bytes without control characters"
     }
 
-    /// Whether a text is an origin as browsers write it, or `*`.
-    private static func isOrigin(_ text: some StringProtocol) -> Bool {
-        guard text != "*" else { return true }
-        guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }) else { return false }
-        let rest = text.dropFirst(scheme.count)
-        return !rest.isEmpty
-            && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "@") }
+    /// Why a list of origins is refused: each must be one that a page can have.
+    private static func reasonAgainstOrigins(_ value: String) -> String? {
+        guard value.utf8.count <= 4_096 else { return "it must be 4096 bytes at most" }
+        for part in GatewayConfiguration.list(value) {
+            do throws(WebOrigin.Fault) {
+                _ = try OriginPattern(part)
+            } catch {
+                return "it must be origins that pages can have, and \(part) is none: \(error.reason)"
+            }
+        }
+        return nil
+    }
+
+    /// Why a list of host names is refused: each must be one that a request can ask for.
+    private static func reasonAgainstHosts(_ value: String) -> String? {
+        guard value.utf8.count <= 4_096 else { return "it must be 4096 bytes at most" }
+        for part in GatewayConfiguration.list(value) {
+            guard let origin = WebOrigin(scheme: "https", authority: part), !origin.host.contains("*") else {
+                return "it must be host names, such as ads.radio.example, and \(part) is none"
+            }
+            guard origin.port == nil, !part.contains(":") || part.hasPrefix("[") else {
+                return "it must be host names without ports, and \(part) has one"
+            }
+        }
+        return nil
     }
 
     private static func text(

@@ -204,11 +204,17 @@ package struct GatewayConfiguration: Hashable, Sendable {
     }
 
     /// The origins whose pages may listen.
-    package var httpListenerOriginList: [String] { Self.list(self.httpListenerOrigins) }
+    ///
+    /// A checked configuration has no rule that cannot be read.
+    package var httpListenerOriginPatterns: [OriginPattern] {
+        Self.list(self.httpListenerOrigins).compactMap { try? OriginPattern($0) }
+    }
 
     /// The parts of a list with commas.
-    private static func list(_ text: String) -> [String] {
-        text.split(separator: ",").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    static func list(_ text: String) -> [String] {
+        text.split(separator: ",")
+            .map { String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+            .filter { !$0.isEmpty }
     }
 
     /// The names by which HTTP is asked, with that of the address that it binds to.

@@ -148,7 +148,10 @@ private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
         id: "acknowledge",
         tag: "Listeners",
         "Say what became of ads; answered only when it is recorded durably.",
-        details: "Repeat it, as it was, until it is answered: it counts once.",
+        details: """
+            Repeat it, as it was, until it is answered: it counts once. The same JSON is taken as `text/plain`, as `navigator.sendBeacon` sends a \
+            string.
+            """,
         access: .listener,
         parameters: [.streamInPath, .breakInPath],
         body: OperationBody(
@@ -167,7 +170,8 @@ private func acknowledge(_ listeners: ListenerEntrance) -> Operation {
                 )
             ],
             isRequired: true,
-            bytesMax: ListenerLimits.requestBodyBytesMax
+            bytesMax: ListenerLimits.requestBodyBytesMax,
+            takesPlainText: true
         ),
         answers: [
             OperationAnswer(
@@ -195,6 +199,7 @@ private func leave(_ listeners: ListenerEntrance) -> Operation {
         id: "leave",
         tag: "Listeners",
         "Stop listening: the session is not counted any more, and its notices end.",
+        details: "The same JSON is taken as `text/plain`, as `navigator.sendBeacon` sends a string.",
         access: .listener,
         parameters: [.streamInPath],
         body: OperationBody(
@@ -202,7 +207,8 @@ private func leave(_ listeners: ListenerEntrance) -> Operation {
                 OperationContent(ListenerSchemas.leaveRequest, example: ["session": .string(Example.session)])
             ],
             isRequired: true,
-            bytesMax: ListenerLimits.requestBodyBytesMax
+            bytesMax: ListenerLimits.requestBodyBytesMax,
+            takesPlainText: true
         ),
         answers: [.gatewayTime("It has left.")],
         refusals: ListenerCodes.all

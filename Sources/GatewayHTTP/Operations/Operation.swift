@@ -101,6 +101,14 @@ struct OperationBody: Sendable {
     let isRequired: Bool
     /// The most bytes of it.
     let bytesMax: Int
+    /// Whether it is also taken as `text/plain`, which is how a beacon sends a string: a page that is left can wait for no
+    /// preflight (Beacon, section 3.1).
+    var takesPlainText = false
+
+    /// The media types that are taken, without parameters.
+    var types: [String] {
+        self.contents.map { MediaType.essence($0.type) } + (self.takesPlainText ? [MediaType.text] : [])
+    }
 }
 
 /// What the head of an answer says besides.

@@ -450,13 +450,13 @@ extension OperationCall {
 
     /// Where the gateway is asked, as whoever asks sees it: tracking URLs lead there.
     ///
-    /// A front that speaks TLS says so by `X-Forwarded-Proto`. Who says what is not so gets URLs that are of no use to it.
+    /// A front that speaks TLS says so (`ForwardedScheme`). A wrong header gives its sender URLs that do not work.
     fileprivate func gatewayURL() throws(Problem) -> String {
         // What stands there is a host's name or address and a port, or the request was refused before.
         guard let authority = self.request.head.authority, !authority.isEmpty else {
             throw .badRequest("This needs the header Host, to which tracking URLs lead.")
         }
-        let isEncrypted = self.isEncrypted || self.request.headers[.forwardedProto]?.lowercased() == "https"
+        let isEncrypted = self.isEncrypted || ForwardedScheme.isEncrypted(self.request.headers)
         return "\(isEncrypted ? "https" : "http")://\(authority)"
     }
 }
