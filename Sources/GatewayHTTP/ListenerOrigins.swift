@@ -4,10 +4,9 @@
 package import Gateway
 import HTTPTypes
 
-/// The origins whose pages may call the operations of listeners (Fetch standard, "CORS protocol"). Nothing else of the API is open to
-/// them.
+/// The origins whose pages may call the operations of listeners (Fetch standard, "CORS protocol").
 ///
-/// A page may send its request with credentials, as advertising libraries do (VAST 3.0, section 2.1.5.2). That gives it no right: the
+/// Nothing else of the API is open to them. A page may send its request with credentials, as advertising libraries do (VAST 3.0, section 2.1.5.2). That gives it no right: the
 /// gateway reads no cookie and no other credential that a browser adds by itself. A page has only a token or a ticket of its own.
 package struct ListenerOrigins: Hashable, Sendable {
     private let patterns: Set<OriginPattern>
@@ -38,8 +37,10 @@ package struct ListenerOrigins: Hashable, Sendable {
         ]
     }
 
-    /// The headers that a page may add: those that the gateway reads, and those that common libraries add to every request, which it
-    /// ignores. With credentials a browser does not take `*` here.
+    /// The headers that a page may add.
+    ///
+    /// The gateway reads some; common libraries add the others to every request, and it ignores them. With credentials a browser does
+    /// not take `*` here.
     private static let allowedHeaders = [
         // Read by the gateway.
         "x-request-id", "authorization", "content-type", "last-event-id", "traceparent",
