@@ -215,11 +215,16 @@ package struct Gateway: Sendable {
             handshakeTimeout: configuration.handshakeTimeout,
             keys: access?.keys
         )
+        let connections = BroadcastConnections(
+            unusedTimeout: configuration.unusedTimeout,
+            handshakeTimeout: configuration.handshakeTimeout
+        )
         let failed: @Sendable () -> Void = { AuthenticationSocket.handshakeFailed(metrics, peers) }
         let broadcastMonitor = try limit.watch(
             broadcast,
             .broadcast,
             handshakeFailed: access == nil ? nil : failed
+            connections: connections,
         )
         self.listenerIdentity = identity.map { DoorIdentity($0) }
         let doors = try EdgeDoor.open(
@@ -324,6 +329,7 @@ package struct Gateway: Sendable {
             thread: requestThread,
             socket: broadcast,
             authentication: authentication,
+            connections: connections,
             directory: access?.directory,
             listeners: listenerService,
             live: live,

@@ -31,10 +31,13 @@ enum GatewaySocket {
         try socket.set(.linger, to: .seconds(1))
         try socket.set(.backlog, to: Int32(clamping: backlog))
         try socket.set(.handshakeInterval, to: handshakeTimeout)
+        // A peer that vanished is gone after 25 s, whether the gateway had sent it something or not: until then no connection with
+        // the same routing id is served. Heartbeats would be no quicker way (``SocketOption/heartbeatInterval``).
         try socket.set(.tcpKeepalive, to: true)
-        try socket.set(.tcpKeepaliveIdle, to: .seconds(60))
-        try socket.set(.tcpKeepaliveInterval, to: .seconds(15))
-        try socket.set(.tcpKeepaliveCount, to: 4)
+        try socket.set(.tcpKeepaliveIdle, to: .seconds(10))
+        try socket.set(.tcpKeepaliveInterval, to: .seconds(5))
+        try socket.set(.tcpKeepaliveCount, to: 3)
+        try socket.set(.tcpRetransmissionTimeout, to: .seconds(25))
         try socket.set(.messageBytesMax, to: Int64(WireLimits.broadcastFrameBytesMax))
         // Broadcasters are few, and some send all their updates before they read an answer.
         try socket.set(.sendHighWaterMark, to: 1_000)
@@ -117,6 +120,7 @@ extension ConnectionLimit {
     /// - Parameters:
     ///   - socket: the socket, not bound yet.
     ///   - label: its name in metrics.
+    ///   - connections: is told of each that comes and goes.
     ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
     ///     `nil`: nobody asks for keys.
     /// - Returns: the monitor.
@@ -124,6 +128,7 @@ extension ConnectionLimit {
     func watch(
         _ socket: borrowing Socket,
         _ label: MetricLabel,
+        connections: BroadcastConnections,
         handshakeFailed: (@Sendable () -> Void)?
     ) throws -> SocketMonitor {
         var kinds: SocketEvent.Kinds = [.listening, .accepted, .acceptFailed, .disconnected]
@@ -134,9 +139,13 @@ extension ConnectionLimit {
         ) { event in
             switch event.change {
             case .listening(let descriptor): self.listening(descriptor, socket: label)
-            case .accepted: self.accepted(on: label)
+            case .accepted(let descriptor):
+                self.accepted(on: label)
+                if let peer = System.peer(of: descriptor) { connections.accepted(descriptor, from: peer, at: .now) }
             case .acceptFailed: self.acceptFailed()
-            case .disconnected: self.ended(on: label)
+            case .disconnected(let descriptor):
+                self.ended(on: label)
+                connections.ended(descriptor, at: .now)
             case .handshakeFailedNoDetail, .handshakeFailedProtocol: handshakeFailed?()
             case .monitorStopped: self.stopped(socket: label)
             default: break

@@ -64,6 +64,38 @@ extension System {
         } ? UInt16(bigEndian: address.sin6_port) : 0
     }
 
+    /// The other end of a connection; `nil`: the descriptor is no connection, or it has ended.
+    package static func peer(of descriptor: Int32) -> ConnectionPeer? {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        // Safety: the kernel writes at most `length` bytes; both families have the port at the same place.
+        let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe getpeername(descriptor, generic, &length)
+            }
+        }
+        guard result == 0, [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(address.sin6_family) else {
+            return nil
+        }
+        return ConnectionPeer(address: Self.address(address), port: UInt16(bigEndian: address.sin6_port))
+    }
+
+    /// Ends a connection whose descriptor belongs to another library, which then closes it.
+    ///
+    /// The library may have closed the descriptor meanwhile, and the number may belong to something else: that stays as it is.
+    ///
+    /// - Parameters:
+    ///   - descriptor: of the connection.
+    ///   - peer: its other end.
+    /// - Returns: whether the connection was there.
+    package static func shutDown(_ descriptor: Int32, to peer: ConnectionPeer) -> Bool {
+        // The copy keeps the connection in place between the comparison and the call.
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return false }
+        defer { Self.close(copy) }
+        return Self.peer(of: copy) == peer && Glibc.shutdown(copy, Int32(SHUT_RDWR)) == 0
+    }
+
     /// So many bytes of a connection the kernel keeps that it has not sent; then it says that the connection takes no more.
     ///
     /// Without it, it keeps as many as 4 MiB (`tcp_wmem`) for a peer that never reads: gigabytes for a thousand of them, which no limit of a

@@ -85,6 +85,14 @@ struct OptionTests {
             [.zero, .seconds(3), longestTime],
             refuses: [.milliseconds(-1), tooLong]
         ),
+        .reads(
+            .router,
+            "tcpRetransmissionTimeout",
+            .tcpRetransmissionTimeout,
+            default: .zero,
+            [.seconds(25), .zero],
+            refuses: [.milliseconds(-1)]
+        ),
         .reads(.sub, "connectTimeout", .connectTimeout, default: .zero, [.seconds(5)], refuses: [.milliseconds(-1)]),
         .reads(
             .sub,

@@ -148,7 +148,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     ///
     /// For tests.
     package var handshakeTimeout: Duration = .seconds(3)
-    /// How long a listener's connection may do nothing at all after its handshake.
+    /// How long a connection, of a listener or a broadcaster, may ask for nothing.
     ///
     /// For tests.
     package var unusedTimeout: Duration = .seconds(30)

@@ -81,6 +81,7 @@ actor BroadcastService: Service, BoardObserver {
     init(
         thread: PollingThread,
         socket: consuming sending Socket,
+        connections: BroadcastConnections,
         authentication: consuming sending Socket,
         directory: BroadcasterDirectory?,
         listeners: ListenerService,
@@ -110,7 +111,7 @@ actor BroadcastService: Service, BoardObserver {
         self.expected = expected
         self.counts = counts
         self.thread = thread
-        self.socket = BroadcastSocket(socket, metrics: metrics, peers: peers)
+        self.socket = BroadcastSocket(socket, connections: connections, metrics: metrics, peers: peers)
         self.authentication = AuthenticationSocket(authentication, metrics: metrics, peers: peers)
         self.directory = directory
         self.listeners = listeners
@@ -661,6 +662,7 @@ extension BroadcastService {
 
     private func keepHouse() {
         self.peers.tellLeftOut()
+        self.socket.endUnused()
         self.log.lookAtSilence()
         self.letTimePass()
         self.counts.set(self.expected.merged(with: self.live.counts, at: self.clock.reading().steady))

@@ -4,6 +4,7 @@
 import CuecastWire
 import GatewayCore
 import Logging
+import NetworkIO
 import ZeroMQ
 
 /// The ROUTER socket of broadcasters, and what goes wrong on it.
@@ -19,11 +20,18 @@ struct BroadcastSocket: ~Copyable {
 
     private var socket: Socket?
     private var frames = FrameBuffer(framesMax: FrameBuffer.requestFramesMax)
+    private let connections: BroadcastConnections
     private let metrics: MetricRegistry
     private let peers: PeerLog
 
-    init(_ socket: consuming sending Socket, metrics: MetricRegistry, peers: PeerLog) {
+    init(
+        _ socket: consuming sending Socket,
+        connections: BroadcastConnections,
+        metrics: MetricRegistry,
+        peers: PeerLog
+    ) {
         self.socket = consume socket
+        self.connections = connections
         self.metrics = metrics
         self.peers = peers
     }
@@ -47,7 +55,9 @@ struct BroadcastSocket: ~Copyable {
     /// The next message.
     mutating func receive() -> Received {
         do throws(ZeroMQError) {
-            switch try self.socket?.receive(into: &self.frames) {
+            let outcome = try self.socket?.receive(into: &self.frames)
+            if let descriptor = self.frames.sourceDescriptor { self.connections.brought(descriptor) }
+            switch outcome {
             case .nothing, nil: return .nothing
             case .message:
                 if let place = self.frames.requestReturn {
@@ -67,6 +77,19 @@ struct BroadcastSocket: ~Copyable {
         } catch {
             self.peers.log(.sockets, .error, "could not receive requests", ["error": "\(error)"])
             return .nothing
+        }
+    }
+
+    /// Ends the connections that have brought no request for too long.
+    func endUnused() {
+        for each in self.connections.takeUnused(at: .now) where System.shutDown(each.descriptor, to: each.peer) {
+            self.metrics.count(.connectionsClosed, .unused)
+            self.peers.log(
+                .authentication,
+                each.isLate ? .notice : .debug,
+                "a broadcaster's connection was closed: it has brought no request; if it has sent some, another open connection has its ROUTING_ID",
+                ["address": "\(each.peer)"]
+            )
         }
     }
 

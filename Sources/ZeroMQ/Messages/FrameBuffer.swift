@@ -73,6 +73,16 @@ package struct FrameBuffer: ~Copyable {
         return unsafe self.slot(self.count - 1).frameProperty(name)
     }
 
+    /// The descriptor of the connection that the message came by; `nil`: libzmq does not tell.
+    ///
+    /// The connection may have ended meanwhile, and the number may belong to another one.
+    package var sourceDescriptor: Int32? {
+        guard self.count > 0 else { return nil }
+        // libzmq 4.3.4 loses it on the first frame after a poll.
+        let descriptor = unsafe zmq_msg_get(self.slot(self.count - 1), ZMQ_SRCFD)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
     /// Whether this is what a router receives from a requester: a routing id, an empty frame, a body.
     ///
     /// One of a requester that tells answers apart has a frame more: see ``requestReturn``.

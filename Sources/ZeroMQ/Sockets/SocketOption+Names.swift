@@ -13,6 +13,7 @@ internal import CZeroMQ
 // - `ZMQ_XPUB_MANUAL`, `ZMQ_XPUB_MANUAL_LAST_VALUE`: in 4.3.4 a client that connects, subscribes and drops can put a dead
 //   pipe back into the subscription trie (fixed by libzmq pull request 4137).
 // - `ZMQ_ROUTER_HANDOVER`: leaks file descriptors (libzmq issue 4407), and lets anybody take over another's routing id.
+//   Without it a router ignores a second connection with the routing id of an open one: the service ends such connections.
 // - Draft options: Debian's build does not have them.
 
 // MARK: - Queues and limits
@@ -130,6 +131,9 @@ extension SocketOption where Value == Duration {
     /// The time between heartbeats, in milliseconds.
     ///
     /// 0: none, the default.
+    ///
+    /// Never on a socket that listens: 4.3.4 ends the process by an assertion (`stream_engine_base.cpp:331`, `!_io_error`) when a
+    /// heartbeat falls due on a connection that its peer has reset while the socket's queue was full.
     package static var heartbeatInterval: Self { .time(ZMQ_HEARTBEAT_IVL, "ZMQ_HEARTBEAT_IVL") }
 
     /// How long the peer waits for a sign of life before it drops us, in steps of 0.1 s, at most
@@ -142,6 +146,13 @@ extension SocketOption where Value == Duration {
 
     /// The longest ``heartbeatTimeToLive``: the receiver of a longer one multiplies it in 16 bits, which wraps.
     package static var heartbeatTimeToLiveMax: Duration { .seconds(65) }
+
+    /// How long the peer may leave sent bytes unacknowledged before the connection ends, in milliseconds.
+    ///
+    /// 0: as the operating system has it (about a quarter of an hour on Linux), the default.
+    ///
+    /// TCP sends no probes while bytes are unacknowledged, so ``tcpKeepalive`` alone does not find a peer that vanished then.
+    package static var tcpRetransmissionTimeout: Self { .time(ZMQ_TCP_MAXRT, "ZMQ_TCP_MAXRT") }
 
     /// The longest pause that growing pauses between attempts to reconnect reach, in milliseconds.
     ///

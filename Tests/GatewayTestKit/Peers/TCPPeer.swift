@@ -24,6 +24,15 @@ package final class TCPPeer: Sendable {
         [0xFF, 0, 0, 0, 0, 0, 0, 0, 1, 0x7F, 3, 0] + Array("NULL".utf8) + [UInt8](repeating: 0, count: 48)
         + [0x04, 28, 5] + Array("READY".utf8) + [11] + Array("Socket-Type".utf8) + [0, 0, 0, 6] + Array("DEALER".utf8)
 
+    /// The same of a DEALER that claims a routing id.
+    package static func handshake(as identity: String) -> [UInt8] {
+        let name: [UInt8] = [8] + Array("Identity".utf8) + [0, 0, 0, UInt8(identity.utf8.count)] + Array(identity.utf8)
+        var bytes = Self.handshake + name
+        // The length of the command.
+        bytes[65] += UInt8(name.count)
+        return bytes
+    }
+
     private let descriptor: Int32
 
     /// Connects to an endpoint such as `tcp://127.0.0.1:7400`.
