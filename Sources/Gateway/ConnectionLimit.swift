@@ -32,29 +32,50 @@ final class ConnectionLimit: ConnectionCounting {
 
     /// The most connections of all sockets together.
     let connectionsMax: Int
+    /// The most listeners that hear notices over HTTP, which have connections of their own.
+    private let httpListenersMax: Int
     private let state = Mutex(State())
     private let metrics: MetricRegistry
     private let readiness: ReadinessBoard
     private let logger: Logger
 
-    init(connectionsMax: Int, metrics: MetricRegistry, readiness: ReadinessBoard, logger: Logger) {
+    init(
+        connectionsMax: Int,
+        httpListenersMax: Int = 0,
+        metrics: MetricRegistry,
+        readiness: ReadinessBoard,
+        logger: Logger
+    ) {
         self.connectionsMax = max(1, connectionsMax)
+        self.httpListenersMax = httpListenersMax
         self.metrics = metrics
         self.readiness = readiness
         self.logger = logger
     }
 
-    /// Says how many descriptors there are, and whether they are enough for the listeners that are configured.
-    func compare(withListenersMax listenersMax: Int, descriptors: Int) {
-        // A listener has two connections: one for notices, one for requests.
-        let (needed, overflows) = listenersMax.multipliedReportingOverflow(by: 2)
+    /// The most sessions (`listeners.max`) for the number that is configured; 0 follows from the descriptors.
+    func listenersMax(_ configured: Int) -> Int {
+        DescriptorReserve.listenersMax(configured, connections: self.connectionsMax + self.httpListenersMax)
+    }
+
+    /// Says how many descriptors there are, and how many listeners follow from that; warns where too many listeners are configured.
+    ///
+    /// - Parameters:
+    ///   - configured: `listeners.max`; 0: it follows from the descriptors.
+    ///   - descriptors: the limit on open files.
+    func compare(withListenersMax configured: Int, descriptors: Int) {
         self.logger.info(
-            "descriptors",
-            metadata: ["limit": "\(descriptors)", "connectionsMax": "\(self.connectionsMax)"]
+            configured > 0 ? "descriptors" : "descriptors: listeners.max follows from the limit on open files",
+            metadata: [
+                "limit": "\(descriptors)", "connectionsMax": "\(self.connectionsMax)",
+                "listeners.max": "\(self.listenersMax(configured))",
+            ]
         )
+        // A listener may have two connections: one for notices, one for requests.
+        let (needed, overflows) = configured.multipliedReportingOverflow(by: 2)
         guard overflows || needed > self.connectionsMax else { return }
         self.logger.warning(
-            "the limit on open files leaves \(self.connectionsMax) connections: fewer than two for each of \(listenersMax) listeners (listeners.max); raise it (ulimit -n) or lower listeners.max"
+            "the limit on open files leaves \(self.connectionsMax) connections: fewer than two for each of \(configured) listeners (listeners.max); raise it (ulimit -n) or lower listeners.max"
         )
     }
 

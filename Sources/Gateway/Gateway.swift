@@ -66,7 +66,7 @@ package struct Gateway: Sendable {
     package let breakChanges: BreakChanges
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     private let listenerIdentity: DoorIdentity?
-    private let listenerService: ListenerService
+    let listenerService: ListenerService
     private let requestService: BroadcastService
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
@@ -199,6 +199,7 @@ package struct Gateway: Sendable {
         let limit = ConnectionLimit(
             connectionsMax: configuration.connectionsMax
                 ?? descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
+            httpListenersMax: httpListeners,
             metrics: metrics,
             readiness: readiness,
             logger: logger
@@ -223,8 +224,8 @@ package struct Gateway: Sendable {
         let broadcastMonitor = try limit.watch(
             broadcast,
             .broadcast,
-            handshakeFailed: access == nil ? nil : failed
             connections: connections,
+            handshakeFailed: access == nil ? nil : failed
         )
         self.listenerIdentity = identity.map { DoorIdentity($0) }
         let doors = try EdgeDoor.open(
@@ -283,7 +284,7 @@ package struct Gateway: Sendable {
         let keyHolder = KeyHolder(keys)
         let leases = SharedLeases(
             length: configuration.lease,
-            listenersMax: configuration.listenersMax,
+            listenersMax: limit.listenersMax(configuration.listenersMax),
             requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
             live: live
         )
@@ -328,8 +329,8 @@ package struct Gateway: Sendable {
         let requestService = BroadcastService(
             thread: requestThread,
             socket: broadcast,
-            authentication: authentication,
             connections: connections,
+            authentication: authentication,
             directory: access?.directory,
             listeners: listenerService,
             live: live,

@@ -139,7 +139,7 @@ class HTTPChanges(unittest.TestCase):
             before = settings()
             self.assertEqual((before["listeners.max"]["value"], before["listeners.max"]["source"],
                               before["listeners.max"]["default"], before["listeners.max"]["unit"]),
-                             ("70", "file", "100000", "count"))
+                             ("70", "file", "0", "count"))
             self.assertEqual((before["breaks.hold"]["value"], before["breaks.hold"]["unit"]), ("20m", "duration"))
             self.assertEqual(before["logLevel"]["source"], "flag")
             self.assertEqual((before["keepTotalsFor"]["source"], before["keepTotalsFor"]["value"]),

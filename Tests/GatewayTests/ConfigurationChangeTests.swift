@@ -47,7 +47,7 @@ struct ConfigurationChangeTests {
         }
         #expect(
             change.applied.map(\.description) == [
-                "breaks.announceAhead: 8s → 4s", "listeners.max: 100000 → 7",
+                "breaks.announceAhead: 8s → 4s", "listeners.max: 0 → 7",
                 "listeners.requestsPerSecondMax: 1000 → 3",
                 "drainTimeout: 10s → 1s", "logLevel: info → debug",
             ]

@@ -139,7 +139,7 @@ struct ConfigurationTests {
 
     @Test(
         arguments: [
-            ("listeners.max", "1", "10000000", "0", "10000001"),
+            ("listeners.max", "0", "10000000", "-1", "10000001"),
             ("listeners.headInterval", "100ms", "5m", "99ms", "301s"),
             ("listeners.lease", "10s", "1d", "9s", "86401s"),
             ("breaks.hold", "1s", "1d", "999ms", "86401s"),

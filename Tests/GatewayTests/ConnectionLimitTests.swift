@@ -76,6 +76,72 @@ struct ConnectionLimitTests {
         #expect(backlog >= 16 && 2 * backlog + http + 64 <= reserve)
     }
 
+    // MARK: The listeners
+
+    /// What is logged at a start with so many connections: the level, and of the info line the message and the number.
+    private func said(
+        listenersMax configured: Int,
+        connectionsMax: Int,
+        httpListenersMax: Int = 0
+    ) -> (levels: [Logger.Level], message: String, listenersMax: String?) {
+        let logs = LogCapture()
+        let metrics = MetricRegistry()
+        let limit = ConnectionLimit(
+            connectionsMax: connectionsMax,
+            httpListenersMax: httpListenersMax,
+            metrics: metrics,
+            readiness: ReadinessBoard(metrics: metrics),
+            logger: logs.logger
+        )
+        limit.compare(withListenersMax: configured, descriptors: 1_024)
+        let lines = logs.entries
+        return (
+            lines.map(\.level), lines.first.map { "\($0.message)" } ?? "",
+            lines.first?.metadata["listeners.max"].map { "\($0)" }
+        )
+    }
+
+    @Test(arguments: [
+        // Connections, listeners over HTTP, the listeners that follow.
+        (663, 0, 663), (663, 128, 791), (99_999, 0, 99_999), (100_001, 0, 100_000), (99_999, 1_000, 100_000),
+    ])
+    func `without a number listeners follow from the descriptors, one line says so, and nothing warns`(
+        connectionsMax: Int,
+        httpListenersMax: Int,
+        expected: Int
+    ) {
+        let said = self.said(listenersMax: 0, connectionsMax: connectionsMax, httpListenersMax: httpListenersMax)
+        #expect(said.levels == [.info])
+        #expect(said.message == "descriptors: listeners.max follows from the limit on open files")
+        #expect(said.listenersMax == "\(expected)")
+    }
+
+    @Test(arguments: [(331, [Logger.Level.info]), (332, [.info, .warning]), (Int.max, [.info, .warning])])
+    func `a number that leaves fewer than two connections for each listener is kept, and warned of`(
+        configured: Int,
+        levels: [Logger.Level]
+    ) {
+        let said = self.said(listenersMax: configured, connectionsMax: 663)
+        #expect(said.levels == levels)
+        #expect(said.listenersMax == "\(configured)")
+    }
+
+    @Test func `a reload that takes the number away has it follow again`() async throws {
+        var station = self.station
+        station.configuration.listenersMax = 2
+        try await station.run { running in
+            func listenersMax(_ configuration: GatewayConfiguration) -> Int? {
+                running.gateway.limits(configuration).first { $0.name == .listenersMax }?.maximum
+            }
+            var configuration = station.configuration
+            #expect(listenersMax(configuration) == 2)
+            configuration.listenersMax = 0
+            await running.gateway.reload(configuration, nil)
+            // As many as connections.
+            #expect(listenersMax(configuration) == 4)
+        }
+    }
+
     // MARK: The count
 
     /// What a limit of so many connections does with its door.

@@ -303,7 +303,12 @@ package enum ConfigurationTable {
             \.lease,
             .seconds(10) ... .seconds(86_400)
         ),
-        number("listeners.max", "the most sessions", \.listenersMax, 1...10_000_000),
+        number(
+            "listeners.max",
+            "the most sessions; 0: as many as the limit on open files leaves connections, 100,000 at most",
+            \.listenersMax,
+            0...10_000_000
+        ),
         number(
             "listeners.requestsPerSecondMax",
             "the most requests of one session in a second; 0: no limit",

@@ -70,8 +70,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var headInterval: Duration = .seconds(5)
     /// How long a session counts as listening after its last request.
     package var lease: Duration = .seconds(300)
-    /// The most sessions.
-    package var listenersMax = 100_000
+    /// The most sessions; 0: one for each connection that the limit on open files leaves, 100,000 at most.
+    package var listenersMax = 0
     /// The most requests of one session in a second; 0: no limit.
     package var requestsPerSessionPerSecondMax = 1_000
     /// The most messages a second of one listener's connection; whoever sends more is read from later; 0: no limit.

@@ -127,7 +127,7 @@ extension Gateway {
             ),
             LimitState(
                 .listenersMax,
-                configuration.listenersMax,
+                self.listenerService.listenersMax,
                 key: "listeners.max",
                 use: self.metrics.value(.listeners)
             ),

@@ -121,13 +121,16 @@ final class ListenerService: Service {
     /// How often each loop has gone round.
     var roundCounts: [Int] { self.edge.roundCounts }
 
+    /// The most sessions.
+    var listenersMax: Int { self.leases.listenersMax }
+
     /// How many acknowledgements wait for the log.
     var waitingCount: Int { self.mailboxes.reduce(0) { $0 + $1.waitingCount } }
 
     /// Takes over limits that may change while the gateway runs.
     func reload(_ configuration: GatewayConfiguration) {
         self.leases.setLimits(
-            listenersMax: configuration.listenersMax,
+            listenersMax: self.counting.listenersMax(configuration.listenersMax),
             requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
         )
         // Whoever hears a stream that asks for a token from now on, and showed none, is closed within a second.

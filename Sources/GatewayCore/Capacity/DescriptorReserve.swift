@@ -19,6 +19,19 @@ package enum DescriptorReserve {
     /// As many as are wanted, an eighth of the descriptors at most. They come beside the reserve.
     package static func httpListenersMax(_ wanted: Int, of limit: Int) -> Int { min(wanted, limit / 8) }
 
+    /// The most sessions where the configuration names no number and descriptors are enough.
+    package static let listenersDefaultMax = 100_000
+
+    /// How many sessions there may be where so many connections are left for listeners.
+    ///
+    /// - Parameters:
+    ///   - wanted: as configured; 0: one for each connection, ``listenersDefaultMax`` at most.
+    ///   - connections: how many connections listeners may have, over HTTP too.
+    /// - Returns: the most sessions.
+    package static func listenersMax(_ wanted: Int, connections: Int) -> Int {
+        wanted > 0 ? wanted : min(max(1, connections), Self.listenersDefaultMax)
+    }
+
     /// How many are kept back of so many: a sixteenth, or what all of the above take where that is more; 16,384 at most.
     package static func reserve(of limit: Int) -> Int {
         min(max(Self.files + Self.uncountedMin + Self.httpConnectionsMax(of: limit), limit / 16), 16_384)
