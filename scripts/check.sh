@@ -149,6 +149,7 @@ step "documents" scripts/check-documents
 choose_swift_flags
 step "build, warnings are errors" build_everything
 export TESTS_ARE_BUILT=yes
+step "licences of what is linked in" scripts/check-copyright
 for each in counting_steps sanitizing_steps; do begin_beside "$each"; done
 step "generated code is current" scripts/generate-proto.sh --check
 step "client library without libzmq" scripts/check-without-zeromq.sh --short

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Shows that check-imports, check-sources and check-documents can fail: each offence they look for is made in a small package of its own.
+"""Shows that check-imports, check-sources, check-documents and check-copyright can fail: each offence they look for is made in a small package of its own.
 
     python3 scripts/checkers_test.py
 """
@@ -30,6 +30,7 @@ CHECK_IMPORTS = script("check-imports")
 CHECK_SOURCES = script("check-sources")
 CHECK_DOCUMENTS = script("check-documents")
 CHANGED_TARGETS = script("changed-targets")
+CHECK_COPYRIGHT = script("check-copyright")
 
 
 class CheckerTest(unittest.TestCase):
@@ -224,6 +225,29 @@ class DocumentsTests(CheckerTest):
 
     def test_what_code_says_is_not_looked_at(self):
         self.assertEqual(self.names('let path = "docs/none.md, decision 7"\n'), [])
+
+
+class CopyrightTests(CheckerTest):
+    def setUp(self):
+        super().setUp()
+        self.write("Package.resolved", """{"pins": [{"location": "https://example.com/a/jwt-kit.git"},
+            {"location": "https://example.com/b/GRDB.swift"}]}""")
+        self.write("deploy/debian/copyright", "Files: *\n\nFiles: Yams/* GRDB.swift/*\nFiles: jwt-kit/*\n")
+        self.write("NOTICE", "  GRDB.swift (copyright somebody), jwt-kit, Yams*\n")
+
+    def offences(self):
+        return list(CHECK_COPYRIGHT.offences(self.root, CHECK_COPYRIGHT.pinned(self.root)))
+
+    def test_packages_that_are_named_pass(self):
+        self.assertEqual(CHECK_COPYRIGHT.pinned(self.root), ["GRDB.swift", "jwt-kit"])
+        self.assertEqual(self.offences(), [])
+
+    def test_a_package_that_is_not_named_is_refused(self):
+        self.write("deploy/debian/copyright", "Files: *\n\nFiles: GRDB.swift/* jwt-kit-extras/* jwt-kit/Sources/Inner/*\n")
+        self.assertEqual(self.offences(), ["deploy/debian/copyright does not name jwt-kit, which is linked in: "
+                                           "add jwt-kit/* to the Files of its licence"])
+        self.write("NOTICE", "jwt-kit-extras, jwt-kit\n")
+        self.assertEqual(self.offences()[0], "NOTICE does not name GRDB.swift")
 
 
 class ChangedTargetsTests(unittest.TestCase):

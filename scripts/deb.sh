@@ -29,10 +29,8 @@ fi
 
 noted="$(dpkg-parsechangelog --file deploy/debian/changelog --show-field Version)"
 [ "$noted" = "$version" ] || fail 65 "deploy/debian/changelog ends with version $noted, and the binary is $version"
-for name in $(sed -nE '/"STATIC_LINK"/{n;s/.*SPDXRef-(.*)".*/\1/p}' "$dist/cuecast.spdx.json" | sort -u); do
-    grep -Eq "^Files:.* $name/" deploy/debian/copyright ||
-        fail 65 "deploy/debian/copyright does not name $name, which is linked in"
-done
+mapfile -t linked < <(sed -nE '/"STATIC_LINK"/{n;s/.*SPDXRef-(.*)".*/\1/p}' "$dist/cuecast.spdx.json" | sort -u)
+scripts/check-copyright --package "${linked[@]}" || fail 65 "a licence of what is linked in is missing"
 
 source="$stage/cuecast-$version"
 files="$source/files"
