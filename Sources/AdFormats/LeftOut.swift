@@ -22,6 +22,8 @@ public struct LeftOut: Hashable, Sendable {
         case unusableOffset(String)
         /// Its value is not of the kind that belongs there.
         case unusableValue(String)
+        /// It has no width and height in pixels, without which the VAST that a gateway writes does not have it.
+        case noSize
         /// Its text was longer than ``AdFormatLimits/textBytesMax``; the beginning was taken.
         case shortened(maximum: Int)
         /// There were more than the named limit allows; ``limit`` says which as a value to switch on.
@@ -77,6 +79,7 @@ extension LeftOut.Reason: CustomStringConvertible {
         case .unusableOffset(let text) where text.isEmpty: "has no offset"
         case .unusableOffset(let text): "has the offset \(quoted(text)), which is neither HH:MM:SS nor a percentage"
         case .unusableValue(let text): "has a value that is not valid there: \(quoted(text))"
+        case .noSize: "has no width and height in pixels, so players that fetch VAST do not show it"
         case .shortened(let maximum): "was shortened to \(maximum) bytes (textBytesMax)"
         case .pastLimit(let name, let maximum): "is one more than the limit \(name) of \(maximum)"
         case .anotherCameFirst: "is not used, because another one came first"

@@ -56,8 +56,8 @@ public enum SkipReason: Error, Hashable, Sendable {
     case noUsableMediaFile([LeftOut])
     /// It does not say how long it plays.
     case noDuration
-    /// Its duration is not of the form HH:MM:SS or HH:MM:SS.mmm, or is zero.
-    case unusableDuration(String)
+    /// Its duration, on a line of the document, is neither HH:MM:SS nor a number of seconds, or is zero.
+    case unusableDuration(String, line: Int)
     /// It is longer than ``VASTReadingOptions/durationMillisecondsMax``.
     case tooLong(milliseconds: Int, maximum: Int)
     /// It has more trackers than ``AdFormatLimits/trackersPerAdMax``.
@@ -104,7 +104,8 @@ extension SkipReason: CustomStringConvertible {
         case .noUsableMediaFile(let leftOut):
             "has no media file that can be used: \(leftOut.prefix(3).map { $0.clause }.joined(separator: "; "))"
         case .noDuration: "does not say how long it plays"
-        case .unusableDuration(let text): "has the duration \(quoted(text)), which is not HH:MM:SS.mmm above zero"
+        case .unusableDuration(let text, let line):
+            "has on line \(line) the duration \(quoted(text)), which is neither HH:MM:SS.mmm nor seconds above zero"
         case .tooLong(let found, let maximum): "plays \(found) ms, and \(maximum) ms is the most"
         case .tooManyTrackers(let found, let maximum):
             "has \(found) trackers, and \(maximum) is the most (trackersPerAdMax)"

@@ -51,6 +51,54 @@ struct VASTCompanionTests {
         #expect(ad.trackers.map(\.event) == ["impression", "bannerView", "bannerClick"])
     }
 
+    @Test(arguments: [
+        ("300px", "image/jpg", "image/jpeg"), (" 300 PX ", "jpg", "image/jpeg"), ("300", "PNG", "image/png"),
+        ("300.0", "image/jpeg", "image/jpeg"), ("300", "", ""),
+    ])
+    func `a size with its unit and a loosely written type are read`(_ width: String, _ type: String, _ read: String)
+        throws
+    {
+        let ad = try self.ad(
+            """
+            <Companion width="\(width)" height="250px">
+            <StaticResource creativeType="\(type)">https://cdn.example.com/c</StaticResource></Companion>
+            """
+        )
+        #expect(ad.banner?.width == 300 && ad.banner?.height == 250)
+        #expect(ad.banner?.image?.type == read)
+        #expect(ad.leftOut.isEmpty, "\(ad.leftOut)")
+    }
+
+    @Test func `a size and a type that cannot be read are left out and said`() throws {
+        let ad = try self.ad(
+            """
+            <Companion width="100%" height="250">
+            <StaticResource creativeType="picture">https://cdn.example.com/c</StaticResource></Companion>
+            """
+        )
+        #expect(ad.banner?.width == nil && ad.banner?.height == 250)
+        let said = ad.leftOut.map(\.description)
+        #expect(said.count == 3)
+        #expect(said.contains { $0.hasPrefix("Companion@width on line ") && $0.contains("100%") })
+        #expect(said.contains { $0.hasPrefix("StaticResource@creativeType on line ") && $0.contains("picture") })
+        #expect(
+            said.contains { $0.hasPrefix("Companion on line ") && $0.contains("has no width and height in pixels") }
+        )
+    }
+
+    @Test func `sizes and rates of media are read with their unit, and said where they are none`() throws {
+        let ad = try Documents.onlyAd(
+            Documents.ad(
+                media: """
+                    <MediaFile type="mp4" width="1280px" height="auto" bitrate="fast">https://cdn.example.com/a</MediaFile>
+                    """
+            )
+        )
+        let file = try #require(ad.mediaFiles.first)
+        #expect(file.type == "video/mp4" && file.width == 1_280 && file.height == nil && file.bitrate == nil)
+        #expect(ad.leftOut.map(\.part) == ["MediaFile@bitrate", "MediaFile@height"])
+    }
+
     @Test func `the banner is the picture that is closest to a square`() throws {
         let ad = try self.ad(self.image("wide", 728, 90) + self.image("box", 300, 250) + self.image("square", 250, 250))
         #expect(ad.banner?.id == "square")

@@ -81,7 +81,7 @@ struct VASTErrorTests {
         let reasons: [SkipReason] = [
             .wrapper(adTagURI: "https://a.example"), .wrapper(adTagURI: nil), .notOneAd(inLines: 0, wrappers: 0),
             .notOneAd(inLines: 2, wrappers: 1), .conditional, .noLinear, .noMediaFile, .needsFramework("VPAID"),
-            .noUsableMediaFile([]), .noDuration, .unusableDuration("x"), .tooLong(milliseconds: 2, maximum: 1),
+            .noUsableMediaFile([]), .noDuration, .unusableDuration("x", line: 1), .tooLong(milliseconds: 2, maximum: 1),
             .tooManyTrackers(found: 2, maximum: 1), .notNeeded,
         ]
         let sentences = reasons.map(\.localizedDescription)

@@ -102,8 +102,11 @@ struct VASTSkippedTests {
     @Test func `an ad must say how long it plays`() {
         #expect(self.reason(Documents.ad(duration: nil)) == .noDuration)
         #expect(self.reason(Documents.ad(duration: " ")) == .noDuration)
-        #expect(self.reason(Documents.ad(duration: "30")) == .unusableDuration("30"))
-        #expect(self.reason(Documents.ad(duration: "00:00:00.000")) == .unusableDuration("00:00:00.000"))
+        #expect(self.reason(Documents.ad(duration: "30")) == nil)
+        #expect(self.reason(Documents.ad(duration: "00:00:30.0400000")) == nil)
+        #expect(self.reason(Documents.ad(duration: "half a minute")) == .unusableDuration("half a minute", line: 4))
+        #expect(self.reason(Documents.ad(duration: "0")) == .unusableDuration("0", line: 4))
+        #expect(self.reason(Documents.ad(duration: "00:00:00.000")) == .unusableDuration("00:00:00.000", line: 4))
         #expect(self.reason(Documents.ad(duration: "00:00:00.001")) == nil)
     }
 
@@ -141,7 +144,7 @@ struct VASTSkippedTests {
         let reasons: [SkipReason] = [
             .wrapper(adTagURI: "u"), .wrapper(adTagURI: nil), .notOneAd(inLines: 0, wrappers: 0),
             .notOneAd(inLines: 1, wrappers: 2), .conditional, .noLinear, .noMediaFile, .needsFramework("f"),
-            .noUsableMediaFile([]), .noDuration, .unusableDuration("d"), .tooLong(milliseconds: 2, maximum: 1),
+            .noUsableMediaFile([]), .noDuration, .unusableDuration("d", line: 1), .tooLong(milliseconds: 2, maximum: 1),
             .tooManyTrackers(found: 2, maximum: 1), .notNeeded,
         ]
         let codes = [300, 300, 101, 101, 408, 201, 401, 403, 403, 101, 101, 202, 900, nil]

@@ -187,8 +187,8 @@ struct VASTAdReader {
             program: self.gleaner.identifier(element, "program"),
             staticFiles: self.gleaner.staticFiles(of: element)
         )
-        icon.width = element.number("width")
-        icon.height = element.number("height")
+        icon.width = self.gleaner.pixels(element, "width")
+        icon.height = self.gleaner.pixels(element, "height")
         icon.altText = element.attribute("altText")?.prefix(bytesMax: self.options.limits.textBytesMax)
         icon.trackingEvents = self.gleaner.trackers("creativeView", of: element.children(named: "IconViewTracking"))
         if let clicks = element.child("IconClicks") {
@@ -217,10 +217,13 @@ struct VASTAdReader {
 
     private mutating func companion(_ element: MarkupElement) -> AdCompanion {
         var companion = AdCompanion(
-            width: element.number("width"),
-            height: element.number("height"),
+            width: self.gleaner.pixels(element, "width"),
+            height: self.gleaner.pixels(element, "height"),
             staticFiles: self.gleaner.staticFiles(of: element)
         )
+        if companion.image != nil, companion.width ?? 0 == 0 || companion.height ?? 0 == 0 {
+            self.gleaner.leave(element, because: .noSize)
+        }
         companion.id = self.gleaner.identifier(element, "id")
         companion.iframeURLs = self.gleaner.urls(of: element.children(named: "IFrameResource"))
         companion.hasHTML = element.child("HTMLResource") != nil

@@ -37,10 +37,13 @@ extension MarkupElement {
     }
 
     /// An attribute that counts something: a number of at least 0, of which a fraction is cut off.
-    func number(_ name: String) -> Int? {
-        guard let text = self.attribute(name), text.utf8.count <= 16, let value = Double(text),
-            (0...Double(Int32.max)).contains(value)
-        else { return nil }
+    func number(_ name: String) -> Int? { self.attribute(name).flatMap { Self.number($0) } }
+
+    /// The same for a text.
+    static func number(_ text: String) -> Int? {
+        guard text.utf8.count <= 16, let value = Double(text), (0...Double(Int32.max)).contains(value) else {
+            return nil
+        }
         return Int(value)
     }
 }

@@ -76,7 +76,7 @@ struct VASTGleaner {
     mutating func staticFiles(of parent: MarkupElement) -> [AdStaticFile] {
         parent.children(named: "StaticResource")
             .compactMap { element in
-                let type = self.identifier(element, "creativeType") ?? ""
+                let type = self.mediaType(element, "creativeType")
                 return self.url(of: element).map { AdStaticFile(url: $0, type: type) }
             }
     }
@@ -91,6 +91,38 @@ struct VASTGleaner {
             self.leave(element, because: .shortened(maximum: self.limits.textBytesMax))
         }
         return text.isEmpty ? nil : text.prefix(bytesMax: self.limits.textBytesMax)
+    }
+
+    /// An attribute that counts something; nil where it is absent. What is no number is left out.
+    mutating func number(_ element: MarkupElement, _ attribute: String) -> Int? {
+        self.number(element, attribute, text: element.attribute(attribute))
+    }
+
+    /// A size in pixels, with the unit `px` or without one; nil where it is absent. Other units, such as `%`, are left out.
+    mutating func pixels(_ element: MarkupElement, _ attribute: String) -> Int? {
+        let text = element.attribute(attribute)
+        let hasUnit = text?.lowercased().hasSuffix("px") ?? false
+        return self.number(element, attribute, text: hasUnit ? text?.dropLast(2).trimmed : text)
+    }
+
+    private mutating func number(_ element: MarkupElement, _ attribute: String, text: String?) -> Int? {
+        guard let text else { return nil }
+        let number = MarkupElement.number(text)
+        if number == nil {
+            self.leave(element, attribute: attribute, because: .unusableValue(element.attribute(attribute) ?? ""))
+        }
+        return number
+    }
+
+    /// An attribute with a MIME type; empty where it is absent. The end of a file's name, such as `jpg`, is read as its type.
+    mutating func mediaType(_ element: MarkupElement, _ attribute: String) -> String {
+        guard let text = element.attribute(attribute) else { return "" }
+        if text.contains("/"), let type = self.identifier(element, attribute) {
+            return VAST.misspelledTypes[type.lowercased()] ?? type
+        }
+        if let type = VAST.typesByEnding[text.lowercased()] { return type }
+        self.leave(element, attribute: attribute, because: .unusableValue(text))
+        return ""
     }
 
     /// An attribute that identifies something; nil where it is absent, too long to, or has control characters.

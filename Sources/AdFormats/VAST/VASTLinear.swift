@@ -23,9 +23,11 @@ struct VASTLinear {
     }
 
     private static func duration(of linear: MarkupElement, options: VASTReadingOptions) throws(SkipReason) -> Int {
-        let text = linear.child("Duration")?.text.trimmed ?? ""
-        guard !text.isEmpty else { throw .noDuration }
-        guard let duration = VASTTime.milliseconds(text), duration > 0 else { throw .unusableDuration(text) }
+        guard let element = linear.child("Duration"), !element.text.trimmed.isEmpty else { throw .noDuration }
+        let text = element.text.trimmed
+        guard let duration = VASTTime.duration(text), duration > 0 else {
+            throw .unusableDuration(text, line: element.line)
+        }
         guard duration <= options.durationMillisecondsMax else {
             throw .tooLong(milliseconds: duration, maximum: options.durationMillisecondsMax)
         }
@@ -79,7 +81,7 @@ struct VASTLinear {
         creative: MarkupElement,
         gleaner: inout VASTGleaner
     ) -> AdMediaFile? {
-        let type = gleaner.identifier(element, "type") ?? ""
+        let type = gleaner.mediaType(element, "type")
         if let framework = self.codeFramework(of: element, type: type, creative: creative) {
             gleaner.leave(element, because: .needsFramework(framework))
             return nil
@@ -92,11 +94,11 @@ struct VASTLinear {
         var file = AdMediaFile(url: url, type: type, delivery: self.delivery(element.attribute("delivery"), type: type))
         file.id = gleaner.identifier(element, "id")
         file.codec = gleaner.identifier(element, "codec")
-        file.bitrate = element.number("bitrate")
-        file.bitrateMin = element.number("minBitrate")
-        file.bitrateMax = element.number("maxBitrate")
-        file.width = element.number("width")
-        file.height = element.number("height")
+        file.bitrate = gleaner.number(element, "bitrate")
+        file.bitrateMin = gleaner.number(element, "minBitrate")
+        file.bitrateMax = gleaner.number(element, "maxBitrate")
+        file.width = gleaner.pixels(element, "width")
+        file.height = gleaner.pixels(element, "height")
         return file
     }
 

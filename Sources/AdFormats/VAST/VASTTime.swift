@@ -3,16 +3,33 @@
 
 /// Times as VAST writes them.
 enum VASTTime {
-    /// A time of the form `HH:MM:SS` or `HH:MM:SS.mmm`, in milliseconds (VAST 4.3 section 3.8.1).
+    /// The longest text that is read as a time, in bytes.
+    private static let bytesMax = 32
+
+    /// A time `HH:MM:SS`, with a fraction of any length, in milliseconds (VAST 4.3 section 3.8.1; XML Schema part 2, `xs:time`).
     ///
-    /// A fraction of one or two digits is read as what it says: `.5` is half a second.
+    /// `.5` is half a second, and `.0400000`, as .NET writes it, is 40 ms. What is finer than a millisecond is rounded to the nearest
+    /// one. A part of one digit is read, as other readers do.
     static func milliseconds(_ text: String) -> Int? {
-        let characters = Array(text.utf8)
-        guard characters.count >= 8, characters[2] == UInt8(ascii: ":"), characters[5] == UInt8(ascii: ":"),
-            let hours = self.number(characters[0..<2]), let minutes = self.number(characters[3..<5]), minutes < 60,
-            let seconds = self.number(characters[6..<8]), seconds < 60, let fraction = self.fraction(characters[8...])
+        guard text.utf8.count <= self.bytesMax else { return nil }
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 3, let hours = self.number(parts[0]), let minutes = self.number(parts[1]), minutes < 60
         else { return nil }
+        let last = parts[2].split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        guard let seconds = self.number(last[0]), seconds < 60 else { return nil }
+        var fraction = 0
+        if last.count == 2 {
+            guard let read = self.fraction(last[1]) else { return nil }
+            fraction = read
+        }
         return ((hours * 60 + minutes) * 60 + seconds) * 1_000 + fraction
+    }
+
+    /// How long something lasts, in milliseconds: a time, or a bare number of seconds.
+    ///
+    /// A bare number is in no specification; other readers take it, and ad servers write it.
+    static func duration(_ text: String) -> Int? {
+        text.hasSuffix("%") ? nil : self.offset(text, durationMilliseconds: 0)
     }
 
     /// A place in an ad: a time, a percentage `n%`, or a bare number of seconds, in milliseconds.
@@ -24,7 +41,8 @@ enum VASTTime {
         let isPercentage = text.hasSuffix("%")
         let digits = isPercentage ? text.dropLast() : text[...]
         let isNumber = digits.utf8.allSatisfy { $0 == UInt8(ascii: ".") || self.digit($0) != nil }
-        guard isNumber, digits.utf8.count <= 9, let value = Double(digits), !isPercentage || value <= 100 else {
+        guard isNumber, digits.utf8.count <= self.bytesMax, let value = Double(digits), !isPercentage || value <= 100
+        else {
             return nil
         }
         let milliseconds = isPercentage ? Double(durationMilliseconds) * value / 100 : value * 1_000
@@ -32,23 +50,18 @@ enum VASTTime {
         return milliseconds.rounded() < 360_000_000 ? Int(milliseconds.rounded()) : nil
     }
 
-    /// `.m`, `.mm` or `.mmm` in milliseconds; 0 for nothing.
-    private static func fraction(_ characters: ArraySlice<UInt8>) -> Int? {
-        guard let point = characters.first else { return 0 }
-        let digits = characters.dropFirst()
-        guard point == UInt8(ascii: "."), (1...3).contains(digits.count), let number = self.number(digits) else {
-            return nil
-        }
-        return number * [1: 100, 2: 10, 3: 1][digits.count, default: 1]
+    /// The digits behind a point, in milliseconds; `nil`: there are none, or something else.
+    private static func fraction(_ digits: Substring.UTF8View) -> Int? {
+        guard !digits.isEmpty, digits.allSatisfy({ self.digit($0) != nil }),
+            let value = Double("0.\(Substring(digits))")
+        else { return nil }
+        return Int((value * 1_000).rounded())
     }
 
-    private static func number(_ characters: ArraySlice<UInt8>) -> Int? {
-        var value = 0
-        for character in characters {
-            guard let digit = self.digit(character) else { return nil }
-            value = value * 10 + digit
-        }
-        return value
+    /// One or two digits.
+    private static func number(_ digits: Substring.UTF8View) -> Int? {
+        guard (1...2).contains(digits.count), digits.allSatisfy({ self.digit($0) != nil }) else { return nil }
+        return Int(Substring(digits))
     }
 
     private static func digit(_ character: UInt8) -> Int? {

@@ -108,20 +108,8 @@ extension VAST {
     /// The type of a media file: as it was said, else by the last part of the path of its URL; empty where neither tells.
     package static func mediaType(of said: String, at url: String) -> String {
         guard said.isEmpty else { return said }
-        return switch Self.ending(ofPathIn: url) {
-        case "mp3": "audio/mpeg"
-        case "aac": "audio/aac"
-        case "m4a": "audio/mp4"
-        case "ogg", "oga", "opus": "audio/ogg"
-        case "flac": "audio/flac"
-        case "wav": "audio/wav"
-        case "mp4", "m4v": "video/mp4"
-        case "webm": "video/webm"
-        case "mov": "video/quicktime"
-        case "m3u8": "application/vnd.apple.mpegurl"
-        case "mpd": "application/dash+xml"
-        default: ""
-        }
+        let type = Self.typesByEnding[Self.ending(ofPathIn: url)] ?? ""
+        return type.hasPrefix("image/") ? "" : type
     }
 
     /// What the name of a file ends with; empty where it has no end.
@@ -137,15 +125,7 @@ extension VAST {
 
     /// The type of a picture by the last part of the path of its URL.
     private static func imageType(ofPathIn url: String) -> String? {
-        switch Self.ending(ofPathIn: url) {
-        case "png": "image/png"
-        case "jpg", "jpeg": "image/jpeg"
-        case "gif": "image/gif"
-        case "webp": "image/webp"
-        case "svg": "image/svg+xml"
-        case "avif": "image/avif"
-        default: nil
-        }
+        Self.typesByEnding[Self.ending(ofPathIn: url)].flatMap { $0.hasPrefix("image/") ? $0 : nil }
     }
 
     private static func write(_ companion: AdCompanion, to writer: inout MarkupWriter) {
