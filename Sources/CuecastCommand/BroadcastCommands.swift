@@ -13,7 +13,10 @@ struct BreakName: ParsableArguments {
     @Option(help: "The stream.")
     var stream: String
 
-    @Option(name: .customLong("break"), help: "The break: 1 to 63 characters a–z, 0–9 or '-', unique in its stream.")
+    @Option(
+        name: .customLong("break"),
+        help: "The break: 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-', unique in its stream."
+    )
     var breakID: String
 }
 

@@ -13,7 +13,7 @@ public struct ScriptedBreak: Hashable, Sendable {
         case finishAd
     }
 
-    /// The id of the break: 1 to 63 characters `a–z 0–9 -`, unique at its gateway.
+    /// The id of the break: 1 to 64 characters `A–Z a–z 0–9 . _ -`, unique at its gateway.
     public var id: String
     /// What plays, first to last; 1 to 64.
     public var advertisements: [ScriptedAdvertisement]

@@ -203,7 +203,7 @@ struct PublishingTests {
                 }
             }
             #expect(await field { $0.stream = "no spaces" } == "stream")
-            #expect(await field { $0.id = "Upper" } == "break_id")
+            #expect(await field { $0.id = "no spaces" } == "break_id")
             #expect(await field { $0.start = .in(.seconds(-1)) } == "start")
             #expect(await field { $0.start = .at(Date(timeIntervalSince1970: .nan)) } == "start")
             #expect(await field { $0.start = .at(Date(timeIntervalSince1970: .infinity)) } == "start")

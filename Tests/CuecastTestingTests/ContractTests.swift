@@ -26,7 +26,7 @@ struct ContractTests {
     @Test func `what no gateway takes is refused with a sentence`() throws {
         let twice = scripted("b1", [("a", 1), ("a", 1)])
         let invalid: [(ScriptedBreak, String)] = [
-            (scripted("B1", [("a", 1)]), "a break id has 1 to 63 characters"),
+            (scripted("B 1", [("a", 1)]), "a break id has 1 to 64 characters"),
             (scripted("b1", []), "at least one"),
             (scripted("b1", [("", 1)]), "1 to 128 bytes"),
             (scripted("b1", [("a", 0)]), "duration above 0"),

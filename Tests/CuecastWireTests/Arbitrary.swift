@@ -11,13 +11,20 @@ extension SeededGenerator {
         String(self.list(counts) { $0.pick(alphabet) })
     }
 
+    /// An id as broadcasters may choose it; `.` and `..` are none.
+    private mutating func chosenID() -> String {
+        let text = self.text(Array("ABCXYZabcxyz0189._-"), 1...64)
+        return [".", ".."].contains(text) ? "a" + text : text
+    }
+
     mutating func streamID() -> StreamID {
-        let alphabet = Array("ABCXYZabcxyz0189._-")
-        return must { () throws(WireError) in try StreamID(self.text(alphabet, 1...64)) }
+        let text = self.chosenID()
+        return must { () throws(WireError) in try StreamID(text) }
     }
 
     mutating func breakID() -> BreakID {
-        must { () throws(WireError) in try BreakID(self.text(Array("abcxyz0189-"), 1...63)) }
+        let text = self.chosenID()
+        return must { () throws(WireError) in try BreakID(text) }
     }
 
     mutating func key() -> BreakKey { BreakKey(stream: self.streamID(), id: self.breakID()) }
@@ -54,7 +61,7 @@ extension SeededGenerator {
 
     mutating func url() -> String {
         self.pick(["http://", "https://", "HTTPS://"])
-            + self.text(Array("abz019.-_/?&=[]{}%äß€"), 1...40)
+            + self.text(Array("abz019.-_/?&=[]{}%"), 1...40)
             .replacingLeadingSeparators()
     }
 

@@ -63,7 +63,7 @@ struct BatchHeadTests {
         for ordinal in 0..<WireLimits.advertisementsPerBreakMax {
             advertisements.append(try #require(try Self.advertisement(encodedBytes: 16_380, id: "ad\(ordinal)")))
         }
-        let key = BreakKey(stream: try StreamID(Raw.text(64)), id: try BreakID(Raw.text(63)))
+        let key = BreakKey(stream: try StreamID(Raw.text(64)), id: try BreakID(Raw.text(64)))
         let publish = BroadcastRequest.Publish(key: key, start: .now, advertisements: advertisements)
         let request = BroadcastRequest(id: .max, kind: .publish(publish)).encoded()
         #expect((WireLimits.broadcastFrameBytesMax - 1_024...WireLimits.broadcastFrameBytesMax).contains(request.count))

@@ -12,18 +12,25 @@ struct IdentifierTests {
         for code in 0...0x2FF as ClosedRange<UInt32> {
             guard let scalar = Unicode.Scalar(code) else { continue }
             let text = String(Character(scalar))
-            #expect(((try? StreamID(text)) != nil) == allowed.contains(text), "U+\(String(code, radix: 16))")
-            #expect(((try? StreamID("a\(text)b")) != nil) == allowed.contains(text), "U+\(String(code, radix: 16))")
+            for text in text == "." ? ["a.b"] : [text, "a\(text)b"] {
+                let isAllowed = allowed.contains(Character(scalar))
+                #expect(((try? StreamID(text)) != nil) == isAllowed, "U+\(String(code, radix: 16))")
+                #expect(((try? BreakID(text)) != nil) == isAllowed, "U+\(String(code, radix: 16))")
+            }
         }
     }
 
-    @Test func `a break id has small letters, digits and hyphen`() {
-        let allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
-        for code in 0...0x2FF as ClosedRange<UInt32> {
-            guard let scalar = Unicode.Scalar(code) else { continue }
-            let text = String(Character(scalar))
-            #expect(((try? BreakID(text)) != nil) == allowed.contains(text), "U+\(String(code, radix: 16))")
-        }
+    @Test(arguments: ["Noon_2", "5F2A0C9E-8D1B-4E7C-9C55-0A1B2C3D4E5F", "splice.1207959694", "...", "a.", ".a"])
+    func `ids as playout and cues give them are taken, and their case counts`(_ text: String) throws {
+        #expect(try BreakID(text).description == text && StreamID(text).description == text)
+        #expect(try text == text.lowercased() || BreakID(text) != BreakID(text.lowercased()))
+    }
+
+    /// RFC 3986 section 5.2.4: clients remove them from a path.
+    @Test(arguments: [".", ".."])
+    func `no id is a name that clients remove from a path`(_ text: String) {
+        #expect(throws: WireError.self) { try StreamID(text) }
+        #expect(throws: WireError.self) { try BreakID(text) }
     }
 
     @Test func `no id is empty`() {

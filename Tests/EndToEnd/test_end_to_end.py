@@ -6,7 +6,7 @@
     scripts/end-to-end.sh                      all of it, on the debug build
     scripts/end-to-end.sh EndToEnd.test_…      one test
 """
-import atexit, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest
+import atexit, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import (GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
@@ -21,7 +21,7 @@ from test_curve import Curve  # noqa: F401 (its tests run with these)
 from test_dashboard import Dashboard, DemoLive  # noqa: F401 (their tests run with these)
 from test_fronts import Fronts  # noqa: F401 (its tests run with these)
 from test_forget import Forgetting  # noqa: F401 (its tests run with these)
-from test_http_api import HTTPChanges, HTTPEvents, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
+from test_http_api import HTTPChanges, HTTPEvents, HTTPExamples, HTTPFuzz, OpenAPI  # noqa: F401 (their tests run with these)
 from test_http2 import HTTP2  # noqa: F401 (its tests run with these)
 from test_https import EncryptedHTTP  # noqa: F401 (its tests run with these)
 from test_keys import Keys  # noqa: F401
@@ -84,6 +84,35 @@ class EndToEnd(unittest.TestCase):
         for ad_id, each in counts.items():
             self.assertEqual((each["delivered"], each["played"], each["ignored"], each["unknown"]), (2, 1, 1, 0), ad_id)
             self.assertEqual(each["ignoredBy"], {"user": 1})
+
+    def test_ids_as_playout_and_cues_give_them(self):
+        gateway = self.gateway()
+        # Upper and lower case are two breaks.
+        ids = ["Noon_2", "noon_2", "5F2A0C9E-8D1B-4E7C-9C55-0A1B2C3D4E5F", "splice.1207959694", "x" * 64]
+        broadcaster = self.broadcaster(gateway)
+        for number, name in enumerate(ids):
+            reply = broadcaster.publish("Radio_1.live", name, [ad("a")])
+            self.assertEqual(reply.status, OK, reply.message)
+        base = f"http://{gateway.addresses['http']}/v1/streams/Radio_1.live"
+        for name in ids:
+            batch = urllib.request.Request(f"{base}/breaks/{name}/batch", json.dumps({"session": os.urandom(16).hex()}).encode(),
+                                           {"Content-Type": "application/json"})
+            with urllib.request.urlopen(batch, timeout=PATIENCE) as answer:
+                self.assertEqual(len(json.load(answer)["advertisements"]), 1)
+            with urllib.request.urlopen(f"{base}/vast?break={name}&_HLS_primary_id={name}", timeout=PATIENCE) as answer:
+                document = answer.read().decode()
+            url = re.search(r"http://[^<\]]*/track/[^<\]]*", document).group(0)
+            with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+                self.assertEqual(answer.status, 204)
+            self.assertEqual(gateway.report("Radio_1.live", name)["a"]["delivered"], 2)
+            gateway.run("cancel", "--stream", "Radio_1.live", "--break", name)
+        # After a restart they are the same.
+        gateway.stop()
+        gateway.start()
+        states = {each["break"]: each["state"] for each in gateway.get("/v1/breaks?stream=Radio_1.live")["breaks"]}
+        self.assertEqual(states, dict.fromkeys(ids, "cancelled"))
+        for name in (".", "..", "x" * 65, "a b"):
+            self.assertEqual(broadcaster.publish("s", name, [ad("a")]).status, status_pb2.STATUS_CODE_INVALID)
 
     def test_a_late_joiner_recovers_what_it_missed_in_order(self):
         gateway = self.gateway()

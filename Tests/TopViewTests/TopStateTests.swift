@@ -240,7 +240,7 @@ struct TopStateTests {
         // Names as long as they may be.
         let names = String(repeating: "r", count: 64)
         state.apply(.streams(try Said.streams(1..<3, of: 2, running: [2], prefix: names), request))
-        state.apply(.counts(try Said.counts(names + "2", break: String(repeating: "b", count: 63))))
+        state.apply(.counts(try Said.counts(names + "2", break: String(repeating: "b", count: 64))))
         let head = try #require(state.line("STREAM"))
         #expect(head.split(separator: " ").map { "\($0)" } == ["STREAM", "LISTENERS"] + shown)
         for line in state.screen() where line.hasPrefix("r") || line.hasPrefix("STREAM") {

@@ -47,7 +47,7 @@ public struct AdBreak: Hashable, Sendable {
 
     /// The stream: 1 to 64 characters `A–Z a–z 0–9 . _ -`.
     public var stream: String
-    /// The id of the break, which the broadcaster chooses: 1 to 63 characters `a–z 0–9 -`, unique in its stream for ever.
+    /// The id of the break, which the broadcaster chooses: 1 to 64 characters `A–Z a–z 0–9 . _ -`, unique in its stream for ever.
     public var id: String
     /// When it starts.
     public var start: Start

@@ -106,12 +106,21 @@ package struct BroadcastReply: Hashable, Sendable {
     package var gatewayTime: Timestamp
     /// The trace of the request, with the gateway's span for it; `nil`: it is not traced.
     package var trace: TraceContext?
+    /// Whether the request changed something; `false`: the break was already as asked for, or the request changes nothing.
+    package var changed: Bool
     package var body: Body
 
-    package init(requestID: UInt64, gatewayTime: Timestamp, trace: TraceContext? = nil, body: Body) {
+    package init(
+        requestID: UInt64,
+        gatewayTime: Timestamp,
+        trace: TraceContext? = nil,
+        changed: Bool = false,
+        body: Body
+    ) {
         self.requestID = requestID
         self.gatewayTime = gatewayTime
         self.trace = trace
+        self.changed = changed
         self.body = body
     }
 
@@ -127,6 +136,7 @@ package struct BroadcastReply: Hashable, Sendable {
         self.requestID = wire.requestID
         self.gatewayTime = Timestamp(microseconds: wire.gatewayUs)
         self.trace = TraceContext(bytes: wire.trace)
+        self.changed = wire.changed
         guard wire.status == .ok else {
             let status = StatusCode(rawValue: wire.status.rawValue)
             self.body = .refused(
@@ -160,6 +170,7 @@ package struct BroadcastReply: Hashable, Sendable {
                 $0.gatewayUs = self.gatewayTime.microseconds
                 $0.status = .ok
                 if let trace = self.trace { $0.trace = Data(trace.bytes) }
+                $0.changed = self.changed
                 switch self.body {
                 case .break(let info): $0.break = info.wire
                 case .list(let infos, let after):

@@ -243,7 +243,7 @@ nonisolated struct Cuecast_V1_Publish: Sendable {
 
   var stream: String = String()
 
-  /// Chosen by the broadcaster: 1 to 63 characters a–z, 0–9 and hyphen, unique in its stream.
+  /// Chosen by the broadcaster: 1 to 64 characters A–Z, a–z, 0–9, ".", "_" and "-", not "." or "..", unique in its stream.
   var breakID: String = String()
 
   /// Absent: the break is cued and starts when it is punched (or, with pre_stream, is open at once).
@@ -496,6 +496,9 @@ nonisolated struct Cuecast_V1_BroadcastReply: Sendable {
 
   /// The trace of the request with the gateway's span for it, as Notice has it; empty unless the gateway traces this request.
   var trace: Data = Data()
+
+  /// Whether the request changed something; false: the break was already as asked for, or the request changes nothing.
+  var changed: Bool = false
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1243,7 +1246,7 @@ nonisolated extension Cuecast_V1_List: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".BroadcastReply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}request_id\0\u{1}status\0\u{1}message\0\u{1}retry\0\u{3}retry_after_ms\0\u{3}gateway_us\0\u{2}\u{4}break\0\u{1}list\0\u{1}trace\0\u{1}changed\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1260,6 +1263,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
       case 10: try { try decoder.decodeSingularMessageField(value: &self._break) }()
       case 11: try { try decoder.decodeSingularMessageField(value: &self._list) }()
       case 12: try { try decoder.decodeSingularBytesField(value: &self.trace) }()
+      case 13: try { try decoder.decodeSingularBoolField(value: &self.changed) }()
       default: break
       }
     }
@@ -1297,6 +1301,9 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     if !self.trace.isEmpty {
       try visitor.visitSingularBytesField(value: self.trace, fieldNumber: 12)
     }
+    if self.changed != false {
+      try visitor.visitSingularBoolField(value: self.changed, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1310,6 +1317,7 @@ nonisolated extension Cuecast_V1_BroadcastReply: SwiftProtobuf.Message, SwiftPro
     if lhs._break != rhs._break {return false}
     if lhs._list != rhs._list {return false}
     if lhs.trace != rhs.trace {return false}
+    if lhs.changed != rhs.changed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

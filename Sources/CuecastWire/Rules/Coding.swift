@@ -45,22 +45,45 @@ func requireText(
     }
 }
 
-/// An absolute http or https URL, bounded.
+/// An absolute http or https URL, bounded, as it is kept: what may not stand in a URI is percent-encoded.
 ///
-/// Only the scheme and the presence of a host are checked here: the wire keeps
-/// URLs as they are, because tracking URLs hold macros that no URL parser accepts.
-func requireURL(_ text: String, field: String) throws(WireError) {
-    try requireAtMost(WireLimits.urlBytesMax, text.utf8.count, limit: "urlBytesMax (\(field))")
-    let bytes = text.utf8
-    let schemes = ["https://", "http://"]
-    let scheme = schemes.first { scheme in
-        bytes.count > scheme.utf8.count && zip(bytes, scheme.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
-    }
-    guard let scheme, !"/?#".utf8.contains(bytes[bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count)]),
-        !text.unicodeScalars.contains(where: { $0.isControl || $0 == " " })
-    else {
+/// Only the scheme and the host are checked here. Brackets, braces and percent signs stay as they are, because tracking URLs hold
+/// macros such as `[CACHEBUSTING]` that no URL parser accepts.
+///
+/// - Returns: the URL in ASCII (RFC 3986, section 2). What is encoded already is not changed. A host in other letters is encoded too,
+///   and the player finds its name (RFC 3986, section 3.2.2).
+func requireURL(_ text: String, field: String) throws(WireError) -> String {
+    let scheme = ["https://", "http://"]
+        .first { scheme in
+            text.utf8.count > scheme.utf8.count
+                && zip(text.utf8, scheme.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
+        }
+    guard let scheme, !text.unicodeScalars.contains(where: { $0.isControl || $0 == " " }) else {
         throw .invalid(field: field, rule: "it is not an absolute http or https URL")
     }
+    let authority = text.utf8.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }
+    guard !authority.isEmpty else { throw .invalid(field: field, rule: "it is not an absolute http or https URL") }
+    let encoded = text.utf8.allSatisfy(mayStandInURL) ? text : percentEncoded(text)
+    try requireAtMost(WireLimits.urlBytesMax, encoded.utf8.count, limit: "urlBytesMax (\(field))")
+    return encoded
+}
+
+/// Whether a byte stays as it is: all of ASCII that a URI may have (RFC 3986, section 2), and what macros are written with.
+private func mayStandInURL(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && !"\"<>\\^`".utf8.contains(byte)
+}
+
+private func percentEncoded(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+        if mayStandInURL(byte) {
+            bytes.append(byte)
+        } else {
+            bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+    }
+    return String(decoding: bytes, as: UTF8.self)
 }
 
 extension Unicode.Scalar {

@@ -10,7 +10,7 @@ package enum WireLimits {
     /// The longest stream id, in bytes.
     package static let streamIDBytesMax = 64
     /// The longest break id, in bytes.
-    package static let breakIDBytesMax = 63
+    package static let breakIDBytesMax = 64
     /// The longest advertisement id, in bytes.
     package static let advertisementIDBytesMax = 128
     /// The most advertisements in one break.

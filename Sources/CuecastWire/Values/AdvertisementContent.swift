@@ -155,8 +155,8 @@ extension AdvertisementContent {
             limit: "mediaFilesPerAdvertisementMax"
         )
         self.media = try wire.media.map { (file) throws(WireError) in try MediaFile(wire: file) }
-        if !wire.clickThroughURL.isEmpty { try requireURL(wire.clickThroughURL, field: "click_through_url") }
-        self.clickThroughURL = wire.clickThroughURL
+        self.clickThroughURL =
+            wire.clickThroughURL.isEmpty ? "" : try requireURL(wire.clickThroughURL, field: "click_through_url")
         self.banner = wire.hasBanner ? try Banner(wire: wire.banner) : nil
         try requireAtMost(
             WireLimits.trackersPerAdvertisementMax,
@@ -202,11 +202,11 @@ extension AdvertisementContent {
 
 extension AdvertisementContent.MediaFile {
     init(wire: Cuecast_V1_MediaFile) throws(WireError) {
-        try requireURL(wire.url, field: "media url")
+        let url = try requireURL(wire.url, field: "media url")
         try requireText(wire.type, field: "media type")
         try requireText(wire.codec, field: "media codec")
         self.init(
-            url: wire.url,
+            url: url,
             type: wire.type,
             bitrateKilobitsPerSecond: wire.bitrateKbps,
             width: wire.width,
@@ -231,13 +231,13 @@ extension AdvertisementContent.MediaFile {
 
 extension AdvertisementContent.Banner {
     init(wire: Cuecast_V1_Banner) throws(WireError) {
-        try requireURL(wire.imageURL, field: "banner image_url")
-        if !wire.targetURL.isEmpty { try requireURL(wire.targetURL, field: "banner target_url") }
+        let imageURL = try requireURL(wire.imageURL, field: "banner image_url")
+        let targetURL = wire.targetURL.isEmpty ? "" : try requireURL(wire.targetURL, field: "banner target_url")
         try requireText(wire.alternativeText, field: "banner alternative_text")
         try requireText(wire.type, field: "banner type")
         self.init(
-            imageURL: wire.imageURL,
-            targetURL: wire.targetURL,
+            imageURL: imageURL,
+            targetURL: targetURL,
             width: wire.width,
             height: wire.height,
             alternativeText: wire.alternativeText,
@@ -261,8 +261,8 @@ extension AdvertisementContent.Tracker {
     init(wire: Cuecast_V1_Tracker) throws(WireError) {
         try requireText(wire.event, field: "tracker event")
         guard !wire.event.isEmpty else { throw .invalid(field: "tracker event", rule: "it is empty") }
-        try requireURL(wire.url, field: "tracker url")
-        self.init(event: wire.event, url: wire.url, offset: wire.hasOffsetMs ? .milliseconds(wire.offsetMs) : nil)
+        let url = try requireURL(wire.url, field: "tracker url")
+        self.init(event: wire.event, url: url, offset: wire.hasOffsetMs ? .milliseconds(wire.offsetMs) : nil)
     }
 
     var wire: Cuecast_V1_Tracker {

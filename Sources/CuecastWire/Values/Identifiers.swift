@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The id of one live audio or video stream: 1 to 64 characters `A–Z a–z 0–9 . _ -`.
+/// The rule for the ids that broadcasters choose: 1 to 64 characters `A–Z a–z 0–9 . _ -`, and neither `.` nor `..`.
 ///
-/// The alphabet keeps every id before `~` in byte order, which the proof of subscription relies on
-/// (`docs/architecture.md`, "No listener misses a notice without knowing").
-package struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id as text.
-    package let description: String
-
-    /// Checks the rule above.
-    package init(_ text: String) throws(WireError) {
+/// The alphabet stands in URLs and file names as it is, and keeps every id before `~` in byte order, which the proof of subscription
+/// relies on (`docs/architecture.md`, "No listener misses a notice without knowing"). `.` and `..` are the names that clients remove
+/// from a URL's path (RFC 3986, section 5.2.4). Upper and lower case are different.
+private enum ChosenID {
+    static func isValid(_ text: String, bytesMax: Int) -> Bool {
         let bytes = text.utf8
-        guard !bytes.isEmpty, bytes.count <= WireLimits.streamIDBytesMax, bytes.allSatisfy(Self.allows) else {
-            throw .invalid(field: "stream", rule: "a stream id has 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-'")
-        }
-        self.description = text
+        return !bytes.isEmpty && bytes.count <= bytesMax && bytes.allSatisfy(Self.allows) && text != "." && text != ".."
     }
+
+    static let rule = "has 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-', and is neither '.' nor '..'"
 
     private static func allows(_ byte: UInt8) -> Bool {
         switch byte {
@@ -26,29 +22,35 @@ package struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible
         default: false
         }
     }
-
-    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
 }
 
-/// The id that a broadcaster gives a break, unique in its stream: 1 to 63 characters `a–z 0–9 -`.
-package struct BreakID: Hashable, Sendable, Comparable, CustomStringConvertible {
+/// The id of one live audio or video stream: 1 to 64 characters `A–Z a–z 0–9 . _ -`.
+package struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id as text.
     package let description: String
 
-    /// Checks the rule above.
+    /// Checks the rule of `ChosenID`.
     package init(_ text: String) throws(WireError) {
-        let bytes = text.utf8
-        guard !bytes.isEmpty, bytes.count <= WireLimits.breakIDBytesMax, bytes.allSatisfy(Self.allows) else {
-            throw .invalid(field: "break_id", rule: "a break id has 1 to 63 characters a–z, 0–9 or '-'")
+        guard ChosenID.isValid(text, bytesMax: WireLimits.streamIDBytesMax) else {
+            throw .invalid(field: "stream", rule: "a stream id \(ChosenID.rule)")
         }
         self.description = text
     }
 
-    private static func allows(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-        default: false
+    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+}
+
+/// The id that a broadcaster gives a break, unique in its stream: 1 to 64 characters `A–Z a–z 0–9 . _ -`.
+package struct BreakID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The id as text.
+    package let description: String
+
+    /// Checks the rule of `ChosenID`.
+    package init(_ text: String) throws(WireError) {
+        guard ChosenID.isValid(text, bytesMax: WireLimits.breakIDBytesMax) else {
+            throw .invalid(field: "break_id", rule: "a break id \(ChosenID.rule)")
         }
+        self.description = text
     }
 
     package static func < (left: Self, right: Self) -> Bool { left.description < right.description }

@@ -161,7 +161,7 @@ export class Actions {
       text: "It is a break like any other: every listener of the stream plays it, and it is counted.",
       facts: [["Stream", stream]],
       fields: [
-        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "[a-z0-9\\-]{1,63}", hint: "a–z, 0–9 and -" },
+        { name: "break", label: "Name of the break", value: id, isRequired: true, pattern: "(?!\\.{1,2}$)[A-Za-z0-9._\\-]{1,64}", hint: "A–Z, a–z, 0–9, . _ -" },
         { name: "start", label: "It starts", value: "10s", options: [["5s", "in 5 s"], ["10s", "in 10 s"], ["30s", "in 30 s"], ["now", "now"], ["cued", "when it is punched"]] },
         { name: "seconds", label: "Seconds", value: "15", type: "number", min: 1, max: 600, isRequired: true },
         { name: "title", label: "Title of the ad", value: "Test", isRequired: true, maxlength: 200 },

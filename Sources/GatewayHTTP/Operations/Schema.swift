@@ -68,6 +68,11 @@ enum Schema {
 
     static func text(_ description: String? = nil) -> JSONValue { Self.describe(["type": "string"], description) }
 
+    /// Text of a parameter, with the most characters that it may have.
+    static func text(charactersMax: Int, _ description: String? = nil) -> JSONValue {
+        Self.describe(["type": "string", "maxLength": .integer(Int64(charactersMax))], description)
+    }
+
     static func flag(_ description: String? = nil) -> JSONValue { Self.describe(["type": "boolean"], description) }
 
     /// A whole number that is not negative.
@@ -96,13 +101,17 @@ enum Schema {
 
     /// The id of a stream.
     static let stream: JSONValue = [
-        "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "description": "The id of a stream.",
+        "type": "string", "pattern": .string(Self.idPattern), "description": "The id of a stream.",
     ]
 
     /// The id of a break.
     static let breakID: JSONValue = [
-        "type": "string", "pattern": "^[a-z0-9-]{1,63}$", "description": "The id of a break, unique in its stream.",
+        "type": "string", "pattern": .string(Self.idPattern),
+        "description": "The id of a break, unique in its stream.",
     ]
+
+    /// Of the ids that broadcasters choose; neither `.` nor `..`, which clients remove from a path.
+    private static let idPattern = "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$"
 
     private static func describe(_ schema: JSONValue, _ description: String?) -> JSONValue {
         description.map { schema.adding(["description": .string($0)]) } ?? schema

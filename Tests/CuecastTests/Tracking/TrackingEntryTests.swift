@@ -27,7 +27,7 @@ struct TrackingEntryPropertyTests {
                     id: id,
                     key: jitter.next(),
                     session: SessionID(high: jitter.next(), low: jitter.next()),
-                    breakID: self.text(&jitter, 63),
+                    breakID: self.text(&jitter, 64),
                     adID: self.text(&jitter, 128) + "é",
                     event: self.text(&jitter, TrackingEntry.textBytesMax),
                     url: self.text(&jitter, TrackingMacros.urlBytesMax),

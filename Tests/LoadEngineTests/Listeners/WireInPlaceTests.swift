@@ -23,7 +23,7 @@ struct WireInPlaceTests {
             let ticket = (0..<Int.random(in: 0...64, using: &source))
                 .map { _ in UInt8.random(in: 0...255, using: &source) }
             let stream = try StreamID(Self.text(&source, 1...64))
-            let breakID = try BreakID(Self.text(&source, 1...63))
+            let breakID = try BreakID(Self.text(&source, 1...64))
             let wireStream = Array(stream.description.utf8)
             let wireBreak = Array(breakID.description.utf8)
             func check(_ kind: ListenerRequest.Kind) {
