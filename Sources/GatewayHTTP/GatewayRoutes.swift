@@ -162,7 +162,16 @@ final class GatewayRoutes: Sendable {
                     "path": "\(self.table.told(of: request.head.path ?? "/").path)",
                 ])
             )
-            problem = Problem(.reason(.unavailable), "The ledger cannot answer at present.")
+            let part =
+                switch error {
+                case is LedgerError: "The ledger"
+                case is EventLogError: "The event log"
+                default: "The gateway"
+                }
+            problem = Problem(
+                .reason(.unavailable),
+                "\(part) failed to answer. The gateway's log has the reason under the request's id, \(context.requestID)."
+            )
         }
         return .problem(problem, requestID: context.requestID)
     }
@@ -273,9 +282,8 @@ final class GatewayRoutes: Sendable {
         let target = (request.head.path ?? "/").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = try OperationQuery(
             target.count == 2 ? target[1] : "",
-            allowed: operation.queryNames,
-            takesOthers: operation.takesOtherParameters,
-            lenient: operation.lenientNames
+            parameters: operation.queryParameters,
+            takesOthers: operation.takesOtherParameters
         )
         let call = try OperationCall(
             operation,

@@ -92,7 +92,10 @@ def listen(operation, case, stream):
     if operation == "acknowledge":
         batch = ask(f"/v1/streams/{stream}/breaks/b/batch", {"session": session})
         body["delivery"] = batch["delivery"]
-        thought = [each for each in body.get("outcomes", []) if isinstance(each, dict)] or [{}]
+        # Some requests are thought of with a wrong type, or with null.
+        given = body.get("outcomes")
+        thought = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+        thought = thought or [{}]
         outcomes = []
         # One of each ad at most, of what happened just now.
         for ad, outcome in zip(batch["advertisements"], thought):

@@ -19,7 +19,7 @@ def examples(document):
         for method, operation in item.items():
             where = f"{method.upper()} {path}"
             for parameter in operation.get("parameters", []):
-                yield f"{where}, parameter {parameter['name']}", parameter["schema"], parameter["example"]
+                yield f"{where}, parameter {parameter['name']}", parameter["schema"], parameter.get("example", parameter.get("x-example"))
             bodies = [("request", operation.get("requestBody", {}))]
             bodies += list(operation["responses"].items())
             for name, body in bodies:

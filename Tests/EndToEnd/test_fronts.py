@@ -89,7 +89,7 @@ class Fronts(Proxies):
         connection.request("PUT", "/v1/streams/s/breaks/b", headers={
             "Authorization": "Bearer " + self.token, "Content-Type": "application/json"}, body=json.dumps({"duration": "50m", "ads": [
                 {"id": "a", "duration": "50m", "media": [{"url": "https://cdn.example.com/a.mp3"}]}]}))
-        self.assertEqual(connection.getresponse().status, 200)
+        self.assertEqual(connection.getresponse().status, 201)
         assets = json.loads(self.ask(address, "/v1/streams/s/asset-list?_HLS_primary_id=one")[2])["ASSETS"]
         url = assets[0]["X-AD-CREATIVE-SIGNALING"]["payload"][0]["tracking"][0]["urls"][0]
         self.assertTrue(url.startswith(f"https://{address}/v1/streams/s/breaks/b/track/"), url)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The HTTP API of the real binary: its description, the same rules as over ZeroMQ, and requests that nobody thought of."""
-import copy, json, os, socket, subprocess, tempfile, time, unittest, urllib.error, urllib.request
+import collections, copy, json, os, socket, subprocess, tempfile, time, unittest, urllib.error, urllib.parse, urllib.request
 
-from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2
+from harness import PATIENCE, ROOT, Broadcaster, Gateway, LoggedGateway, ad, broadcast_pb2, status_pb2, until
 
 #: What scripts/setup.sh installs.
 TOOLS = os.path.join(ROOT, ".venv/bin")
 #: How many requests are thought of for each operation. `make fuzz-http` says more, and then each bound of each schema is tried too.
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
-SEED = os.environ.get("FUZZ_SEED", "20261123")
+#: A few seeds in the usual run, and in each one request less of each operation.
+SEEDS = [os.environ["FUZZ_SEED"]] if "FUZZ_SEED" in os.environ else ["20261123", "7", "4711"]
 #: What changes breaks; most of what fuzz_hooks.py leads to a break succeeds.
 CHANGES = ["publishBreak", "punchBreak", "updateBreak", "postponeBreak", "endBreak", "cancelBreak"]
 #: What listeners ask; fuzz_hooks.py gives most of it a session that listens, and what was handed out to it.
@@ -63,8 +64,10 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(api.ask("PUT", path, {"ads": [http_ad("a")]}, token=False)[0], 401)
         self.assertEqual(api.ask("GET", path)[0], 404)
         status, made = api.ask("PUT", path, {"cued": True, "duration": "none", "ads": [http_ad("a")]})
-        self.assertEqual((status, made["state"], made["ads"]), (200, "cued", 1))
-        again = api.ask("PUT", path, {"cued": True, "duration": "none", "ads": [http_ad("a")]})[1]
+        self.assertEqual((status, made["state"], made["ads"]), (201, "cued", 1))
+        self.assertEqual(api.headers["Location"], path)
+        status, again = api.ask("PUT", path, {"cued": True, "duration": "none", "ads": [http_ad("a")]})
+        self.assertEqual((status, api.headers["Location"]), (200, None))
         self.assertEqual({**again, "position": ""}, {**made, "position": ""})
         status, other = api.ask("PUT", path, {"cued": True, "ads": [http_ad("a")]})
         self.assertEqual((status, other["code"], other["retryable"]), (409, "CONFLICT", False))
@@ -87,7 +90,7 @@ class HTTPChanges(unittest.TestCase):
         self.assertEqual(api.ask("PUT", path, body, If_Match="*")[1]["code"], "REVISION_CONFLICT")
         self.assertEqual(api.ask("PUT", path, body, If_Match='"1"')[0], 412)
         self.assertEqual(api.ask("GET", path)[0], 404)
-        self.assertEqual(api.ask("PUT", path, body, If_None_Match="*")[0], 200)
+        self.assertEqual(api.ask("PUT", path, body, If_None_Match="*")[0], 201)
         self.assertEqual(api.headers["ETag"], '"1"')
         status, problem = api.ask("PUT", path, body, If_None_Match="*")
         self.assertEqual((status, problem["code"], problem["retryable"]), (412, "REVISION_CONFLICT", False))
@@ -203,8 +206,8 @@ class HTTPChanges(unittest.TestCase):
             ("no ads", publish("empty", [], duration_ms=1_000), ("PUT", "empty", {"duration": "1s", "ads": []})),
             ("too many ads", publish("many", [ad(str(n)) for n in range(65)], duration_ms=1_000),
              ("PUT", "many", {"duration": "1s", "ads": [http_ad(str(n), 1) for n in range(65)]})),
-            ("a name that is none", publish("UPPER", [ad("a")], duration_ms=1_000),
-             ("PUT", "UPPER", {"duration": "1s", "ads": [http_ad("a", 1)]})),
+            ("a name that is none", publish("a b", [ad("a")], duration_ms=1_000),
+             ("PUT", "a%20b", {"duration": "1s", "ads": [http_ad("a", 1)]})),
             ("too long", publish("long", [ad("a")], duration_ms=7 * hour),
              ("PUT", "long", {"duration": "7h", "cued": True, "ads": [http_ad("a", 1)]})),
             ("a punch of what is not there", ask(punch=broadcast_pb2.Punch(**key("punch", "none"))), ("POST", "none/punch", {})),
@@ -266,7 +269,7 @@ class HTTPEvents(unittest.TestCase):
             name, said = next(events)
         self.assertEqual(said, {"stream": "radio1", "listeners": 0, "break": None, "funnel": None})
         path = "/v1/streams/radio1/breaks/noon-1"
-        self.assertEqual(api.ask("PUT", path, {"in": "1s", "duration": "2s", "ads": [http_ad("a", 2)]})[0], 200)
+        self.assertEqual(api.ask("PUT", path, {"in": "1s", "duration": "2s", "ads": [http_ad("a", 2)]})[0], 201)
         states, funnel = [], None
         while not (states[-1:] == ["complete"] and funnel):
             name, said = next(events)
@@ -335,15 +338,200 @@ class OpenAPI(unittest.TestCase):
         return done.returncode, done.stdout + done.stderr
 
 
+class HTTPExamples(unittest.TestCase):
+    """Each example of the description is asked as it stands, and each bound of a parameter is tried."""
+
+    #: The break that a change needs; its revision is 2, as the example of `If-Match` says.
+    MADE = {"punchBreak": {"cued": True}, "endBreak": {"now": True}, "publishBreak": None}
+    #: Answers that go on are read by other tests; a reload has its own.
+    LEFT_OUT = {"readEvents", "listen", "reload"}
+
+    def setUp(self):
+        self.gateway, self.api = started(self)
+        with urllib.request.urlopen(self.api.root + "/openapi.json", timeout=PATIENCE) as answer:
+            self.document = json.load(answer)
+
+    def operations(self):
+        for path, item in self.document["paths"].items():
+            for method, operation in item.items():
+                if operation["operationId"] not in self.LEFT_OUT:
+                    yield path, method.upper(), operation
+
+    def ask(self, path, method, parameters, content=None):
+        """The status of a request with these parameters, (name, place) to text, and a body (type, bytes)."""
+        query = {}
+        headers = {"Authorization": f"Bearer {self.api.token}"}
+        for (name, place), text in parameters.items():
+            if place == "path":
+                path = path.replace("{" + name + "}", urllib.parse.quote(text, safe=""))
+            elif place == "query":
+                query[name] = text
+            else:
+                headers[name] = text
+        if content:
+            headers["Content-Type"] = content[0]
+        request = urllib.request.Request(f"{self.api.root}{path}?{urllib.parse.urlencode(query)}" if query else self.api.root + path,
+                                         method=method, headers=headers, data=content and content[1])
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    @staticmethod
+    def text(value):
+        return value if isinstance(value, str) else json.dumps(value)
+
+    def given(self, operation, stream, *names, **others):
+        """The examples of an operation, in a stream of its own; of alternatives only those named."""
+        found = {}
+        for each in operation.get("parameters", []):
+            if "example" in each or each["name"] in names:
+                found[each["name"], each["in"]] = self.text(each.get("example", each.get("x-example")))
+            if each["name"] in others:
+                found[each["name"], each["in"]] = others[each["name"]]
+        if ("stream", "path") in found:
+            found["stream", "path"] = stream
+        return found
+
+    def prepare(self, operation, stream):
+        """Makes what the operation needs; returns what stands for the examples of signed values."""
+        name = operation["operationId"]
+        body = self.MADE.get(name, {"in": "1h"})
+        if name in ("getBatch", "acknowledge", "leave", "getAssetList", "getVAST", "track", "trackByPost"):
+            body = {"now": True}
+        signed = {}
+        if body is not None:
+            path = f"/v1/streams/{stream}/breaks/noon-1"
+            ads = [http_ad("spring-sale-30", 1_800)]
+            status, made = self.api.ask("PUT", path, {**body, "duration": "30m", "ads": ads})
+            self.assertEqual(status, 201, made)
+            status, made = self.api.ask("POST", path + "/update", {"duration": "29m"})
+            self.assertEqual((status, made.get("revision")), (200, 2), made)
+            if name in ("getReport", "getReportOfBreak"):
+                until("the ledger has the break", lambda: self.api.ask("GET", f"{path}/report")[0] == 200)
+            if name in ("acknowledge", "track", "trackByPost"):
+                session = "00112233445566778899aabbccddeeff"
+                batch = self.api.ask("POST", path + "/batch", {"session": session}, token=False)[1]
+                signed["delivery"], signed["occurredUs"] = batch["delivery"], batch["gatewayUs"]
+                assets = self.api.ask("GET", f"/v1/streams/{stream}/asset-list?session={session}", token=False)[1]["ASSETS"]
+                url = assets[0]["X-AD-CREATIVE-SIGNALING"]["payload"][0]["tracking"][0]["urls"][0]
+                signed["tracking"] = url.rsplit("/", 1)[1].split("?")[0]
+        return signed
+
+    def test_the_examples_of_an_operation_go_together(self):
+        count = 0
+        for path, method, operation in self.operations():
+            kinds = operation.get("requestBody", {}).get("content", {None: None})
+            for kind, content in kinds.items():
+                stream = f"example{count}"
+                count += 1
+                signed = self.prepare(operation, stream)
+                parameters = self.given(operation, stream, **{name: signed[name] for name in ("tracking",) if name in signed})
+                body = None
+                if kind:
+                    example = content["example"]
+                    if kind == "application/json":
+                        example = dict(example)
+                        if "delivery" in example:
+                            # A signed value, and a time that fits it, are no examples of their own.
+                            example["delivery"] = signed["delivery"]
+                            example["outcomes"] = [{**example["outcomes"][0], "occurredUs": signed["occurredUs"]}]
+                        example = json.dumps(example)
+                    body = (kind, example.encode())
+                with self.subTest(operation["operationId"], kind=kind):
+                    status, answer = self.ask(path, method, parameters, body)
+                    self.assertIn(str(status), operation["responses"], answer)
+                    self.assertLess(status, 400, answer)
+
+    def test_each_alternative_is_answered_as_described(self):
+        count = 0
+        for path, method, operation in self.operations():
+            for alternative in (each for each in operation.get("parameters", []) if "x-example" in each):
+                stream = f"other{count}"
+                count += 1
+                self.prepare(operation, stream)
+                parameters = self.given(operation, stream, alternative["name"])
+                parameters.pop(("_HLS_primary_id", "query"), None)
+                if alternative["name"] == "hold":
+                    parameters["cued", "query"] = "true"
+                body = None
+                if operation["operationId"] == "publishBreak":
+                    kind = "application/xml" if alternative["in"] == "query" else "application/json"
+                    example = operation["requestBody"]["content"][kind]["example"]
+                    body = (kind, (example if isinstance(example, str) else json.dumps(example)).encode())
+                with self.subTest(operation["operationId"], parameter=alternative["name"]):
+                    status, answer = self.ask(path, method, parameters, body)
+                    self.assertIn(str(status), operation["responses"], answer)
+                    # A revision that is not there, and an instant of the past, are refused with their own reasons.
+                    expected = {"If-Match": 412, "at": 422}.get(alternative["name"])
+                    self.assertEqual(status if expected else status < 400, expected or True, answer)
+
+    def test_a_parameter_that_is_too_long_is_refused_by_answers_that_go_on(self):
+        for path, name in (("/v1/events", "streams"), ("/v1/events", "ticket"), ("/v1/events", "lastEventId")):
+            schema = next(each["schema"] for each in self.document["paths"][path]["get"]["parameters"] if each["name"] == name)
+            status, answer = self.ask(path, "GET", {(name, "query"): "a" * (schema["maxLength"] + 1)})
+            # So many streams do not fit into the request line.
+            self.assertEqual(status, 414 if name == "streams" else 400, name)
+            if status == 400:
+                self.assertIn(f"The parameter {name} has more than {schema['maxLength']} characters", json.loads(answer)["detail"])
+
+    def test_each_bound_of_a_parameter_holds(self):
+        tried = 0
+        for path, method, operation in self.operations():
+            if method != "GET":
+                continue
+            self.prepare(operation, stream := f"bound-{operation['operationId']}")
+            for each in operation.get("parameters", []):
+                schema, name = each["schema"], each["name"]
+                if each["in"] != "query" or each["schema"].get("type") not in ("integer", "string"):
+                    continue
+                known = {"maxLength", "maximum", "pattern", "enum", "format"} & set(schema)
+                # A lenient one has no bound to break.
+                self.assertTrue(known or name == "code", f"{operation['operationId']}: {name} has no bound")
+                for bound, inside, outside in (
+                    ("maxLength", lambda most: "a" * most, lambda most: "a" * (most + 1)),
+                    ("maximum", str, lambda most: str(most + 1)),
+                    ("minimum", str, lambda least: str(least - 1)),
+                ):
+                    if bound not in schema:
+                        continue
+                    tried += 1
+                    required = {(each["name"], "path"): stream if each["name"] == "stream" else self.text(each["example"])
+                                for each in operation["parameters"] if each["in"] == "path"}
+                    with self.subTest(operation["operationId"], parameter=name, bound=bound):
+                        status, answer = self.ask(path, method, {**required, (name, "query"): inside(schema[bound])})
+                        self.assertNotIn(f"The parameter {name} ", answer if status == 400 else "")
+                        if not (each.get("description", "").startswith("As the header") and name == "lastEventId"):
+                            status, answer = self.ask(path, method, {**required, (name, "query"): outside(schema[bound])})
+                            self.assertEqual(status, 400, answer)
+                            self.assertIn(f"The parameter {name} ", json.loads(answer)["detail"])
+        self.assertGreater(tried, 15)
+
+
 class HTTPFuzz(unittest.TestCase):
     def test_no_request_gets_what_the_description_does_not_say(self):
+        shares = collections.defaultdict(collections.Counter)
+        for seed in SEEDS:
+            for operation, share in self.fuzz(seed).items():
+                shares[operation].update(share)
+        for operation, each in shares.items():
+            if EXAMPLES or operation in CHANGES + LISTENERS:
+                print(f"{operation}: {each['success']} of {each['all']} succeeded")
+        # Answers of success were looked at too, of each change of a break and of each request of listeners.
+        for operation in CHANGES + LISTENERS:
+            self.assertGreater(shares[operation]["success"], 0, shares)
+
+    def fuzz(self, seed):
+        """Asks by one seed; returns how many requests of each operation succeeded."""
         gateway, api = started(self)
         share = os.path.join(gateway.folder, "share")
         checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [f"{TOOLS}/schemathesis", "--no-color", "run", api.root + "/openapi.json", "--checks", checks, "--seed", SEED,
-                 "--max-examples", EXAMPLES or "6", "--header", f"Authorization: Bearer {api.token}", "--suppress-health-check", "all",
+                [f"{TOOLS}/schemathesis", "--no-color", "run", api.root + "/openapi.json", "--checks", checks, "--seed", seed,
+                 "--max-examples", EXAMPLES or "2", "--header", f"Authorization: Bearer {api.token}", "--suppress-health-check", "all",
                  "--phases", "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing", "--generation-database", "none",
                  # A reload reads files again, one after the other; it is no matter of what comes in.
                  "--exclude-operation-id", "reload",
@@ -351,21 +539,16 @@ class HTTPFuzz(unittest.TestCase):
                  "--exclude-operation-id", "listen", "--exclude-operation-id", "readEvents"],
                 capture_output=True, text=True, cwd=folder,
                 env={**os.environ, "SCHEMATHESIS_HOOKS": "fuzz_hooks", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)),
-                     "FUZZ_ROOT": api.root, "FUZZ_AUTHORIZATION": f"Bearer {api.token}", "FUZZ_SEED": SEED, "FUZZ_SHARE": share})
+                     "FUZZ_ROOT": api.root, "FUZZ_AUTHORIZATION": f"Bearer {api.token}", "FUZZ_SEED": seed, "FUZZ_SHARE": share})
         self.assertEqual(done.returncode, 0, done.stdout[-8_000:] + done.stderr[-2_000:])
         with open(share, encoding="utf-8") as file:
             shares = json.load(file)
         if EXAMPLES:
             print(done.stdout[-3_000:])
-        for operation, each in shares.items():
-            if EXAMPLES or operation in CHANGES + LISTENERS:
-                print(f"{operation}: {each['success']} of {each['all']} succeeded")
-        # Answers of success were looked at too, of each change of a break and of each request of listeners.
-        for operation in CHANGES + LISTENERS:
-            self.assertGreater(shares[operation]["success"], 0, shares)
         # What nobody thought of has ended nothing.
         self.assertEqual(api.ask("GET", "/healthz")[0], 200)
         self.assertEqual(gateway.stop(), 0)
+        return shares
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ class Traces(unittest.TestCase):
         gateway = self.gateway("--set", f"tracing.file={self.file}")
         listener = self.listener(gateway)
         status, head = self.publish(gateway, "b", "--header", f"traceparent: 00-{TRACE}-{CALLER}-01")
-        self.assertEqual(status, 200)
+        self.assertEqual(status, 201)
         self.assertNotIn("traceresponse", head)
         self.assertEqual(listener.next().trace, b"")
         self.assertNotIn("trace_id", gateway.messages())
@@ -101,7 +101,7 @@ class Traces(unittest.TestCase):
         listener = self.listener(gateway)
         status, head = self.publish(gateway, "b", "--header", f"traceparent: 00-{TRACE}-{CALLER}-01",
                                     "--header", "tracestate: vendor=secret", "--header", "X-Request-Id: my-request")
-        self.assertEqual(status, 200)
+        self.assertEqual(status, 201)
         version, trace, span, flags = head["traceresponse"].split("-")
         self.assertEqual((version, trace, flags), ("00", TRACE, "01"))
         self.assertNotEqual(span, CALLER)
@@ -121,7 +121,7 @@ class Traces(unittest.TestCase):
         self.assertEqual({each["parentSpanId"] for each in found.values()}, {span})
         self.assertEqual(len({each["spanId"] for each in found.values()} | {span}), 4)
         facts = {each["key"]: each["value"] for each in root["attributes"]}
-        self.assertEqual(facts["http.response.status_code"], {"intValue": "200"})
+        self.assertEqual(facts["http.response.status_code"], {"intValue": "201"})
         self.assertEqual(facts["http.route"], {"stringValue": "/v1/streams/{stream}/breaks/{break}"})
         self.assertEqual(facts["cuecast.request_id"], {"stringValue": "my-request"})
         begin, end = int(root["startTimeUnixNano"]), int(root["endTimeUnixNano"])
@@ -148,10 +148,10 @@ class Traces(unittest.TestCase):
                  f"traceparent: 00-{TRACE.upper()}-{CALLER}-01", f"traceparent: ff-{TRACE}-{CALLER}-01"]
         for number, header in enumerate(cases):
             status, head = self.publish(gateway, "b", "--header", header, stream="radio1" if not number else f"other{number}")
-            self.assertEqual((status, "traceresponse" in head), (200, False), header)
+            self.assertEqual((status, "traceresponse" in head), (201, False), header)
         twice = f"traceparent: 00-{TRACE}-{CALLER}-01"
         status, head = self.publish(gateway, "c", "--header", twice, "--header", twice, stream="more")
-        self.assertEqual((status, "traceresponse" in head), (200, False))
+        self.assertEqual((status, "traceresponse" in head), (201, False))
         self.assertEqual(listener.next().trace, b"")
         self.assertEqual(gateway.metric('cuecast_traces_total{result="not_sampled"}'), 1)
         self.assertEqual(gateway.metric('cuecast_traces_total{result="invalid"}'), 5)
@@ -185,7 +185,7 @@ class Traces(unittest.TestCase):
         os.mkdir(self.file)
         gateway.hang_up("the configuration was read again")
         status, head = self.publish(gateway, "b", *header, stream="radio3")
-        self.assertEqual(status, 200)
+        self.assertEqual(status, 201)
         self.assertIn("traceresponse", head)
         until("the alarm", lambda: gateway.metric('cuecast_alarm{alarm="traceFile"}') == 1)
         self.assertGreater(gateway.metric('cuecast_trace_spans_total{result="lost"}'), 0)

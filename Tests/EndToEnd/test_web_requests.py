@@ -106,3 +106,32 @@ class WebRequests(unittest.TestCase):
         for options in ("{}", '{ credentials: "include" }'):
             self.assertEqual(page.evaluate(f"fetch(`${{base}}/vast?_HLS_primary_id=p`, {options}).then(() => 'read', () => 'blocked')"),
                              "blocked")
+
+    #: An EventSource of the browser itself, with what it heard and how often it connected.
+    SOURCE = """(() => {
+        const heard = { opened: 0, ends: [] };
+        heard.source = new EventSource(`${base}/listen?session=${session}`);
+        heard.source.onopen = () => { heard.opened += 1; };
+        heard.source.addEventListener("end", (event) => heard.ends.push(JSON.parse(event.data).reason));
+        return heard;
+    })()"""
+
+    def test_of_two_event_sources_with_one_session_the_newer_goes_on_and_the_older_stops(self):
+        page = self.open_page(self.site.origin)
+        page.evaluate(f"window.older = {self.SOURCE}; 1")
+        page.until("the older one listens", "older.opened === 1")
+        page.evaluate(f"window.newer = {self.SOURCE}; 1")
+        page.until("the older one has stopped for good", "older.source.readyState === EventSource.CLOSED")
+        self.assertEqual(page.evaluate("[older.ends, newer.source.readyState, newer.opened, newer.ends]"), [["replaced"], 1, 1, []])
+        self.assertEqual(self.gateway.metric("cuecast_listeners"), 1)
+
+    def test_an_event_source_stops_after_its_session_has_left(self):
+        page = self.open_page(self.site.origin)
+        page.evaluate(f"window.only = {self.SOURCE}; 1")
+        page.until("it listens", "only.opened === 1")
+        status = page.evaluate("""fetch(`${base}/leave`, { method: "POST", headers: { "Content-Type": "application/json" },
+            body: JSON.stringify({ session }) }).then((answer) => answer.status)""")
+        self.assertEqual(status, 200)
+        page.until("it has stopped for good", "only.source.readyState === EventSource.CLOSED")
+        self.assertEqual(page.evaluate("[only.opened, only.ends]"), [1, ["left"]])
+        self.assertEqual(self.gateway.metric("cuecast_listeners"), 0)

@@ -47,12 +47,16 @@ struct BreakOperationsTests {
     init() throws { self.workshop = try TokenWorkshop() }
 
     /// A server whose gateway answers always the same; what it was asked is kept.
-    private func parts(_ answer: BroadcastReply.Body, _ asked: Asked = Asked()) async throws -> Parts {
+    private func parts(
+        _ answer: BroadcastReply.Body,
+        _ asked: Asked = Asked(),
+        changed: Bool = false
+    ) async throws -> Parts {
         var parts = Parts()
         parts.access = HTTPAccessHolder(try await self.workshop.access(.metrics))
         parts.broadcast = { request, principal, origin in
             asked.add(Asked.One(request: request, principal: principal, origin: origin))
-            return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, body: answer)
+            return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, changed: changed, body: answer)
         }
         return parts
     }
@@ -118,10 +122,11 @@ struct BreakOperationsTests {
         var headers = try await self.headers()
         headers["X-Request-Id"] = "4711"
         let all = headers
-        try await self.parts(.break(Self.info), asked)
+        try await self.parts(.break(Self.info), asked, changed: true)
             .serve { peer in
                 let answer = try await peer.ask("PUT", Self.path, body: Self.body, headers: all)
-                #expect(answer.status == 200 && answer.headers["x-request-id"] == "4711")
+                #expect(answer.status == 201 && answer.headers["x-request-id"] == "4711")
+                #expect(answer.headers["location"] == Self.path)
                 let document: BreakListDocument.Break = try answer.decoded()
                 #expect(document.stream == "radio1" && document.break == "noon-1" && document.state == "announced")
             }
@@ -135,6 +140,20 @@ struct BreakOperationsTests {
         #expect(publish.duration == .seconds(30) && publish.advertisements.map(\.id.description) == ["a"])
     }
 
+    @Test func `a publication that changes nothing, and every other change, is answered with 200`() async throws {
+        let headers = try await self.headers()
+        try await self.parts(.break(Self.info), changed: false)
+            .serve { peer in
+                let answer = try await peer.ask("PUT", Self.path, body: Self.body, headers: headers)
+                #expect(answer.status == 200 && answer.headers["location"] == nil)
+            }
+        try await self.parts(.break(Self.info), changed: true)
+            .serve { peer in
+                let answer = try await peer.ask("POST", Self.path + "/punch", body: "", headers: headers)
+                #expect(answer.status == 200 && answer.headers["location"] == nil)
+            }
+    }
+
     @Test func `a VAST document takes the rest from the query`() async throws {
         let vast = """
             <VAST version="3.0"><Ad id="v"><InLine><AdSystem>x</AdSystem><AdTitle>V</AdTitle><Creatives><Creative><Linear>\
@@ -143,10 +162,10 @@ struct BreakOperationsTests {
             """
         let asked = Asked()
         let headers = try await self.headers().merging(["Content-Type": "application/xml; charset=utf-8"]) { $1 }
-        try await self.parts(.break(Self.info), asked)
+        try await self.parts(.break(Self.info), asked, changed: true)
             .serve { peer in
                 let target = Self.path + "?cued=true&hold=5m&exact=true&duration=none"
-                #expect(try await peer.ask("PUT", target, body: vast, headers: headers).status == 200)
+                #expect(try await peer.ask("PUT", target, body: vast, headers: headers).status == 201)
                 for (target, body) in [
                     (Self.path + "?cued=perhaps", vast), (Self.path + "?in=10", vast), (Self.path, "<VAST/>"),
                     (Self.path, "no XML at all"),
@@ -419,7 +438,7 @@ struct BreakOperationsTests {
         try await Parts()
             .serve { peer in
                 #expect(try await peer.get(Self.path).status == 404)
-                #expect(try await peer.get("/v1/streams/radio1/breaks/UPPER").status == 400)
+                #expect(try await peer.get("/v1/streams/radio1/breaks/no%20spaces").status == 400)
                 let list: BreakListDocument = try await peer.get("/v1/streams/radio1/breaks").decoded()
                 #expect(list.breaks.isEmpty)
             }

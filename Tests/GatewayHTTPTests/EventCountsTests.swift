@@ -208,7 +208,7 @@ struct EventCountsTests {
     ])
     func `an event is the document as JSON`(funnel: String) throws {
         let ids = ["radio1", "A.z_9-", String(repeating: "x", count: 64)]
-        for (stream, breakID) in zip(ids, [nil, "noon-1", String(repeating: "y", count: 63)]) {
+        for (stream, breakID) in zip(ids, [nil, "noon-1", String(repeating: "y", count: 64)]) {
             for listeners in [0, 1, 123_456] {
                 let counts = EventCounts.Counts(
                     listeners: listeners,

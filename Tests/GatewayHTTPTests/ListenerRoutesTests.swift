@@ -110,9 +110,57 @@ struct ListenerRoutesTests {
             #expect(answer.body.contains("event: joined\ndata: {"))
             #expect(answer.body.contains(#""session":"\#(Self.session)""#))
             #expect(answer.body.contains(#""breakId":"b""#))
-            #expect(answer.body.contains(#"data: {"reason":"left","retryable":false}"#))
+            #expect(answer.body.contains("id: end:left\nevent: end\n" + #"data: {"reason":"left","retryable":false}"#))
             #expect(running.metrics.value(.listeners) == 0)
             #expect(running.metrics.value(.httpListenersEnded, .left) == 1)
+        }
+    }
+
+    @Test func `a page may name the last position in the query, and the header counts first`() async throws {
+        try await self.run { running, peer in
+            let broadcaster = try await running.broadcaster()
+            try await broadcaster.publish("b1", start: nil)
+            try await broadcaster.publish("b2", start: nil)
+            try await until("both are announced") { running.metrics.value(.noticesSent) == 2 }
+            let epoch = String(running.board.epoch, radix: 16)
+            func joined(_ query: String, _ headers: [String: String] = [:]) async throws -> String {
+                let said = try await withThrowingTaskGroup(of: HTTPPeer.Answer.self) { tasks in
+                    tasks.addTask {
+                        try await peer.get(
+                            "/v1/streams/radio1/listen?session=\(Self.session)\(query)",
+                            headers: headers
+                        )
+                    }
+                    try await until("it listens") { running.metrics.value(.listeners) == 1 }
+                    try await Self.leave(running, peer)
+                    return try await tasks.next()
+                }
+                return try #require(said).body
+            }
+            let recovered = try await joined("&lastEventId=\(epoch):1")
+            #expect(recovered.contains(#""kind":"recovered""#) && recovered.contains(#""breakId":"b2""#))
+            #expect(
+                try await joined("&lastEventId=\(epoch):1", ["Last-Event-ID": "\(epoch):2"])
+                    .contains(#""kind":"current""#)
+            )
+            // What is no position is as none.
+            #expect(try await joined("&lastEventId=nonsense").contains(#""kind":"snapshot""#))
+            #expect(try await joined("&lastEventId=").contains(#""kind":"snapshot""#))
+        }
+    }
+
+    @Test(arguments: ["left", "replaced", "expired"])
+    func `a reader that comes back after an end for good is stopped and not counted`(_ reason: String) async throws {
+        try await self.run { running, peer in
+            let path = "/v1/streams/radio1/listen?session=\(Self.session)"
+            for (target, headers) in [
+                (path, ["Last-Event-ID": "end:\(reason)"]), (path + "&lastEventId=end:\(reason)", [:]),
+            ] {
+                let answer = try await peer.get(target, headers: headers)
+                #expect(answer.status == 204 && answer.body.isEmpty)
+            }
+            #expect(running.metrics.value(.listeners) == 0)
+            #expect(running.metrics.value(.listenerRequests, .join) == 0)
         }
     }
 

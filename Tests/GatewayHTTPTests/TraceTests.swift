@@ -102,7 +102,7 @@ struct TraceTests {
             let listener = try await stand.running.listener()
             _ = try await listener.join()
             let answer = try await stand.change("PUT", Self.path, Self.body, traces: [exampleHeader])
-            #expect(answer.status == 200)
+            #expect(answer.status == 201)
             #expect(answer.headers["traceresponse"] == nil)
             #expect(try await listener.notice().trace == nil)
             #expect(try await stand.entries().allSatisfy { $0.trace == nil })
@@ -118,7 +118,7 @@ struct TraceTests {
                 tasks.addTask { try await stand.peer.get("/v1/streams/radio1/listen?session=\(Self.session)") }
                 try await until("it listens") { stand.running.metrics.value(.httpListeners) == 1 }
                 let answer = try await stand.change("PUT", Self.path, Self.body, traces: [exampleHeader])
-                #expect(answer.status == 200)
+                #expect(answer.status == 201)
                 let response = try #require(answer.headers["traceresponse"])
                 let context = try #require(TraceParent(response)?.context)
                 #expect(context.header == response && context.traceID == exampleTrace)
@@ -150,7 +150,7 @@ struct TraceTests {
         try await self.run { stand in
             let cued = Self.body.replacingOccurrences(of: #""now":true"#, with: #""cued":true"#)
             for (method, name, body, status) in [
-                ("PUT", "", cued, 200), ("POST", "/update", #"{"duration":"45s"}"#, 200),
+                ("PUT", "", cued, 201), ("POST", "/update", #"{"duration":"45s"}"#, 200),
                 ("POST", "/postpone", #"{"by":"5s","from":"2026-05-01T12:00:00Z"}"#, 409),
                 ("POST", "/end", "{}", 409), ("POST", "/punch", "", 200), ("POST", "/cancel", "", 200),
                 ("POST", "/punch", "{", 400),
@@ -184,7 +184,7 @@ struct TraceTests {
     ) async throws {
         try await self.run(ratio: 0.9) { stand in
             let answer = try await stand.change("PUT", Self.path, Self.body, traces: traces)
-            #expect(answer.status == 200 && answer.headers["traceresponse"] == nil)
+            #expect(answer.status == 201 && answer.headers["traceresponse"] == nil)
             #expect(stand.traced(label) == 1 && stand.traced(.traced) == 0)
             #expect(try await stand.entries().allSatisfy { $0.trace == nil })
         }
@@ -211,7 +211,7 @@ struct TraceTests {
             let delivery: String
         }
         try await self.run { stand in
-            #expect(try await stand.change("PUT", Self.path, Self.body, traces: []).status == 200)
+            #expect(try await stand.change("PUT", Self.path, Self.body, traces: []).status == 201)
             try await until("it is told") { stand.running.metrics.value(.noticesSent) == 1 }
             let who = #""session":"\#(Self.session)""#
             let page = ["Origin": "https://radio.example"]

@@ -474,6 +474,7 @@ extension BroadcastService {
             requestID: waiting.requestID,
             gatewayTime: self.clock.now(),
             trace: waiting.trace?.context,
+            changed: isNew,
             body: body
         )
         if waiting.trace != nil { self.traceRequest(waiting, reply) }

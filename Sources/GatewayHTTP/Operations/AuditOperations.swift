@@ -37,7 +37,7 @@ func auditOperations(_ parts: HTTPParts) -> [Operation] {
                     "before",
                     in: .query,
                     "Only lines with a lower number: what the page before said.",
-                    Schema.count(),
+                    Schema.integer(0...Int.max),
                     example: 17
                 ),
                 .limit(max: AuditLimits.auditPageMax),

@@ -56,7 +56,7 @@ private func breakReads(_ parts: HTTPParts) -> [Operation] {
             "Show a break.",
             access: .read,
             parameters: [.streamInPath, .breakInPath],
-            answers: [.oneBreak("As it stands.")]
+            answers: [.oneBreak(.ok, "As it stands.")]
         ) { call in
             let key = try call.breakKey()
             guard let found = parts.board()[key] else {
@@ -87,7 +87,8 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 ads come as JSON, or as a VAST document; then the rest stands in the query.
                 """,
             access: .publish,
-            parameters: [.streamInPath, .breakInPath, .ifMatch, .ifNoneMatch] + OperationParameter.settingsBesideVAST,
+            parameters: [.streamInPath, .breakInPath, .ifMatchOfPublication, .ifNoneMatch]
+                + OperationParameter.settingsBesideVAST,
             body: OperationBody(
                 contents: [OperationContent(BreakBodies.publish, example: BreakBodies.publishExample)]
                     + [MediaType.vast, MediaType.textVAST]
@@ -101,7 +102,13 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 isRequired: true,
                 bytesMax: BreakDocument.bytesMax
             ),
-            answers: [.oneBreak("The break, new or as it was published before.")],
+            answers: [
+                .oneBreak(.created, "The break is new.")
+                    .with([
+                        OperationHeader("Location", "The break's path.", ["type": "string", "format": "uri-reference"])
+                    ]),
+                .oneBreak(.ok, "The break was published before with the same content."),
+            ],
             refusals: steering + timing + [.reason(.conflict)]
         ) { call in
             let key = try call.breakKey()
@@ -153,7 +160,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
                 It needs `from`, the start that the break has now, or `If-Match` with its revision: so a repeat never moves it twice. A break \
                 that starts at `from` + `by` already is as asked for.
                 """,
-            body: (BreakBodies.postpone, ["by": "90s", "from": "2026-05-01T12:00:00.000000Z"], isRequired: true),
+            body: (BreakBodies.postpone, ["by": "90s"], isRequired: true),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
             let expected = try call.expectedRevision()
@@ -216,7 +223,7 @@ extension Operation {
                     bytesMax: BreakDocument.bytesMax
                 )
             },
-            answers: [.oneBreak("The break as it stands now.")],
+            answers: [.oneBreak(.ok, "The break as it stands now.")],
             refusals: refusals
         ) { call in
             let key = try call.breakKey()
@@ -266,8 +273,11 @@ extension HTTPParts {
             kind: asked
         )
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
-        switch await self.broadcast(request, principal, origin).body {
-        case .break(let info): return .break(info, leftOut: leftOut)
+        let reply = await self.broadcast(request, principal, origin)
+        switch reply.body {
+        case .break(let info):
+            if case .publish = asked, reply.changed { return .created(info, leftOut: leftOut) }
+            return .break(info, leftOut: leftOut)
         case .refused(let refusal): throw Problem(refusal)
         case .list: preconditionFailure("a change was answered with a list")
         }
@@ -308,6 +318,14 @@ extension HTTPAnswer {
         }
         return .json(document, headers: [.eTag: "\"\(info.revision)\""])
     }
+
+    /// A break that is new, with its path (RFC 9110 section 10.2.2).
+    fileprivate static func created(_ info: BreakInfo, leftOut: [String]) -> HTTPAnswer {
+        var answer = HTTPAnswer.break(info, leftOut: leftOut)
+        answer.status = .created
+        answer.headers[.location] = "/v1/streams/\(info.key.stream)/breaks/\(info.key.id)"
+        return answer
+    }
 }
 
 extension OperationCall {
@@ -343,12 +361,22 @@ extension OperationParameter {
         ["type": "string", "pattern": "^(\\*|\"[1-9][0-9]{0,17}\")$"],
         example: "\"2\""
     )
+    /// A break that is published is new mostly, and then has no revision.
+    fileprivate static let ifMatchOfPublication = OperationParameter(
+        Self.ifMatch.name,
+        in: .header,
+        Self.ifMatch.description,
+        Self.ifMatch.schema,
+        example: Self.ifMatch.example,
+        isAlternative: true
+    )
     fileprivate static let ifNoneMatch = OperationParameter(
         "If-None-Match",
         in: .header,
         "`*`: the break must not be there yet, not even the same; not together with `If-Match`.",
         ["type": "string", "enum": ["*"]],
-        example: "*"
+        example: "*",
+        isAlternative: true
     )
     fileprivate static let breaksAfter = OperationParameter(
         "after",
@@ -363,13 +391,24 @@ extension OperationParameter {
     /// What stands in the query where the body is VAST: the members that the JSON has beside its ads.
     fileprivate static let settingsBesideVAST: [OperationParameter] = BreakBodies.settings.sorted { $0.key < $1.key }
         .map { name, setting in
-            OperationParameter(name, in: .query, "With VAST: as in the JSON.", setting.text, example: setting.example)
+            OperationParameter(
+                name,
+                in: .query,
+                "With VAST: as in the JSON.",
+                setting.text,
+                example: setting.example,
+                isAlternative: true
+            )
         }
 }
 
 extension OperationAnswer {
-    fileprivate static func oneBreak(_ description: String) -> OperationAnswer {
+    fileprivate static func oneBreak(
+        _ status: HTTPResponse.Status,
+        _ description: String
+    ) -> OperationAnswer {
         OperationAnswer(
+            status,
             description,
             OperationContent(BreakListDocument.Break.schema, example: BreakListDocument.Break.example)
         )

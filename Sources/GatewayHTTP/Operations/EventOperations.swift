@@ -44,28 +44,30 @@ private func readEvents(_ parts: HTTPParts, _ feed: EventFeed, _ tickets: EventT
                 Up to \(EventFeed.Settings.streamsPerReaderMax) streams with commas between them: counts of these, and their breaks only; \
                 absent: no counts, and the breaks of all.
                 """,
-                Schema.text(),
+                // Each with its comma.
+                Schema.text(charactersMax: EventFeed.Settings.streamsPerReaderMax * (WireLimits.streamIDBytesMax + 1)),
                 example: "radio1,radio2"
             ),
             OperationParameter(
                 "ticket",
                 in: .query,
                 "What `makeEventTicket` gave, where no header can be sent; good for one use.",
-                Schema.text(),
-                example: "00112233445566778899aabbccddeeff"
+                Schema.text(charactersMax: ListenerLimits.eventIDCharactersMax),
+                example: "00112233445566778899aabbccddeeff",
+                isAlternative: true
             ),
             OperationParameter(
                 "lastEventId",
                 in: .query,
                 "As the header Last-Event-ID, for a page that opens a new connection by itself.",
-                Schema.text(),
+                Schema.text(charactersMax: ListenerLimits.eventIDCharactersMax),
                 example: "18b6f3a2c4d5e6f7:12"
             ),
             OperationParameter(
                 "Last-Event-ID",
                 in: .header,
                 "The id of the last event that was read.",
-                Schema.text(),
+                Schema.text(charactersMax: ListenerLimits.eventIDCharactersMax),
                 example: "18b6f3a2c4d5e6f7:12"
             ),
         ],

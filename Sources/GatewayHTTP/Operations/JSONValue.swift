@@ -23,6 +23,12 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
+    /// The member of a name; `nil`: there is none, or this is no object.
+    subscript(name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
+    }
+
     /// The same object with more members, or others; anything else stays as it is.
     func adding(_ members: [String: JSONValue]) -> JSONValue {
         guard case .object(let own) = self else { return self }

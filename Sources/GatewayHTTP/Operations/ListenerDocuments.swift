@@ -92,6 +92,14 @@ struct EndDocument: Encodable, Hashable, Sendable {
             case .replaced, .left, .expired, .gone: false
             }
     }
+
+    /// What the id of an event begins with after which its reader must not listen again; no position begins so.
+    static let finalPrefix = "end:"
+
+    /// The id of the event; `nil`: its reader goes on from its last position.
+    ///
+    /// A browser sends the id of the last event when it comes back, so the gateway needs no memory of readers that have ended.
+    var finalEventID: String? { self.retryable ? nil : Self.finalPrefix + self.reason }
 }
 
 /// A batch: the answer to `POST …/batch`.

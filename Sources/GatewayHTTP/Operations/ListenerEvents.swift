@@ -59,14 +59,17 @@ final class ListenerEvents: Sendable {
         let joined = JoinedDocument(self.hearing.joined, of: self.session, at: self.hearing.gatewayTime)
         try await writer.write(
             Array("retry: \(Self.retryMilliseconds)\n".utf8)
-                + Self.event("joined", id: self.hearing.joined.head, HTTPAnswer.encoded(joined))
+                + Self.event("joined", id: "\(self.hearing.joined.head)", HTTPAnswer.encoded(joined))
         )
         while true {
             switch await self.hearing.reader.next() {
             case .notices(let notices):
                 try await writer.write(notices.flatMap { $0.encoded(Self.event) })
             case .ended(let end):
-                return try await writer.write(Self.event("end", id: nil, HTTPAnswer.encoded(EndDocument(end))))
+                let document = EndDocument(end)
+                return try await writer.write(
+                    Self.event("end", id: document.finalEventID, HTTPAnswer.encoded(document))
+                )
             }
         }
     }
@@ -75,13 +78,16 @@ final class ListenerEvents: Sendable {
     private static func event(_ notice: Notice) -> [UInt8] {
         self.event(
             notice.kind == .head ? "head" : "notice",
-            id: notice.position,
+            id: "\(notice.position)",
             HTTPAnswer.encoded(NoticeDocument(notice))
         )
     }
 
+    /// Whether the id of a reader's last event says that it must not listen again.
+    static func isFinal(_ lastEvent: String) -> Bool { lastEvent.hasPrefix(EndDocument.finalPrefix) }
+
     /// JSON has no line breaks, so that the data is one line.
-    private static func event(_ name: String, id: Position?, _ data: [UInt8]) -> [UInt8] {
+    private static func event(_ name: String, id: String?, _ data: [UInt8]) -> [UInt8] {
         let id = id.map { "id: \($0)\n" } ?? ""
         return Array("\(id)event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }

@@ -59,10 +59,18 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
                 example: 0
             ),
             OperationParameter(
+                "lastEventId",
+                in: .query,
+                "As the header Last-Event-ID, which a page cannot set on its first connection. The header counts first.",
+                Schema.text(charactersMax: ListenerLimits.eventIDCharactersMax),
+                example: "18b6f3a2c4d5e6f7:12",
+                isLenient: true
+            ),
+            OperationParameter(
                 "Last-Event-ID",
                 in: .header,
-                "The id of the last event that was read: EPOCH:SEQUENCE.",
-                ["type": "string"],
+                "The id of the last event that was read: EPOCH:SEQUENCE, or that of the event `end`.",
+                Schema.text(charactersMax: ListenerLimits.eventIDCharactersMax),
                 example: "18b6f3a2c4d5e6f7:12"
             ),
         ],
@@ -74,17 +82,27 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
                     .inline(Schema.text("Server-sent events.")),
                     example: .string("id: 18b6f3a2c4d5e6f7:12\nevent: notice\ndata: {…}\n\n")
                 )
-            )
+            ),
+            OperationAnswer(
+                .noContent,
+                "The last event was an `end` after which to stop: the reader does not listen again. An EventSource stops by itself."
+            ),
         ],
         refusals: ListenerCodes.joins
     ) { call in
         // What HEAD asks is whether there would be an answer: it begins nothing.
         guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
         let session = try call.query["session"].map { text throws(Problem) in try SessionID(hexadecimal: text) }
+        let stream = try call.stream()
+        let lastEvent = call.header(.lastEventID) ?? call.query["lastEventId"]
+        // An EventSource comes back after every end by itself. This answer stops it (HTML, "Server-sent events", section 9.2.1).
+        if let lastEvent, ListenerEvents.isFinal(lastEvent) {
+            return HTTPAnswer(.noContent, type: "", body: .bytes([]))
+        }
         let join = ListenerRequest.Join(
-            stream: try call.stream(),
+            stream: stream,
             // What is no position is as none: the answer is a snapshot.
-            last: call.request.headers[.lastEventID].flatMap { Position($0) },
+            last: lastEvent.flatMap { Position($0) },
             instance: 0,
             token: call.bearerToken,
             delay: try call.delay(),
@@ -238,6 +256,8 @@ private func time(_ listeners: ListenerEntrance) -> Operation {
 
 /// The bounds of what listeners send over HTTP.
 enum ListenerLimits {
+    /// The longest id of an event that a reader sends back, in characters: two numbers of 64 bits and what stands between them are 37.
+    static let eventIDCharactersMax = 64
     /// The longest body of a request, in bytes: the most outcomes of one acknowledgement, written with spaces.
     static let requestBodyBytesMax = 65_536
 }

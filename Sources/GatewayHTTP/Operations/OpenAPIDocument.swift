@@ -87,7 +87,8 @@ enum OpenAPIDocument {
             "required": .boolean(parameter.isRequired),
             "description": .string(parameter.description),
             "schema": parameter.schema,
-            "example": parameter.example,
+            // Programs that try the examples of an operation send them all in one request.
+            parameter.isAlternative ? "x-example" : "example": parameter.example,
         ]
     }
 

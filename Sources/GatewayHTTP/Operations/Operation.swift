@@ -37,6 +37,8 @@ struct OperationParameter: Sendable {
     let description: String
     let schema: JSONValue
     let example: JSONValue
+    /// Whether the example cannot stand in one request with the operation's other examples: it is described beside them.
+    let isAlternative: Bool
     let isRequired: Bool
     /// It refuses nothing: without a value that can be read it is as empty, and of several the first counts.
     let isLenient: Bool
@@ -47,6 +49,7 @@ struct OperationParameter: Sendable {
         _ description: String,
         _ schema: JSONValue,
         example: JSONValue,
+        isAlternative: Bool = false,
         isRequired: Bool = false,
         isLenient: Bool = false
     ) {
@@ -55,8 +58,26 @@ struct OperationParameter: Sendable {
         self.description = description
         self.schema = schema
         self.example = example
+        self.isAlternative = isAlternative
         self.isRequired = isRequired || place == .path
         self.isLenient = isLenient
+    }
+
+    /// Checks a value against the bounds of the schema: what is described is what holds.
+    ///
+    /// - Throws: a problem with the bound that it breaks.
+    func check(_ value: String) throws(Problem) {
+        if case .integer(let max)? = self.schema["maxLength"], value.unicodeScalars.count > max {
+            throw .badRequest("The parameter \(self.name) has more than \(max) characters.")
+        }
+        guard case .integer(let minimum)? = self.schema["minimum"] else { return }
+        guard !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            throw .badRequest("The parameter \(self.name) must be a whole number.")
+        }
+        guard case .integer(let maximum)? = self.schema["maximum"] else { return }
+        guard let number = Int64(value), (minimum...maximum).contains(number) else {
+            throw .badRequest("The parameter \(self.name) must be a number from \(minimum) to \(maximum).")
+        }
     }
 
     /// `{stream}` in a path.
@@ -222,11 +243,11 @@ struct Operation: Sendable {
         self.handle = handle
     }
 
-    /// The names of the parameters that its query may have.
-    var queryNames: Set<String> { Set(self.parameters.filter { $0.place == .query }.map(\.name)) }
+    /// The parameters that its query may have.
+    var queryParameters: [OperationParameter] { self.parameters.filter { $0.place == .query } }
 
-    /// Those of them that refuse nothing.
-    var lenientNames: Set<String> { Set(self.parameters.filter { $0.place == .query && $0.isLenient }.map(\.name)) }
+    /// Their names.
+    var queryNames: Set<String> { Set(self.queryParameters.map(\.name)) }
 
     /// Whether it may change something.
     var isSafe: Bool { self.method == .get }

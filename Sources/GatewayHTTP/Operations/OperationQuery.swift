@@ -12,26 +12,25 @@ struct OperationQuery: Sendable {
     ///
     /// - Parameters:
     ///   - text: what stands behind the question mark.
-    ///   - allowed: the names that are known.
+    ///   - parameters: those that are known. The values of a lenient one refuse nothing: what cannot be read is as empty, and of several
+    ///     the first counts.
     ///   - takesOthers: whether parameters of other names are passed over.
-    ///   - lenient: the names whose values refuse nothing: what cannot be read is as empty, and of several the first counts.
     /// - Throws: a problem with the first parameter that is not as it must be.
     init(
         _ text: some StringProtocol,
-        allowed: Set<String>,
-        takesOthers: Bool = false,
-        lenient: Set<String> = []
+        parameters: [OperationParameter],
+        takesOthers: Bool = false
     ) throws(Problem) {
         for part in text.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(pair[0])
-            guard allowed.contains(name) else {
+            guard let parameter = parameters.first(where: { $0.name == name }) else {
                 if takesOthers { continue }
-                let known =
-                    allowed.isEmpty ? "this path has none" : "known are \(allowed.sorted().joined(separator: ", "))"
+                let names = parameters.map(\.name).sorted()
+                let known = names.isEmpty ? "this path has none" : "known are \(names.joined(separator: ", "))"
                 throw .badRequest("There is no such parameter: \(known).")
             }
-            guard !lenient.contains(name) else {
+            guard !parameter.isLenient else {
                 if self.values[name] == nil {
                     self.values[name] = pair.count == 2 ? String(pair[1]).removingPercentEncoding ?? "" : ""
                 }
@@ -40,6 +39,7 @@ struct OperationQuery: Sendable {
             guard pair.count == 2, let value = String(pair[1]).removingPercentEncoding, !value.isEmpty else {
                 throw .badRequest("The parameter \(name) has no value that can be read.")
             }
+            try parameter.check(value)
             guard self.values.updateValue(value, forKey: name) == nil else {
                 throw .badRequest("The parameter \(name) is there twice.")
             }

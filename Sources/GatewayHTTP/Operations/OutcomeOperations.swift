@@ -27,7 +27,7 @@ func outcomeOperations(_ parts: HTTPParts) -> [Operation] {
                     in: .query,
                     "The position that was read last; absent: the oldest outcome that is kept comes first.",
                     ["type": "string", "pattern": "^[0-9]{1,15}(:[1-9][0-9]{0,6})?$"],
-                    example: "1042:3"
+                    example: "0"
                 ),
                 OperationParameter("stream", in: .query, "Only this stream.", Schema.stream, example: "radio1"),
                 OperationParameter("break", in: .query, "Only breaks of this name.", Schema.breakID, example: "noon-1"),

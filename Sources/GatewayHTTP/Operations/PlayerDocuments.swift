@@ -176,7 +176,8 @@ extension PlayerBreak {
         var ads: [AdContent] = []
         for (index, advertisement) in self.advertisements.enumerated() {
             var ad = AdContent(advertisement)
-            ad.sequence = index + 1
+            // Ads with a sequence are a pod (VAST 4.2 section 3.3.1), which a wrapper that allows one ad does not take.
+            ad.sequence = self.advertisements.count > 1 ? index + 1 : nil
             ad.adSystem = "Cuecast"
             ad.adServingID = self.keys.servingID(of: self.delivery, ordinal: self.ordinal(index))
             var events: [AdTracker] = []

@@ -150,7 +150,8 @@ private let playerParameters: [OperationParameter] = [
         in: .query,
         "Who listens, as for `listen`; it goes before `_HLS_primary_id`. Without both the gateway makes one, and each request is another listener.",
         Schema.session,
-        example: "00112233445566778899aabbccddeeff"
+        example: "00112233445566778899aabbccddeeff",
+        isAlternative: true
     ),
     OperationParameter(
         "_HLS_start_offset",

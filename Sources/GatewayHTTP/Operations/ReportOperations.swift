@@ -61,7 +61,7 @@ func reportOperations(_ parts: HTTPParts) -> [Operation] {
                     "before",
                     in: .query,
                     "Only breaks with a lower number: where the page before ended.",
-                    Schema.count(),
+                    Schema.integer(0...Int.max),
                     example: 17
                 ),
                 .limit(max: ReportQuery.breaksMax), .reportFormat,
