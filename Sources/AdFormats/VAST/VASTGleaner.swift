@@ -93,12 +93,16 @@ struct VASTGleaner {
         return text.isEmpty ? nil : text.prefix(bytesMax: self.limits.textBytesMax)
     }
 
-    /// An attribute that counts something; nil where it is absent. What is no number is left out.
+    /// An attribute that counts something; nil where it is absent.
+    ///
+    /// What is no number is left out.
     mutating func number(_ element: MarkupElement, _ attribute: String) -> Int? {
         self.number(element, attribute, text: element.attribute(attribute))
     }
 
-    /// A size in pixels, with the unit `px` or without one; nil where it is absent. Other units, such as `%`, are left out.
+    /// A size in pixels, with the unit `px` or without one; nil where it is absent.
+    ///
+    /// Other units, such as `%`, are left out.
     mutating func pixels(_ element: MarkupElement, _ attribute: String) -> Int? {
         let text = element.attribute(attribute)
         let hasUnit = text?.lowercased().hasSuffix("px") ?? false
@@ -114,7 +118,9 @@ struct VASTGleaner {
         return number
     }
 
-    /// An attribute with a MIME type; empty where it is absent. The end of a file's name, such as `jpg`, is read as its type.
+    /// An attribute with a MIME type; empty where it is absent.
+    ///
+    /// The end of a file's name, such as `jpg`, is read as its type.
     mutating func mediaType(_ element: MarkupElement, _ attribute: String) -> String {
         guard let text = element.attribute(attribute) else { return "" }
         if text.contains("/"), let type = self.identifier(element, attribute) {
