@@ -16,7 +16,7 @@
 ///
 /// Events (`detail` in brackets): `state` {state, reason}, `notice` {notice}, `break` {id, startUs, count}, `ad` {breakId, ad,
 /// number, count}, `progress` {ad, heardMs, durationMs}, `outcome` {breakId, outcome}, `acknowledged` {breakId, count}, `over` {id},
-/// `problem` {sentence}.
+/// `problem` {sentence}. The reason of the states `waiting` and `refused` is a sentence for people.
 
 /// The first retry comes within so long; later ones take up to `RETRY_MAX_MS`, at random.
 const RETRY_FIRST_MS = 250;
@@ -244,26 +244,25 @@ export class CuecastListener extends EventTarget {
   // MARK: Listening
 
   async #run(signal) {
+    let told;
     while (!signal.aborted) {
       this.#tell("state", this.#become("connecting"));
-      let wait;
-      try {
-        wait = await this.#listen(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#tell("problem", { sentence: `${error.message ?? error}` });
-      }
+      const ended = await this.#listen(signal).catch((error) => ({ problem: `${error.message ?? error}` }));
       if (signal.aborted) return;
-      if (wait === "end") {
+      if (ended === "end") {
         this.#isListening = false;
         return;
       }
-      this.#tell("state", this.#become("waiting"));
-      await this.#sleep(Math.max(wait ?? 0, this.#backoff()), signal);
+      const { waitMs = 0, problem } = ended ?? {};
+      // However often the same problem comes, it is told once.
+      if (problem && problem !== told) this.#tell("problem", { sentence: problem });
+      told = problem;
+      this.#tell("state", this.#become("waiting", problem ?? "The connection is lost."));
+      await this.#sleep(Math.max(waitMs, this.#backoff()), signal);
     }
   }
 
-  /// Listens until the connection is lost; "end": for good.
+  /// Listens until the connection is lost; "end": for good; {problem, waitMs}: there was none, and why.
   async #listen(signal) {
     const headers = {};
     if (this.position) headers["Last-Event-ID"] = this.position;
@@ -276,12 +275,15 @@ export class CuecastListener extends EventTarget {
     let silenceMs = 30_000;
     try {
       const url = `${this.gateway}/v1/streams/${this.stream}/listen?session=${this.session}`;
-      const answer = await fetch(url, { headers, signal: connection.signal, cache: "no-store" });
+      // What is wrong with the address or the token throws here, and has a message of its own.
+      const request = new Request(url, { headers, signal: connection.signal, cache: "no-store" });
+      const answer = await fetch(request).catch(() => null);
+      if (!answer) return signal.aborted ? undefined : { problem: await this.#whyUnanswered() };
       if (!answer.ok) return await this.#refused(answer);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       const events = new EventReader();
       for (;;) {
-        const { value, done } = await reader.read();
+        const { value, done } = await reader.read().catch(() => ({ done: true }));
         if (done) return undefined;
         clearTimeout(silence);
         silence = setTimeout(stop, silenceMs);
@@ -291,9 +293,9 @@ export class CuecastListener extends EventTarget {
             silenceMs = Math.max(1_000, data.headIntervalMs * SILENT_INTERVALS);
             this.#joined(data);
           } else if (event.name === "notice") {
-            if (!this.#apply(data)) return 0;
+            if (!this.#apply(data)) return undefined;
           } else if (event.name === "head") {
-            if (data.position !== this.position) return 0;
+            if (data.position !== this.position) return undefined;
           } else if (event.name === "end") {
             // The app has another token, perhaps.
             if (data.reason === "expired" && typeof this.token === "function") return undefined;
@@ -315,10 +317,25 @@ export class CuecastListener extends EventTarget {
   async #refused(answer) {
     const problem = await answer.json().catch(() => ({}));
     const sentence = problem.detail ?? `The gateway answered with ${answer.status}.`;
+    if (mayPass(answer, problem)) return { problem: sentence, waitMs: Number(answer.headers.get("Retry-After") ?? 0) * 1_000 };
     this.#tell("problem", { sentence });
-    if (mayPass(answer, problem)) return Number(answer.headers.get("Retry-After") ?? 0) * 1_000;
     this.#tell("state", this.#become("refused", sentence));
     return "end";
+  }
+
+  /// Why there was no answer; undefined: there is one by now.
+  ///
+  /// A browser tells a page neither that nothing answers nor that an answer does not name the page's origin: both fail alike. A request
+  /// without CORS succeeds wherever anything answers (Fetch standard, "no-cors"), but the page cannot read the answer.
+  async #whyUnanswered() {
+    const { origin } = globalThis;
+    const address = this.gateway || origin;
+    const isAnswered = (mode) => this.#ask("/v1/time", { mode }).then(() => true, () => false);
+    if (!await isAnswered("no-cors")) {
+      return `Nothing answers at ${address}. The gateway is down, or its address is another one.`;
+    }
+    if (await isAnswered("cors")) return undefined;
+    return `${address} refuses pages of ${origin}: its key http.listenerOrigins does not list this origin, or a proxy answers in its place.`;
   }
 
   #joined(joined) {

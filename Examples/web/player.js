@@ -53,7 +53,7 @@ function listen() {
   const on = (name, body) => listener.addEventListener(name, (event) => body(event.detail));
   on("state", ({ state, reason }) => {
     const words = {
-      connecting: "Connecting …", listening: "Listening.", waiting: "The connection is lost; trying again.",
+      connecting: "Connecting …", listening: "Listening.", waiting: `${reason} Trying again.`,
       stopped: "Not listening.", ended: `Ended: ${reason}.`, refused: `Refused: ${reason}`,
     };
     element("state").textContent = words[state] ?? state;

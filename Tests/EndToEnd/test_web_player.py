@@ -310,6 +310,55 @@ class WebPlayer(unittest.TestCase):
         page.until("it has begun", "window.lateMs !== undefined")
         self.assertGreater(page.evaluate("window.lateMs"), -1_000)
 
+    def test_a_page_says_why_it_does_not_listen_yet(self):
+        def until_it_says(part):
+            page.until(f"it says {part!r}", f"window.states.some((each) => each?.includes({json.dumps(part)}))")
+            page.evaluate("window.states.length = 0")
+
+        def restart(*arguments):
+            self.gateway.stop()
+            until_it_says(f"Nothing answers at {address}.")
+            self.gateway.arguments = list(arguments)
+            self.gateway.start()
+
+        address = f"http://{self.gateway.addresses['http']}"
+        page = self.listening()
+        page.evaluate("""window.states = []; window.listener.addEventListener("state", ({ detail }) => {
+            if (detail.state === "waiting") window.states.push(detail.reason); });
+            // It tries again soon, however often it has tried.
+            Math.random = () => 0.01;""")
+        restart("--set", "http.listenerOrigins=https://another.example")
+        until_it_says(f"refuses pages of {self.site.origin}: its key http.listenerOrigins does not list")
+        restart("--set", f"http.listenerOrigins={self.site.origin}", "--set", "http.listenersMax=1")
+        page.until("it listens again", "window.listener.state === 'listening'")
+        # The one place is taken: the second page says what the gateway says.
+        second = self.browser.page()
+        second.go(page.evaluate("location.href"))
+        second.click("#toggle")
+        second.until("it says which limit is reached", "/listenersMax is 1/.test(document.querySelector('#state').textContent)")
+
+    def test_a_page_of_an_origin_that_is_not_listed_shows_the_key(self):
+        other = Site()
+        self.addCleanup(other.close)
+        page = self.browser.page()
+        page.go(f"{other.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
+        page.click("#toggle")
+        page.until("it names the key", "document.querySelector('#state').textContent.includes('http.listenerOrigins')")
+
+    def test_a_page_says_what_is_wrong_with_its_token(self):
+        page = self.listening()
+        for token, said in (("() => { throw new Error('signed out') }", "signed out"), ("'two\\nlines'", "Invalid")):
+            reason = page.evaluate(f"""import("./cuecast.js").then(({{ CuecastListener }}) => new Promise((done) => {{
+                const listener = new CuecastListener({{ gateway: window.listener.gateway, stream: "s", storage: null, token: {token} }});
+                listener.addEventListener("state", ({{ detail }}) => {{
+                    if (detail.state === "connecting") return;
+                    listener.stop();
+                    done(detail.reason);
+                }});
+                listener.start();
+            }}))""")
+            self.assertIn(said, reason)
+
 
 class Curl(unittest.TestCase):
     """A listener of four commands, as docs/web-listeners.md has them."""

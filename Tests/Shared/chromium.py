@@ -124,7 +124,8 @@ HELD = r"""(() => {
     const held = window.held = { waiting: [], pattern: null, isBefore: false };
     const real = window.fetch;
     window.fetch = async (address, request) => {
-        const isHeld = held.pattern && String(address).includes(held.pattern);
+        const url = address instanceof Request ? address.url : String(address);
+        const isHeld = held.pattern && url.includes(held.pattern);
         if (!isHeld) return real(address, request);
         if (held.isBefore) await new Promise((go) => held.waiting.push(go));
         const answer = await real(address, request);
