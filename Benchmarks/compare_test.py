@@ -318,7 +318,7 @@ class BaselineTests(unittest.TestCase):
         for swift_setting, c_setting in (
             ("min(4_096, DescriptorReserve.uncounted(of: limit) / 2)", "ZMQ_BACKLOG, 4096"),
             ("handshakeTimeout: Duration = .seconds(3)", "ZMQ_HANDSHAKE_IVL, 3000"),
-            (".tcpKeepaliveIdle, to: .seconds(60)", "ZMQ_TCP_KEEPALIVE_IDLE, 60"),
+            (".tcpKeepaliveIdle, to: .seconds(10)", "ZMQ_TCP_KEEPALIVE_IDLE, 10"),
             (".sendHighWaterMark, to: 1_000", "ZMQ_SNDHWM, 1000"),
             (".routerMandatory, to: true", "ZMQ_ROUTER_MANDATORY, 1"),
         ):

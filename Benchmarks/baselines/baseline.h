@@ -45,9 +45,9 @@ static void *makeSocket(void *context, int kind, int64_t messageBytesMax) {
     setOption(socket, ZMQ_BACKLOG, 4096, "ZMQ_BACKLOG");
     setOption(socket, ZMQ_HANDSHAKE_IVL, 3000, "ZMQ_HANDSHAKE_IVL");
     setOption(socket, ZMQ_TCP_KEEPALIVE, 1, "ZMQ_TCP_KEEPALIVE");
-    setOption(socket, ZMQ_TCP_KEEPALIVE_IDLE, 60, "ZMQ_TCP_KEEPALIVE_IDLE");
-    setOption(socket, ZMQ_TCP_KEEPALIVE_INTVL, 15, "ZMQ_TCP_KEEPALIVE_INTVL");
-    setOption(socket, ZMQ_TCP_KEEPALIVE_CNT, 4, "ZMQ_TCP_KEEPALIVE_CNT");
+    setOption(socket, ZMQ_TCP_KEEPALIVE_IDLE, 10, "ZMQ_TCP_KEEPALIVE_IDLE");
+    setOption(socket, ZMQ_TCP_KEEPALIVE_INTVL, 5, "ZMQ_TCP_KEEPALIVE_INTVL");
+    setOption(socket, ZMQ_TCP_KEEPALIVE_CNT, 3, "ZMQ_TCP_KEEPALIVE_CNT");
     check(zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &messageBytesMax, sizeof messageBytesMax), "ZMQ_MAXMSGSIZE");
     return socket;
 }
