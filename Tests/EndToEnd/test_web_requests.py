@@ -4,11 +4,12 @@
 
     scripts/end-to-end.sh WebRequests
 """
-import http.server, json, os, sys, threading, unittest
+import http.server, json, os, shutil, sys, tempfile, threading, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
 from chromium import Browser
 from harness import Broadcaster, Gateway, ad, until
+from test_https import Authority, EncryptedGateway
 
 SESSION = "00112233445566778899aabbccddeeff"
 
@@ -135,3 +136,24 @@ class WebRequests(unittest.TestCase):
         page.until("it has stopped for good", "only.source.readyState === EventSource.CLOSED")
         self.assertEqual(page.evaluate("[only.opened, only.ends]"), [1, ["left"]])
         self.assertEqual(self.gateway.metric("cuecast_listeners"), 0)
+
+
+class ManyCookies(unittest.TestCase):
+    def test_a_browser_with_sixty_cookies_is_answered_over_http2(self):
+        folder = tempfile.mkdtemp(prefix="cuecast-cookies.")
+        self.addCleanup(shutil.rmtree, folder)
+        authority = Authority(folder)
+        certificate, key = os.path.join(folder, "gateway.pem"), os.path.join(folder, "gateway.key")
+        authority.sign("IP:127.0.0.1", certificate, key)
+        gateway = EncryptedGateway(folder, authority, "--set", f"http.tls.certificateFile={certificate}", "--set", f"http.tls.keyFile={key}")
+        self.addCleanup(gateway.close)
+        browser = Browser("--ignore-certificate-errors")
+        self.addCleanup(browser.close)
+        page = browser.page()
+        address = gateway.addresses["http"]
+        page.go(address + "/healthz")
+        page.call("Network.setCookies", cookies=[
+            {"name": f"name{number}", "value": f"value{number}", "url": address} for number in range(60)])
+        page.go(address + "/healthz")
+        self.assertIn('"alive"', page.text())
+        self.assertEqual(page.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol"), "h2")
