@@ -8,7 +8,9 @@ public struct AdvertisementOutcome: Hashable, Sendable {
     /// The kinds of outcome.
     @nonexhaustive
     public enum Result: Hashable, Sendable {
-        /// It was heard, for `heard`.
+        /// It was begun, and heard for `heard`: to its end where `quartiles` is 4.
+        ///
+        /// Where the app was ended meanwhile, `heard` is what is known for certain, which can be zero.
         case played
         /// It was not heard.
         case ignored(IgnoreReason)
@@ -30,7 +32,9 @@ public struct AdvertisementOutcome: Hashable, Sendable {
     public let result: Result
     /// How sure that is.
     public let evidence: Evidence
-    /// How much of it was heard, pauses not counted.
+    /// How much of it was heard, since its start was reported and pauses not counted.
+    ///
+    /// Without such a report it counts from the hand-out.
     public let heard: Duration
     /// How many quarters of it were passed, 0 to 4.
     public let quartiles: Int

@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """The client library as a process that is killed, frozen out and started again, against the real gateway."""
-import http.server, json, os, shutil, signal, tempfile, threading, time, unittest
+import http.server, json, os, shutil, signal, struct, tempfile, threading, time, unittest
 
 from harness import PATIENCE, Broadcaster, Gateway, ad, advertisement_pb2, broadcast_pb2, status_pb2, until
+from cuecast.v1 import journal_pb2
 
 OK = status_pb2.STATUS_CODE_OK
+#: A record of a journal: this mark, the length of its entry, a hash of it, and the entry (Sources/Cuecast/Storage/JournalRecords.swift).
+RECORD_MARK = b"\xc5cue"
+
+
+def heard_on_disk(path):
+    """How much was heard of what plays, in milliseconds, as the file of a session has it."""
+    with open(path, "rb") as file:
+        data = file.read()
+    heard, place = 0, data.find(RECORD_MARK)
+    while 0 <= place and place + 16 <= len(data):
+        end = place + 16 + struct.unpack_from("<I", data, place + 4)[0]
+        if end > len(data):
+            break  # It is being written.
+        entry = journal_pb2.JournalEntry.FromString(data[place + 16:end])
+        if entry.HasField("progress"):
+            heard = entry.progress.heard_ms
+        place = data.find(RECORD_MARK, end)
+    return heard
 
 
 class TrackingServer:
@@ -75,6 +94,26 @@ class PlayerLife(unittest.TestCase):
         for name, each in counts.items():
             self.assertLessEqual(each["played"] + each["ignored"] + each["failed"], 1, name)
         self.assertEqual(counts["three"]["played"], 1)
+
+    def test_a_player_that_is_killed_tells_how_much_it_had_heard(self):
+        player = self.play()
+        player.wait_for("joined")
+        began = time.monotonic()
+        self.publish("b", [ad("one", 600_000)], start=broadcast_pb2.Start(in_ms=500))
+        player.wait_for("playing")
+        # It says nothing more before a quarter is heard, which takes 150 s.
+        known = until("what is heard is kept", lambda: (heard := heard_on_disk(f"{self.state}-s")) >= 5_000 and heard)
+        player.kill()
+        most = (time.monotonic() - began) * 1_000
+        player = self.play()
+        player.wait_for("outcome", outcome="played")
+        player.wait_for("acknowledged")
+        player.process.send_signal(signal.SIGTERM)
+        self.assertEqual(player.finish(), 0)
+        counts = self.gateway.report("s", "b")["one"]
+        self.assertEqual((counts["delivered"], counts["played"], counts["inferred"]), (1, 1, 1))
+        self.assertGreaterEqual(counts["heardMilliseconds"], known)
+        self.assertLess(counts["heardMilliseconds"], most)
 
     def test_an_outcome_survives_the_death_of_both(self):
         def dies_before(lead):

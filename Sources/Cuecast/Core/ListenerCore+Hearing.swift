@@ -54,6 +54,7 @@ extension ListenerCore {
         guard self.isActive else { return }
         self.suspension.begin()
         self.queue.suspend(now: now)
+        self.keepAllProgress(now: now)
         self.apply(self.conversation.suspend(&self.output), at: now)
         self.output.keep(.alive)
         self.settleTime(now: now)

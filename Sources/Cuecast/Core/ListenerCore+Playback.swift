@@ -161,8 +161,23 @@ extension ListenerCore {
 
     /// Keeps what is known of an advertisement that has no outcome yet.
     private mutating func keepProgress(of key: AdvertisementKey, now: LocalInstant) {
-        guard let playback = self.queue.playback(of: key) else { return }
-        self.output.keep(.progress(key.breakID, key.id, playback.progress(now: now)))
+        guard let progress = self.queue.keepProgress(of: key, now: now) else { return }
+        self.output.keep(.progress(key.breakID, key.id, progress))
+    }
+
+    /// Keeps how much was heard of what plays, where it is time: a kill then loses no more than one interval.
+    mutating func keepDueProgress(now: LocalInstant) {
+        for playback in self.queue.playing {
+            guard let due = playback.progressDue, due <= now else { continue }
+            self.keepProgress(of: playback.advertisement.key, now: now)
+        }
+    }
+
+    /// Keeps how much was heard of all that plays: the system may end an app in the background without a word.
+    mutating func keepAllProgress(now: LocalInstant) {
+        for playback in self.queue.playing where playback.isKnownToPlay {
+            self.keepProgress(of: playback.advertisement.key, now: now)
+        }
     }
 
     private mutating func record(_ outcome: AdvertisementOutcome, at moment: Moment) {

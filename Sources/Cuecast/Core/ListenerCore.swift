@@ -245,6 +245,7 @@ struct ListenerCore: Sendable {
         if self.isSuspended { return self.preStreamDeadline }
         next = earlier(next, self.preStreamDeadline)
         next = earlier(next, self.aliveAt)
+        next = earlier(next, self.queue.progressDue)
         if self.conversation.clock.lastSampled != nil {
             next = earlier(next, self.tracking?.nextDeadline(self.queue.playing, now: now))
         }
@@ -273,6 +274,7 @@ struct ListenerCore: Sendable {
                 self.apply(self.book.due(at: moment, session: session, room: room), at: now)
                 self.apply(self.queue.due(at: moment), at: now)
             }
+            self.keepDueProgress(now: now)
             self.checkAlive(now: now)
         }
         if self.isRunning { self.checkPreStream(now: now) }

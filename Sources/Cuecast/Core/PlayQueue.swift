@@ -242,8 +242,7 @@ struct PlayQueue: Sendable {
     mutating func settle(now: LocalInstant) -> [Effect] {
         var effects: [Effect] = []
         for open in self.open {
-            // Who acts on an advertisement has it before them, also where the app did not say that it started.
-            if open.playback.isStarted || open.playback.wasClicked {
+            if open.playback.isKnownToPlay {
                 effects.append(self.close(open, .played, .inferred, heard: open.playback.heard(at: now)))
             } else {
                 effects.append(.unknown(self.forget(open)))
@@ -303,6 +302,19 @@ struct PlayQueue: Sendable {
     mutating func clicked(_ key: AdvertisementKey) -> Bool {
         guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }) else { return false }
         return self.open[index].playback.click()
+    }
+
+    // MARK: The journal
+
+    /// When the journal is to be told again how much was heard of what plays.
+    var progressDue: LocalInstant? {
+        self.open.reduce(nil) { earlier($0, $1.playback.progressDue) }
+    }
+
+    /// What the next run of the app must know of an advertisement that has no outcome yet.
+    mutating func keepProgress(of key: AdvertisementKey, now: LocalInstant) -> JournalEntry.Progress? {
+        guard let index = self.open.firstIndex(where: { $0.advertisement.key == key }) else { return nil }
+        return self.open[index].playback.keepProgress(now: now)
     }
 
     // MARK: Pieces

@@ -9,6 +9,11 @@ internal import CuecastWire
 /// goes by it, because an app may report nothing. Where the app reports a start or a quarter, `position(at:)` counts on from
 /// there by the same clock.
 struct Playback: Hashable, Sendable {
+    /// The most that may be heard before the journal is told again.
+    static let keepIntervalMax = Duration.seconds(5)
+    /// The least: a shorter advertisement is not worth more writes.
+    static let keepIntervalMin = Duration.seconds(1)
+
     let advertisement: Advertisement
     let handedOut: LocalInstant
     private(set) var isStarted = false
@@ -23,6 +28,10 @@ struct Playback: Hashable, Sendable {
     private var isSuspended = false
     /// How much further it is, by what was reported last, than the time since the hand-out says; `nil`: nothing was reported.
     private var lead: Duration?
+    /// How long after the hand-out, pauses not counted, the start was reported: nothing was heard before.
+    private var startedAfter = Duration.zero
+    /// How much was heard, as the journal was told last.
+    private var keptHeard = Duration.zero
 
     init(_ advertisement: Advertisement, handedOut: LocalInstant) {
         self.advertisement = advertisement
@@ -43,8 +52,10 @@ struct Playback: Hashable, Sendable {
     /// How much of it is left.
     func rest(at now: LocalInstant) -> Duration { max(self.duration - self.elapsed(at: now), .zero) }
 
-    /// How much of it was heard, if it was begun at once.
-    func heard(at now: LocalInstant) -> Duration { min(max(self.elapsed(at: now), .zero), self.duration) }
+    /// How much of it was heard: since its start was reported, or since the hand-out where it was not.
+    func heard(at now: LocalInstant) -> Duration {
+        min(max(self.elapsed(at: now) - self.startedAfter, .zero), self.duration)
+    }
 
     /// When it will have been playing for `duration`; `nil` while it is paused.
     func reaches(_ duration: Duration) -> LocalInstant? {
@@ -66,6 +77,7 @@ struct Playback: Hashable, Sendable {
         switch report {
         case .started:
             guard !self.isStarted else { return .repeated }
+            self.startedAfter = self.elapsed(at: now)
             self.start(at: .zero, now: now)
         case .quartile(let number):
             guard (1...4).contains(number) else { return .invalid }
@@ -125,13 +137,27 @@ struct Playback: Hashable, Sendable {
         self.pausedBefore += now - since
     }
 
-    /// What the next run of the app must know of it.
-    func progress(now: LocalInstant) -> JournalEntry.Progress {
-        JournalEntry.Progress(
+    // MARK: What the journal knows
+
+    /// Whether the listener has it before them for certain: it is played by the time that passes, whatever ends the app.
+    var isKnownToPlay: Bool { self.isStarted || self.wasClicked }
+
+    /// When the journal is to be told again how much was heard: after a quarter of it, within the limits of the interval, and
+    /// at its end; `nil`: not before something else happens.
+    var progressDue: LocalInstant? {
+        guard self.isKnownToPlay, self.keptHeard < self.duration else { return nil }
+        let interval = min(max(self.duration / 4, Self.keepIntervalMin), Self.keepIntervalMax)
+        return self.reaches(min(self.keptHeard + interval, self.duration) + self.startedAfter)
+    }
+
+    /// What the next run of the app must know of it, which the caller gives to the journal.
+    mutating func keepProgress(now: LocalInstant) -> JournalEntry.Progress {
+        self.keptHeard = self.heard(at: now)
+        return JournalEntry.Progress(
             started: self.isStarted,
             quartiles: self.quartiles,
             muted: self.wasMuted,
-            heard: self.heard(at: now),
+            heard: self.keptHeard,
             clicked: self.wasClicked
         )
     }

@@ -22,6 +22,15 @@ struct PlaybackTests {
         #expect(self.playback.position(at: local(1_000)) == .seconds(10))
     }
 
+    @Test mutating func `nothing is heard before the start that was reported`() {
+        self.playback.suspend(now: local(101))
+        self.playback.resume(now: local(104))
+        #expect(self.playback.take(.started, now: local(106)) == nil)
+        #expect(self.playback.heard(at: local(106)) == .zero)
+        #expect(self.playback.heard(at: local(109)) == .seconds(3))
+        #expect(self.playback.progressDue == local(108.5))
+    }
+
     @Test mutating func `a quarter that was reported is where the position counts on from`() {
         #expect(self.playback.take(.quartile(2), now: local(101)) == nil)
         #expect(self.playback.position(at: local(103)) == .seconds(7))

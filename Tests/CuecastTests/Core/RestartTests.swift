@@ -144,6 +144,111 @@ struct RestartTests {
         #expect(told.quartiles == 2 && told.muted && told.heard == .seconds(7))
     }
 
+    // MARK: What was heard before a kill
+
+    /// An advertisement of so many seconds is handed out at 2 s and reported as started.
+    private func playing(_ seconds: Double) throws -> Device {
+        var device = try self.device()
+        let ads = [content("a", seconds: seconds), content("b")]
+        try device.bench.receive(device.bench.publish("b1", ads, start: gateway(2), at: gateway(0)))
+        device.bench.advance(to: 2)
+        let given = device.bench.next(at: local(2))
+        #expect(given?.adID == "a")
+        self.report(.started, &device)
+        return device
+    }
+
+    private func report(_ report: AdvertisementReport, _ device: inout Device) {
+        device.bench.step { core, now in core.report(report, advertisement("a"), now: now) }
+    }
+
+    private func heardAfterKill(_ device: inout Device) throws -> Duration {
+        device.killAndStart(after: 60)
+        device.bench.listen()
+        let told = try #require(self.outcomes(device.bench)["a"])
+        #expect(told.result == .played && told.evidence == .inferred)
+        return told.heard
+    }
+
+    /// (its length, when it is killed, what is known by then)
+    @Test(arguments: [
+        (4, 0.9, 0), (4, 3.5, 3), (4, 9, 4), (10, 7.4, 5), (30, 4.9, 0), (30, 29.9, 25), (30, 31, 30), (60, 15.1, 15),
+        (0.6, 0.5, 0),
+    ])
+    func `what was heard of an advertisement is known after a kill, within a quarter and 5 s`(
+        seconds: Double,
+        killed: Double,
+        heard: Int
+    ) throws {
+        var device = try self.playing(seconds)
+        device.bench.advance(to: 2 + killed)
+        let known = try self.heardAfterKill(&device)
+        let error = known - .seconds(heard)
+        #expect(error >= .zero && error < .milliseconds(1), "\(known) is known")
+    }
+
+    @Test func `a pause and a suspension are kept at once and not counted as heard`() throws {
+        for isSuspended in [true, false] {
+            var device = try self.playing(60)
+            device.bench.advance(to: 5)
+            if isSuspended {
+                device.bench.step { $0.suspend(now: $1) }
+            } else {
+                self.report(.paused, &device)
+            }
+            device.bench.advance(to: 500)
+            #expect(try self.heardAfterKill(&device) == .seconds(3))
+        }
+    }
+
+    @Test func `after a pause what is heard is kept again, without the pause`() throws {
+        var device = try self.playing(60)
+        device.bench.advance(to: 5)
+        self.report(.paused, &device)
+        device.bench.advance(to: 25)
+        self.report(.resumed, &device)
+        device.bench.advance(to: 31)
+        let known = try self.heardAfterKill(&device)
+        #expect(known >= .seconds(8) && known < .seconds(8.001))
+    }
+
+    @Test func `what went by before the start was reported is not heard`() throws {
+        var device = try self.device()
+        try device.bench.receive(
+            device.bench.publish("b1", [content("a", seconds: 60)], start: gateway(2), at: gateway(0))
+        )
+        device.bench.advance(to: 2)
+        let given = device.bench.next(at: local(2))
+        #expect(given?.adID == "a")
+        device.bench.advance(to: 8)
+        self.report(.started, &device)
+        device.bench.advance(to: 13.5)
+        let known = try self.heardAfterKill(&device)
+        #expect(known >= .seconds(5) && known < .seconds(5.001))
+    }
+
+    /// (its length, how many entries say how much was heard, that of the start included)
+    @Test(arguments: [(0.6, 2), (4, 5), (10, 5), (30, 7), (600, 121)])
+    func `an advertisement that runs costs the journal one entry for each interval, and none after its end`(
+        seconds: Double,
+        entries: Int
+    ) throws {
+        var device = try self.playing(seconds)
+        device.bench.advance(to: 2 + seconds + 9)
+        let kept = device.bench.core.takeJournal().filter { if case .progress = $0 { true } else { false } }
+        #expect(kept.count == entries)
+    }
+
+    @Test func `of what was handed out and not reported as started nothing is kept while it runs`() throws {
+        var device = try self.device()
+        try self.publish(&device, in: 2)
+        device.bench.advance(to: 2)
+        device.bench.expectNext("a", at: local(2))
+        device.bench.advance(to: 11)
+        let kept = device.bench.core.takeJournal().filter { if case .progress = $0 { true } else { false } }
+        #expect(kept == [])
+    }
+
     @Test(arguments: [0, 60, 86_400, -86_400])
     func `what happened before the app ended is not older than its break, whatever the device's clock says`(
         clockSet: Int
@@ -177,7 +282,8 @@ struct RestartTests {
         device.killAndStart(after: 60)
         device.bench.listen()
         let told = try #require(self.outcomes(device.bench)["a"])
-        #expect(told.clicked && told.result == .played && told.evidence == .inferred && told.heard == .seconds(4))
+        #expect(told.clicked && told.result == .played && told.evidence == .inferred)
+        #expect(told.heard == (started ? .zero : .seconds(4)), "since the start, or the hand-out where none was reported")
         let acknowledged = device.bench.sent.flatMap { request -> [Outcome] in
             guard case .acknowledge(let acknowledge) = request.kind else { return [] }
             return acknowledge.outcomes
