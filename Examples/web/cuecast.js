@@ -12,7 +12,7 @@
 ///
 /// What it does is what docs/web-listeners.md asks of every listener: it applies each notice once and in order, asks for its batch at its
 /// own instant of the window, plays no ad twice, repeats an acknowledgement until it is durable, and goes on where it was after a lost
-/// connection, a restarted gateway, or a reload of the page.
+/// connection, a restarted gateway, or a reload of the page. Each tab, each frame and each player of a page is a listener of its own.
 ///
 /// Events (`detail` in brackets): `state` {state, reason}, `notice` {notice}, `break` {id, startUs, count}, `ad` {breakId, ad,
 /// number, count}, `progress` {ad, heardMs, durationMs}, `outcome` {breakId, outcome}, `acknowledged` {breakId, count}, `over` {id},
@@ -36,6 +36,17 @@ const OUTBOX_MAX = 1_000;
 const CLOSED_MAX = 1_024;
 /// How long an answer may take.
 const ANSWER_MAX_MS = 20_000;
+/// How much of an ad is heard at most before the storage is told again: a quarter of it, within these limits. A tab that is killed
+/// forgets no more.
+const KEEP_MIN_MS = 1_000;
+const KEEP_MAX_MS = 5_000;
+/// How long a session may be claimed by another page before it counts as that page's: the page that this one has replaced needs a
+/// moment to let go.
+const CLAIM_WAIT_MS = 1_000;
+/// Where a page has no Web Locks: how long others have to say that a session is theirs.
+const CLAIM_ANSWER_MS = 250;
+/// The longest time that an acknowledgement may say of an ad.
+const HEARD_MAX_MS = 3_600_000;
 /// The longest time of one timer; browsers let one of more than 24 days ring at once.
 const TIMER_MAX_MS = 86_400_000;
 
@@ -84,6 +95,74 @@ export class EventReader {
   }
 }
 
+function randomHex(bytes) {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/// Claims a session for this page until the claim is let go or the page is gone; null: another page has it. A tab that is
+/// duplicated begins with a copy of the first one's session, and has to know.
+async function claimSession(session) {
+  const name = `cuecast:${session}`;
+  if (!globalThis.navigator?.locks) return claimByAsking(name);
+  return new Promise((resolve) => {
+    navigator.locks.request(name, { signal: AbortSignal.timeout(CLAIM_WAIT_MS) }, () => new Promise((letGo) => resolve(letGo)))
+      // What is refused for any other reason is no claim of another page.
+      .catch((error) => resolve(["TimeoutError", "AbortError"].includes(error.name) ? null : () => {}));
+  });
+}
+
+/// The same where there are no Web Locks (they need https, or localhost): the pages that have a session answer. Of two that ask
+/// at once the one with the smaller number gets it.
+function claimByAsking(name) {
+  if (typeof BroadcastChannel === "undefined") return Promise.resolve(() => {});
+  const channel = new BroadcastChannel(name);
+  const number = randomHex(16);
+  return new Promise((resolve) => {
+    let isOurs = false;
+    const timer = setTimeout(() => {
+      isOurs = true;
+      resolve(() => channel.close());
+    }, CLAIM_ANSWER_MS);
+    channel.addEventListener("message", ({ data }) => {
+      if (typeof data?.asks === "string") {
+        if (isOurs || data.asks > number) channel.postMessage({ has: number });
+      } else if (!isOurs && data?.has !== number) {
+        clearTimeout(timer);
+        channel.close();
+        resolve(null);
+      }
+    });
+    channel.postMessage({ asks: number });
+  });
+}
+
+/// Where this document is among the frames of its tab, which share one sessionStorage: "" for the page itself.
+function framePath() {
+  const places = [];
+  for (let frame = globalThis.window; frame && frame !== frame.parent; frame = frame.parent) {
+    let place = 0;
+    while (place < frame.parent.length && frame.parent[place] !== frame) place += 1;
+    places.unshift(place);
+  }
+  return places.join(".");
+}
+
+/// The places in the storage that listeners of this document have used, each with the claim of its session. The claims last as long
+/// as the document, so that a player that stops and begins again finds its session; no two players use one at the same time.
+const places = new Map();
+
+function letGoOfAllPlaces() {
+  for (const place of places.values()) place.letGo?.();
+  places.clear();
+}
+
+globalThis.addEventListener?.("pagehide", letGoOfAllPlaces);
+
+/// What the browser keeps for this tab; null where it keeps nothing, or does not say.
+function storageOfTab() {
+  try { return globalThis.sessionStorage ?? null; } catch { return null; }
+}
+
 /// By how many notices one position is behind another of the same stream; null: nobody can tell, they are of two epochs.
 function stepsBetween(position, later) {
   const [[epoch, sequence], [laterEpoch, laterSequence]] = [position, later].map((each) => (each ?? "").split(":"));
@@ -106,7 +185,7 @@ export class CuecastListener extends EventTarget {
     this.stream = stream;
     this.token = token;
     this.media = media ?? (typeof Audio === "undefined" ? null : new Audio());
-    this.storage = storage === undefined ? globalThis.sessionStorage ?? null : storage;
+    this.storage = storage === undefined ? storageOfTab() : storage;
     this.state = "stopped";
     this.position = null;
     this.breaks = new Map();
@@ -114,11 +193,19 @@ export class CuecastListener extends EventTarget {
     this.current = null;
     this.offsetMs = null;
     this.ticket = undefined;
-    this.#restore();
+    /// Known once listening has begun: it may be one that was kept.
+    this.session = null;
+    this.outbox = [];
+    this.closed = new Map();
+    this.done = new Map();
   }
 
   #abort = null;
   #isListening = false;
+  /// Where this listener is kept, while it listens.
+  #place = null;
+  #placing = null;
+  #pageEvents = null;
   #attempt = 0;
   #timers = new Set();
   #playing = null;
@@ -131,18 +218,25 @@ export class CuecastListener extends EventTarget {
     if (this.#isListening) return;
     this.#isListening = true;
     this.#abort ??= new AbortController();
-    this.#run(this.#abort.signal);
+    this.#watchPage();
+    this.#begin(this.#abort.signal);
+  }
+
+  async #begin(signal) {
+    await (this.#placing ??= this.#takePlace());
+    if (signal.aborted) return;
+    this.#run(signal);
     this.#sendOutbox();
   }
 
   /// Ends listening: what plays is ignored, what is not acknowledged yet goes out, and the session leaves.
   async stop() {
+    this.#pageEvents?.abort();
     if (!this.#abort) return;
     this.#abort.abort();
     this.#abort = null;
     this.#isListening = false;
-    for (const timer of this.#timers) clearTimeout(timer.id);
-    this.#timers.clear();
+    this.#clearTimers();
     const queued = [...this.breaks.values()].filter((known) => known.isQueued);
     // The whole queue first: whoever finishes an ad begins the next.
     for (const known of queued) this.#drop(known, "user");
@@ -150,10 +244,14 @@ export class CuecastListener extends EventTarget {
     // What was not begun is asked for again where listening begins again.
     this.breaks.clear();
     this.position = null;
+    await this.#placing;
     await this.#sendOutbox();
     try {
       await this.#post(`/v1/streams/${this.stream}/leave`, { session: this.session, ticket: this.ticket });
     } catch { /* Its lease ends by itself. */ }
+    // Begun again meanwhile: then it goes on.
+    if (this.#abort) return;
+    this.#leavePlace();
     this.#tell("state", this.#become("stopped"));
   }
 
@@ -177,28 +275,152 @@ export class CuecastListener extends EventTarget {
   /// The gateway's clock, in milliseconds since 1970.
   get gatewayNow() { return Date.now() + (this.offsetMs ?? 0); }
 
-  #restore() {
-    const fresh = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    let kept = {};
-    try { kept = JSON.parse(this.storage?.getItem(this.#key) ?? "{}"); } catch { /* Somebody else wrote there: begin anew. */ }
+  // MARK: What is kept
+
+  /// Takes the first place in the storage that no other player of this document uses and whose session no other page has.
+  async #takePlace() {
+    const [path, first] = [framePath(), `cuecast:${this.gateway}:${this.stream}`];
+    for (let number = 1; this.storage; number += 1) {
+      const key = [first, ...path ? [path] : [], ...number > 1 ? [`player ${number}`] : []].join(":");
+      const place = places.get(key) ?? { key, isUsed: false, session: null, letGo: null };
+      if (place.isUsed) continue;
+      place.isUsed = true;
+      places.set(key, place);
+      const kept = this.#read(key);
+      if (kept.session && kept.session !== place.session) {
+        place.letGo?.();
+        [place.session, place.letGo] = [null, null];
+        const letGo = await claimSession(kept.session);
+        // The page has gone away meanwhile.
+        if (places.get(key) !== place) return letGo?.();
+        if (letGo) {
+          [place.session, place.letGo] = [kept.session, letGo];
+        } else {
+          // Another page has it. The storage of a tab is then a copy of another tab's: what is not acknowledged is told there.
+          place.isUsed = this.storage === storageOfTab();
+          if (place.isUsed) return this.#use(place, {});
+          continue;
+        }
+      }
+      return this.#use(place, kept);
+    }
+    this.session ??= randomHex(16);
+    return undefined;
+  }
+
+  /// Goes on with what was kept in a place.
+  #use(place, kept) {
+    this.#place = place;
     const pairs = (list) => new Map(Array.isArray(list) ? list.filter((each) => Array.isArray(each) && each.length === 2) : []);
-    this.session = /^[0-9a-f]{32}$/.test(kept?.session ?? "") ? kept.session : fresh;
-    this.outbox = Array.isArray(kept?.outbox) ? kept.outbox : [];
+    this.session = kept.session ?? randomHex(16);
+    this.outbox = Array.isArray(kept.outbox) ? kept.outbox : [];
     /// Breaks that are over for this listener, each with the reason for ads that come too late.
-    this.closed = pairs(kept?.closed);
+    this.closed = pairs(kept.closed);
     /// The ads of open breaks of which it is known what became: after a reload the others are played.
-    this.done = new Map([...pairs(kept?.done)].filter(([, ads]) => Array.isArray(ads)));
+    this.done = new Map([...pairs(kept.done)].filter(([, ads]) => Array.isArray(ads)));
+    if (place.session !== this.session) {
+      place.letGo?.();
+      place.session = this.session;
+      place.letGo = null;
+      // It is new: no other page can have it.
+      claimSession(this.session).then((letGo) => {
+        if (place.session === this.session) place.letGo = letGo; else letGo?.();
+      });
+    }
+    this.#concludeInterrupted(kept.playing);
+    this.#keep();
+    this.#keepPlaying();
+  }
+
+  #leavePlace() {
+    if (this.#place) this.#place.isUsed = false;
+    [this.#place, this.#placing] = [null, null];
+  }
+
+  #read(key) {
+    const parse = (suffix) => {
+      try { return JSON.parse(this.storage.getItem(key + suffix)) ?? {}; } catch { return {}; /* Another script wrote there: begin anew. */ }
+    };
+    const kept = parse("");
+    if (!/^[0-9a-f]{32}$/.test(kept.session ?? "")) return {};
+    return { ...kept, playing: parse(":playing") };
   }
 
   #keep() {
-    try {
-      this.storage?.setItem(this.#key, JSON.stringify({
-        session: this.session, outbox: this.outbox, closed: [...this.closed], done: [...this.done],
-      }));
-    } catch { /* Full, or not allowed: then a reload forgets. */ }
+    if (!this.#place) return;
+    this.#write("", {
+      session: this.session, outbox: this.outbox, closed: [...this.closed], done: [...this.done],
+    });
   }
 
-  get #key() { return `cuecast:${this.gateway}:${this.stream}`; }
+  /// Keeps how much was heard of what plays, or that nothing does.
+  #keepPlaying() {
+    if (!this.#place) return;
+    const { current } = this;
+    this.#write(":playing", current && this.#playing?.began ? {
+      session: this.session, breakId: current.breakId, delivery: current.delivery, ticket: this.ticket, outcome: this.#interruption(current),
+    } : {});
+  }
+
+  #write(suffix, content) {
+    try { this.storage.setItem(this.#place.key + suffix, JSON.stringify(content)); } catch { /* Full, or not allowed: then a reload forgets. */ }
+  }
+
+  /// What became of an ad that is heard now, should the page end here.
+  #interruption({ ad }) {
+    return this.#outcome(ad, "played", { evidence: "inferred", ...this.#heard(ad) });
+  }
+
+  /// A tab that was killed has heard an ad for so long at least: it was played as far, and is not begun again.
+  #concludeInterrupted(kept) {
+    const { session, breakId, delivery, ticket, outcome } = kept ?? {};
+    const id = outcome?.advertisementId;
+    if (session !== this.session || typeof breakId !== "string" || typeof id !== "string") return;
+    if (this.closed.has(breakId) || this.done.get(breakId)?.includes(id)) return;
+    this.#mark(breakId, id);
+    this.#putOut({ session, breakId, delivery, ticket, outcomes: [outcome] });
+  }
+
+  // MARK: The page goes and comes back
+
+  /// A page that goes away tells what was heard, and lets others have its session; one that comes back as it was goes on.
+  #watchPage() {
+    if (this.#pageEvents && !this.#pageEvents.signal.aborted) return;
+    this.#pageEvents = new AbortController();
+    const { signal } = this.#pageEvents;
+    globalThis.addEventListener?.("pagehide", () => {
+      const isListening = this.#isListening;
+      this.#interrupt();
+      this.#abort?.abort();
+      [this.#abort, this.#isListening] = [null, false];
+      this.#leavePlace();
+      if (isListening) globalThis.addEventListener("pageshow", () => this.start(), { signal, once: true });
+    }, { signal });
+  }
+
+  /// Ends what plays and forgets what is to be played; a new join tells what is still open.
+  #interrupt() {
+    this.queue = [];
+    const current = this.current;
+    const isHeard = Boolean(this.#playing?.began);
+    const outcome = isHeard ? this.#interruption(current) : null;
+    this.#endMedia();
+    this.current = null;
+    if (isHeard) this.#record(current.breakId, current.delivery, outcome);
+    this.#keepPlaying();
+    this.#clearTimers();
+    this.breaks.clear();
+    this.position = null;
+  }
+
+  /// Another page listens for this session: this one goes on as another listener.
+  #becomeAnother() {
+    this.#interrupt();
+    this.session = randomHex(16);
+    [this.closed, this.done, this.ticket] = [new Map(), new Map(), undefined];
+    if (this.#place) this.#use(this.#place, { session: this.session, outbox: this.outbox });
+    this.#tell("problem", { sentence: "The session listens elsewhere: this player goes on with another." });
+  }
 
   #tell(name, detail) { this.dispatchEvent(new CustomEvent(name, { detail })); }
 
@@ -219,6 +441,13 @@ export class CuecastListener extends EventTarget {
     wait(milliseconds);
     this.#timers.add(timer);
     return timer;
+  }
+
+  #clearTimers() {
+    for (const timer of this.#timers) clearTimeout(timer.id);
+    this.#timers.clear();
+    // That for the next look at the gateway's clock is among them: the next join looks.
+    this.clockRead = null;
   }
 
   #cancel(timer) {
@@ -299,6 +528,8 @@ export class CuecastListener extends EventTarget {
           } else if (event.name === "end") {
             // The app has another token, perhaps.
             if (data.reason === "expired" && typeof this.token === "function") return undefined;
+            // Another page has a copy of the session, and could not be asked.
+            if (data.reason === "replaced") return this.#becomeAnother();
             if (!data.retryable) {
               this.#tell("state", this.#become("ended", data.reason));
               return "end";
@@ -453,10 +684,10 @@ export class CuecastListener extends EventTarget {
     }
     this.#cancel(known.holdTimer);
     this.#cancel(known.startTimer);
-    known.startTimer = this.#after(startUs / 1_000 - this.gatewayNow, () => this.#begin(known));
+    known.startTimer = this.#after(startUs / 1_000 - this.gatewayNow, () => this.#beginBreak(known));
   }
 
-  #begin(known) {
+  #beginBreak(known) {
     if (known.isQueued || !this.#abort) return;
     known.isQueued = true;
     const { delivery } = known.batch;
@@ -537,21 +768,26 @@ export class CuecastListener extends EventTarget {
     this.#tell("ad", { breakId: next.breakId, ad, number: next.number, count: next.count });
     const file = ad.media.find((each) => this.media?.canPlayType(each.type)) ?? null;
     if (!file) return this.#finishAd("failed", { vastError: 403 });
-    const playing = { listeners: new AbortController(), began: null };
+    const playing = { listeners: new AbortController(), began: null, keptMs: 0 };
     this.#playing = playing;
     const on = (name, body) => this.media.addEventListener(name, () => { if (this.#playing === playing) body(); }, { signal: playing.listeners.signal });
     playing.timer = setTimeout(() => { if (this.#playing === playing && !playing.began) this.#finishAd("failed", { vastError: 402 }); }, LOADING_MAX_MS);
     on("playing", () => {
       if (playing.began) return;
       playing.began = performance.now();
+      this.#keepPlaying();
       clearTimeout(playing.timer);
       this.#watchStall(playing, ad.durationMs);
     });
     on("timeupdate", () => {
       const heardMs = this.#heardMs();
       this.#tell("progress", { ad, heardMs, durationMs: ad.durationMs });
-      if (heardMs >= ad.durationMs) this.#finishAd("played");
+      if (heardMs >= ad.durationMs) return this.#finishAd("played");
+      if (heardMs - playing.keptMs < Math.min(Math.max(ad.durationMs / 4, KEEP_MIN_MS), KEEP_MAX_MS)) return undefined;
+      playing.keptMs = heardMs;
+      return this.#keepPlaying();
     });
+    on("pause", () => this.#keepPlaying());
     on("ended", () => this.#finishAd("played"));
     on("error", () => this.#finishAd("failed", { vastError: this.media.error?.code === 2 ? 401 : 405 }));
     this.media.src = file.url;
@@ -573,20 +809,31 @@ export class CuecastListener extends EventTarget {
 
   #heardMs() { return Math.round((this.#playing?.began ? this.media.currentTime : 0) * 1_000); }
 
-  #finishAd(kind, details = {}) {
-    const current = this.current;
-    if (!current) return;
-    const heardMs = Math.min(this.#heardMs(), 3_600_000);
+  /// What is known of how an ad was heard until now.
+  #heard(ad) {
+    const heardMs = Math.min(this.#heardMs(), HEARD_MAX_MS);
+    const quartiles = ad.durationMs > 0 ? Math.min(4, Math.floor(heardMs / ad.durationMs * 4)) : 0;
+    return { heardMs, quartiles, muted: Boolean(this.media?.muted) };
+  }
+
+  #endMedia() {
     if (this.#playing) {
       clearTimeout(this.#playing.timer);
       this.#playing.listeners.abort();
       this.#playing = null;
     }
     this.media?.pause();
+  }
+
+  #finishAd(kind, details = {}) {
+    const current = this.current;
+    if (!current) return;
+    const heard = this.#heard(current.ad);
+    if (kind === "played") heard.quartiles = 4;
+    this.#endMedia();
     this.current = null;
-    const share = current.ad.durationMs > 0 ? heardMs / current.ad.durationMs : 0;
-    const quartiles = kind === "played" ? 4 : Math.min(4, Math.floor(share * 4));
-    this.#conclude(current.breakId, current.delivery, current.ad, kind, { ...details, heardMs, quartiles, muted: Boolean(this.media?.muted) });
+    this.#conclude(current.breakId, current.delivery, current.ad, kind, { ...details, ...heard });
+    this.#keepPlaying();
     const { known } = current;
     if (!this.queue.some((each) => each.known === known)) this.#close(known, "expired");
     this.#next();
@@ -594,17 +841,31 @@ export class CuecastListener extends EventTarget {
 
   // MARK: Acknowledging
 
+  #outcome(ad, kind, details) {
+    return { advertisementId: ad.id, kind, ...details, occurredUs: Math.round(this.gatewayNow * 1_000) };
+  }
+
   #conclude(breakId, delivery, ad, kind, details) {
-    const outcome = { advertisementId: ad.id, kind, ...details, occurredUs: Math.round(this.gatewayNow * 1_000) };
-    this.outbox.push({ breakId, delivery, ticket: this.ticket, outcomes: [outcome] });
-    if (this.outbox.length > OUTBOX_MAX) {
-      const [dropped] = this.outbox.splice(0, 1);
-      this.#tell("problem", { sentence: `${OUTBOX_MAX} outcomes wait for the gateway; the oldest, of the break ${dropped.breakId}, is dropped.` });
-    }
-    if (this.breaks.has(breakId)) this.done.set(breakId, [...this.done.get(breakId) ?? [], ad.id]);
+    this.#record(breakId, delivery, this.#outcome(ad, kind, details));
+  }
+
+  #record(breakId, delivery, outcome) {
+    if (this.breaks.has(breakId)) this.#mark(breakId, outcome.advertisementId);
+    this.#putOut({ session: this.session, breakId, delivery, ticket: this.ticket, outcomes: [outcome] });
     this.#keep();
     this.#tell("outcome", { breakId, outcome });
     this.#sendOutbox();
+  }
+
+  /// Remembers that it is known what became of an ad of an open break.
+  #mark(breakId, id) { this.done.set(breakId, [...this.done.get(breakId) ?? [], id]); }
+
+  /// Has an outcome wait for the gateway.
+  #putOut(waiting) {
+    this.outbox.push(waiting);
+    if (this.outbox.length <= OUTBOX_MAX) return;
+    const [dropped] = this.outbox.splice(0, 1);
+    this.#tell("problem", { sentence: `${OUTBOX_MAX} outcomes wait for the gateway; the oldest, of the break ${dropped.breakId}, is dropped.` });
   }
 
   /// Has what waits sent; resolves when all of it is, or, where nobody listens any more, the gateway does not answer.
@@ -622,8 +883,8 @@ export class CuecastListener extends EventTarget {
         let answer;
         try {
           answer = await this.#post(`/v1/streams/${this.stream}/breaks/${first.breakId}/acknowledge`, {
-            session: this.session, ticket: first.ticket, delivery: first.delivery, outcomes: first.outcomes,
-          });
+            session: first.session ?? this.session, ticket: first.ticket, delivery: first.delivery, outcomes: first.outcomes,
+          }, { keepalive: true });
         } catch { /* No network: sent again. */ }
         const problem = answer?.ok ? null : await answer?.json().catch(() => ({}));
         if (answer && (answer.ok || !mayPass(answer, problem))) {
@@ -644,8 +905,8 @@ export class CuecastListener extends EventTarget {
     }
   }
 
-  #post(path, body) {
-    return this.#ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  #post(path, body, request = {}) {
+    return this.#ask(path, { ...request, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   }
 
   #ask(path, request = {}) {

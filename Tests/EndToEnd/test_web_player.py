@@ -4,124 +4,14 @@
 
     scripts/end-to-end.sh WebPlayer
 """
-import http.server, io, json, math, os, signal, subprocess, sys, threading, unittest, wave
+import json, os, signal, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "Shared"))
-from chromium import Browser
-from harness import ROOT, Broadcaster, Gateway, advertisement_pb2, broadcast_pb2, status_pb2, until
-
-OK = status_pb2.STATUS_CODE_OK
-HOUR_MS = 3_600_000
-PAGE = os.path.join(ROOT, "Examples/web")
+from harness import Broadcaster, Gateway, advertisement_pb2, broadcast_pb2
+from web_page import HOUR_MS, OK, PageTest, Site
 
 
-def tone(seconds):
-    """A sound of so many seconds as a WAV file."""
-    rate, file = 8_000, io.BytesIO()
-    with wave.open(file, "wb") as sound:
-        sound.setnchannels(1)
-        sound.setsampwidth(2)
-        sound.setframerate(rate)
-        sound.writeframes(b"".join(
-            int(3_000 * math.sin(2 * math.pi * 440 * place / rate)).to_bytes(2, "little", signed=True)
-            for place in range(int(rate * seconds))))
-    return file.getvalue()
-
-
-class Site(http.server.ThreadingHTTPServer):
-    """What a radio station's web server has: the page, and the sounds of the ads."""
-
-    def __init__(self):
-        site = self
-        self.sounds, self.lost = {}, set()
-
-        class Handler(http.server.SimpleHTTPRequestHandler):
-            def __init__(self, *arguments):
-                super().__init__(*arguments, directory=PAGE)
-
-            def do_GET(self):
-                sound = site.sounds.get(self.path)
-                if sound is None:
-                    return super().do_GET()
-                self.send_response(200)
-                self.send_header("Content-Type", "audio/wav")
-                self.send_header("Content-Length", str(len(sound)))
-                self.end_headers()
-                self.wfile.write(sound)
-                return None
-
-            def log_message(self, *_):
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.origin = f"http://127.0.0.1:{self.server_address[1]}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    def ad(self, name, seconds=1.0, **fields):
-        """An ad whose sound is here."""
-        self.sounds[f"/{name}.wav"] = tone(seconds)
-        return advertisement_pb2.Advertisement(
-            id=name, title=f"Ad {name}", duration_ms=int(seconds * 1_000),
-            media=[advertisement_pb2.MediaFile(url=f"{self.origin}/{name}.wav", type="audio/wav")], **fields)
-
-    def close(self):
-        self.shutdown()
-        self.server_close()
-
-
-class WebPlayer(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.browser = Browser()
-        cls.site = Site()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.site.close()
-
-    def setUp(self):
-        self.gateway = Gateway("--set", f"http.listenerOrigins={self.site.origin}", "--set", "breaks.startAheadMax=4d")
-        self.addCleanup(self.gateway.close)
-        self.broadcaster = Broadcaster(self.gateway)
-        self.addCleanup(self.broadcaster.close)
-
-    def listening(self):
-        """A page that listens."""
-        page = self.browser.page()
-        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
-        page.click("#toggle")
-        page.until("it listens", "window.listener && window.listener.state === 'listening'")
-        return page
-
-    def publish(self, name, ads, **fields):
-        """A break; without a start it is cued, so that no machine is too slow for it."""
-        reply = self.broadcaster.publish("s", name, ads, **fields)
-        self.assertEqual(reply.status, OK, reply.message)
-
-    def punch(self, name, **start):
-        punch = broadcast_pb2.Punch(stream="s", break_id=name)
-        if start:
-            punch.start.CopyFrom(broadcast_pb2.Start(**start))
-        reply = self.broadcaster.ask(punch=punch)
-        self.assertEqual(reply.status, OK, reply.message)
-
-    def publish_and_punch(self, page, name, ads, **fields):
-        """A break that the page has fetched before it starts."""
-        self.publish(name, ads, **fields)
-        page.until("it has the ads", f"window.listener.breaks.get('{name}')?.batch")
-        self.punch(name)
-
-    def until_recorded(self, page, lines):
-        page.until(f"{lines} outcomes are recorded",
-                   f"[...document.querySelectorAll('#log li')].filter((line) => /recorded/.test(line.textContent)).length >= {lines}"
-                   " && window.listener.unacknowledged === 0")
-
-    def counts(self, name, *ads):
-        kinds, report = ("delivered", "played", "ignored", "failed", "unknown"), self.gateway.report("s", name)
-        return [{kind: report[ad][kind] for kind in kinds if report[ad].get(kind)} for ad in ads]
-
+class WebPlayer(PageTest):
     def test_a_page_plays_a_break_and_the_books_balance(self):
         page = self.listening()
         ads = [self.site.ad("first"), self.site.ad("second")]
@@ -184,10 +74,10 @@ class WebPlayer(unittest.TestCase):
         page.evaluate("window.listener.media.dispatchEvent(new Event('ended'))")
         page.until("it has ended", "window.listener.current === null && window.listener.unacknowledged === 1")
         # The page is loaded anew: what was not acknowledged waits in its storage.
-        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
+        page.go(self.address)
         self.gateway.start()
         page.click("#toggle")
-        page.until("it is recorded", "window.listener?.unacknowledged === 0")
+        page.until("it is recorded", "window.listener?.session && window.listener.unacknowledged === 0")
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "played": 1}])
 
     def test_a_cancelled_break_is_not_played(self):
@@ -198,19 +88,8 @@ class WebPlayer(unittest.TestCase):
         self.until_recorded(page, 1)
         self.assertEqual(self.counts("b", "first"), [{"delivered": 1, "ignored": 1}])
 
-    def skip(self, page, name):
-        page.until(f"{name} plays", f"window.listener?.current?.ad.id === '{name}'")
-        page.until("it may be skipped", "document.querySelector('#skip').disabled === false && !document.querySelector('#break').hidden")
-        page.click("#skip")
-
     def cancel(self, name):
         self.assertEqual(self.broadcaster.ask(cancel=broadcast_pb2.Cancel(stream="s", break_id=name)).status, OK)
-
-    def write_down(self, page):
-        """Has the page write down which ads it begins, and when it has been told of a break last."""
-        page.evaluate("""window.begun = []; window.told = {};
-            window.listener.addEventListener("ad", (event) => window.begun.push(event.detail.ad.id));
-            window.listener.addEventListener("notice", ({ detail: { notice } }) => { window.told[notice.breakId] = notice; });""")
 
     def come_back_anew(self, page, meanwhile):
         """Lets something happen while the page hears nothing, and has it join as one that does not know where it was."""
@@ -247,7 +126,7 @@ class WebPlayer(unittest.TestCase):
         page.evaluate("delete window.told.b")
         self.come_back_anew(page, lambda: None)
         page.until("all who want the ads have asked", "window.told.b && window.listener.gatewayNow > (window.told.b.window?.byUs ?? 0) / 1_000")
-        self.assertEqual(self.broadcaster.ask(end=broadcast_pb2.End(stream="s", break_id="b")).status, OK)
+        self.end("b")
         self.publish_and_punch(page, "c", [self.site.ad("other")])
         self.until_recorded(page, 3)
         self.assertEqual(page.evaluate("window.begun.join()"), "first,second,other")
@@ -278,14 +157,16 @@ class WebPlayer(unittest.TestCase):
 
     def test_after_a_reload_it_plays_what_is_left(self):
         page = self.listening()
-        self.publish_and_punch(page, "b", [self.site.ad("first"), self.site.ad("second", 60.0, skip_offset_ms=0)], duration_ms=HOUR_MS)
+        ads = [self.site.ad("first"), self.site.ad("second", 600.0), self.site.ad("third", 60.0, skip_offset_ms=0)]
+        self.publish_and_punch(page, "b", ads, duration_ms=HOUR_MS)
         self.until_recorded(page, 1)
-        page.until("the second one plays", "window.listener.current?.ad.id === 'second'")
-        page.go(f"{self.site.origin}/index.html?gateway=http://{self.gateway.addresses['http']}&stream=s")
-        page.click("#toggle")
-        self.skip(page, "second")
-        self.until_recorded(page, 1)
-        self.assertEqual(self.counts("b", "first", "second"), [{"delivered": 1, "played": 1}, {"delivered": 1, "ignored": 1}])
+        page.until("the second one plays", "window.listener.current?.ad.id === 'second' && window.listener.media.currentTime > 0")
+        self.listening(page)
+        self.skip(page, "third")
+        page.until("all is recorded", "window.listener.closed.has('b') && window.listener.unacknowledged === 0")
+        # What was begun is not begun again: it was played as far as it was heard.
+        self.assertEqual(self.counts("b", "first", "second", "third"),
+                         [{"delivered": 1, "played": 1}] * 2 + [{"delivered": 1, "ignored": 1}])
 
     def test_an_ad_that_stops_by_itself_was_not_played(self):
         page = self.listening()

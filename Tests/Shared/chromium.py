@@ -12,7 +12,7 @@
 Messages go through two pipes (--remote-debugging-pipe), each ended by a zero byte: there is no port that somebody else could have.
 https://chromedevtools.github.io/devtools-protocol/
 """
-import base64, collections, json, os, shutil, subprocess, tempfile, threading, time
+import base64, collections, json, os, shutil, signal, subprocess, tempfile, threading, time
 
 BINARY = os.environ.get("CUECAST_CHROMIUM", "chromium")
 #: How long anything may take before a test fails, in seconds (Tests/EndToEnd/harness.py).
@@ -92,8 +92,21 @@ class Browser:
         """A new tab that shares no cookies or storage with others."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        return self._attach(target, width, height, **settings)
+
+    def opened_by(self, opener, width=1280, height=800):
+        """The tab that a page has opened."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            for each in self.call("Target.getTargets")["targetInfos"]:
+                if each.get("openerId") == opener.target and not each["attached"]:
+                    return self._attach(each["targetId"], width, height)
+            assert time.monotonic() < deadline, "waited in vain for the tab that a page opens"
+            time.sleep(0.05)
+
+    def _attach(self, target, width, height, **settings):
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session)
+        page = Page(self, target, session)
         with self.changed:
             self.sessions[session] = page
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
@@ -141,8 +154,8 @@ HELD = r"""(() => {
 class Page:
     """A tab: what it shows, what it asked for, and what it complained about."""
 
-    def __init__(self, browser, session):
-        self.browser, self.session = browser, session
+    def __init__(self, browser, target, session):
+        self.browser, self.target, self.session = browser, target, session
         #: The URL of every request that the page made, in order.
         self.requests = []
         #: Every error and warning of the console, uncaught exceptions among them.
@@ -186,6 +199,39 @@ class Page:
             came = self.browser.changed.wait_for(
                 lambda: self.seen["Page.loadEventFired"] > before or self.browser.is_gone, PATIENCE)
         assert came and not self.browser.is_gone, f"{url} was never loaded"
+
+    def back(self):
+        """Goes back to the page before, which may have been kept as it was; waits until it is shown."""
+        before = self.seen["Page.frameNavigated"]
+        history = self.call("Page.getNavigationHistory")
+        self.call("Page.navigateToHistoryEntry", entryId=history["entries"][history["currentIndex"] - 1]["id"])
+        with self.browser.changed:
+            came = self.browser.changed.wait_for(
+                lambda: self.seen["Page.frameNavigated"] > before or self.browser.is_gone, PATIENCE)
+        assert came and not self.browser.is_gone, "the page before was never shown"
+
+    def open(self, url):
+        """A window that the page opens: with a copy of its sessionStorage, as a tab that is duplicated has it. Both are seen:
+        a browser loads no media for a tab that never was."""
+        self.evaluate(f"void window.open({json.dumps(url)}, '', 'popup')")
+        return self.browser.opened_by(self)
+
+    def kill(self):
+        """Kills the processes of all tabs, as the system does that has no memory left, and waits until this one is known to be
+        gone; then it can be loaded anew."""
+        self.call("Inspector.enable")
+        before = self.seen["Inspector.targetCrashed"]
+        for each in self.browser.call("SystemInfo.getProcessInfo")["processInfo"]:
+            if each["type"] == "renderer":
+                os.kill(each["id"], signal.SIGKILL)
+        with self.browser.changed:
+            came = self.browser.changed.wait_for(
+                lambda: self.seen["Inspector.targetCrashed"] > before or self.browser.is_gone, PATIENCE)
+        assert came and not self.browser.is_gone, "the tab never crashed"
+
+    def close(self):
+        """Closes the tab, as a person does."""
+        self.call("Page.close")
 
     def evaluate(self, expression):
         """What an expression of JavaScript gives, as JSON has it; promises are waited for."""
