@@ -36,7 +36,10 @@ struct RequestEnvelopeTests {
             #expect(ListenerRequest.requestID(of: frame) == request.id, self.said)
             let refusal = try self.refusal(of: frame, on: .listeners)
             #expect(refusal.status == .invalid)
-            #expect(refusal.sentence.contains("of a broadcaster"), self.said)
+            #expect(
+                refusal.sentence.hasPrefix("This is the listeners' address (requests); broadcasters send a "),
+                self.said
+            )
         }
     }
 
@@ -50,8 +53,29 @@ struct RequestEnvelopeTests {
             #expect(BroadcastRequest.requestID(of: frame) == request.id, self.said)
             let refusal = try self.refusal(of: frame, on: .broadcasters)
             #expect(refusal.status == .invalid)
-            #expect(refusal.sentence.contains("of a listener"), self.said)
+            #expect(
+                refusal.sentence.hasPrefix("This is the broadcasters' address (broadcast); listeners send a "),
+                self.said
+            )
         }
+    }
+
+    @Test(arguments: [
+        (
+            BroadcastRequest(id: 7, kind: .list(.init())).encoded(), RequestEnvelope.Audience.listeners,
+            "This is the listeners' address (requests); broadcasters send a list request to theirs (broadcast, port 7402 by default)."
+        ),
+        (
+            ListenerRequest(id: 7, session: .random(), kind: .getTime).encoded(), .broadcasters,
+            "This is the broadcasters' address (broadcast); listeners send a time request to theirs (requests, port 7401 by default)."
+        ),
+    ])
+    func `a request for the other address is told so in one sentence`(
+        frame: [UInt8],
+        audience: RequestEnvelope.Audience,
+        expected: String
+    ) throws {
+        #expect(try self.refusal(of: frame, on: audience) == Refusal(.invalid, expected))
     }
 
     /// It has the fields of a punch.
@@ -66,8 +90,8 @@ struct RequestEnvelopeTests {
         .bytes
         let refusal = try self.refusal(of: frame, on: .listeners)
         #expect(refusal.status == .invalid)
-        #expect(refusal.sentence.contains("would be a punch of a broadcaster"))
-        #expect(refusal.sentence.contains("The field session is not valid"))
+        #expect(refusal.sentence.contains("broadcasters send a punch to theirs (broadcast, port 7402 by default)"))
+        #expect(refusal.sentence.hasSuffix(", and listeners send a session of 16 bytes with each request."))
     }
 
     @Test func `what is a request of neither kind is not taken for one`() throws {
@@ -92,7 +116,7 @@ struct RequestEnvelopeTests {
             let (here, there) = (
                 try self.refusal(of: frame, on: .listeners), try self.refusal(of: frame, on: .broadcasters)
             )
-            #expect(!here.sentence.contains("of a broadcaster") && !there.sentence.contains("of a listener"))
+            #expect(!here.sentence.contains("address") && !there.sentence.contains("address"))
         }
     }
 
@@ -110,7 +134,7 @@ struct RequestEnvelopeTests {
         #expect(throws: WireError.invalid(field: "token", rule: "it has control characters")) {
             try BroadcastRequest(decoding: frame)
         }
-        #expect(try self.refusal(of: frame, on: .broadcasters).sentence.contains("of a listener"))
+        #expect(try self.refusal(of: frame, on: .broadcasters).sentence.contains("listeners send a"))
     }
 
     @Test func `damaged and random bytes trap nothing, and what can be read of an id is the same for both`() {

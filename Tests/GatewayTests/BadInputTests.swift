@@ -122,8 +122,8 @@ struct BadInputTests {
                     let reply = try ListenerReply(decoding: await self.reply(to: peer))
                     #expect(reply.requestID == id)
                     #expect(reply.refusal?.status == .invalid)
-                    #expect(reply.refusal?.sentence.contains("(requests) is for listeners") == true)
-                    #expect(reply.refusal?.sentence.contains("(broadcast)") == true)
+                    #expect(reply.refusal?.sentence.contains("This is the listeners' address (requests)") == true)
+                    #expect(reply.refusal?.sentence.contains("(broadcast,") == true)
                 }
             case .broadcast:
                 let kinds: [ListenerRequest.Kind] = [
@@ -136,8 +136,10 @@ struct BadInputTests {
                     let reply = try BroadcastReply(decoding: await self.reply(to: peer))
                     #expect(reply.requestID == id)
                     #expect(reply.body.refusal?.status == .invalid)
-                    #expect(reply.body.refusal?.sentence.contains("(broadcast) is for broadcasters") == true)
-                    #expect(reply.body.refusal?.sentence.contains("(requests)") == true)
+                    #expect(
+                        reply.body.refusal?.sentence.contains("This is the broadcasters' address (broadcast)") == true
+                    )
+                    #expect(reply.body.refusal?.sentence.contains("(requests,") == true)
                 }
             }
             // The right one is answered all the same.

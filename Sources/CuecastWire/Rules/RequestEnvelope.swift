@@ -32,8 +32,8 @@ package enum RequestEnvelope {
 
     /// How a request is refused that could not be read.
     ///
-    /// Where all of it is what the other socket would take, the sentence says that as well. Not that alone: requests of both kinds have
-    /// fields in common, and one that lacks something may look like another of the other kind.
+    /// Where all of it is what the other socket would take, one sentence names the address to send it to. A listener's request that has
+    /// no session may look like a broadcaster's: then the sentence says that a session is missing, too.
     ///
     /// - Parameters:
     ///   - error: why it could not be read.
@@ -42,21 +42,24 @@ package enum RequestEnvelope {
     /// - Returns: the refusal.
     package static func refusal(of error: WireError, in frame: [UInt8], on audience: Audience) -> Refusal {
         guard let misdirected = Self.misdirected(frame, on: audience) else { return Refusal(error) }
-        return Refusal(.invalid, "\(misdirected) If it is for this one: \(error)")
+        if audience == .listeners, case .invalid(field: "session", rule: _) = error {
+            return Refusal(.invalid, "\(misdirected), and listeners send a session of 16 bytes with each request.")
+        }
+        return Refusal(.invalid, "\(misdirected).")
     }
 
-    /// What is said of a request that is a good one on the other socket; `nil`: it is not.
+    /// What is said of a request that is a good one on the other socket, without the full stop; `nil`: it is not.
     static func misdirected(_ frame: [UInt8], on audience: Audience) -> String? {
         switch audience {
         case .listeners:
             guard let other = try? BroadcastRequest(decoding: frame) else { return nil }
             return
-                "This socket (requests) is for listeners, and this would be a \(other.kind.name) of a broadcaster: send that to the other one (broadcast)."
+                "This is the listeners' address (requests); broadcasters send a \(other.kind.name) to theirs (broadcast, port 7402 by default)"
         case .broadcasters:
             guard frame.count <= WireLimits.requestFrameBytesMax, let other = try? ListenerRequest(decoding: frame)
             else { return nil }
             return
-                "This socket (broadcast) is for broadcasters, and this would be a \(other.kind.name) of a listener: send that to the other one (requests)."
+                "This is the broadcasters' address (broadcast); listeners send a \(other.kind.name) to theirs (requests, port 7401 by default)"
         }
     }
 }
