@@ -30,10 +30,14 @@ struct RevisionOption: ParsableArguments {
 
 /// An instant: `--in 10s`, `--at 2026-11-21T12:00:00Z`, or `--now`.
 struct MomentOptions: ParsableArguments {
-    @Option(name: .customLong("in"), help: "Start this long after the gateway receives the request, for instance 10s.")
+    @Option(
+        name: .customLong("in"),
+        help: "Start this long after the gateway receives the request, for instance 10s.",
+        transform: DurationArgument.read
+    )
     var lead: DurationArgument?
 
-    @Option(help: "Start at this time (RFC 3339), for instance 2026-11-21T12:00:00Z.")
+    @Option(help: "Start at this time (RFC 3339), for instance 2026-11-21T12:00:00Z.", transform: TimeArgument.read)
     var at: TimeArgument?
 
     @Flag(help: "Start when the gateway receives the request.")
@@ -46,16 +50,6 @@ struct MomentOptions: ParsableArguments {
         if let lead = self.lead { return .in(lead.duration) }
         if let at = self.at { return .at(at.date) }
         return self.now ? .now : nil
-    }
-}
-
-/// A time as RFC 3339 writes it, with or without fractions of a second.
-struct TimeArgument: ExpressibleByArgument {
-    let date: Date
-
-    init?(argument: String) {
-        guard let instant = Timestamp(rfc3339: argument) else { return nil }
-        self.date = Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6)
     }
 }
 
@@ -171,7 +165,8 @@ struct Update: AsyncParsableCommand {
 
     @OptionGroup var name: BreakName
     @OptionGroup var start: MomentOptions
-    @Option(help: "The new duration, for instance 45s.") var duration: DurationArgument?
+    @Option(help: "The new duration, for instance 45s.", transform: DurationArgument.read)
+    var duration: DurationArgument?
     @OptionGroup var ads: AdsOptions
     @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
@@ -210,9 +205,13 @@ struct Postpone: AsyncParsableCommand {
     )
 
     @OptionGroup var name: BreakName
-    @Option(help: "By how much, for instance 90s.") var by: DurationArgument
-    @Option(help: "The start that it has now (RFC 3339); without it the gateway is asked for it.") var from:
-        TimeArgument?
+    @Option(help: "By how much, for instance 90s.", transform: DurationArgument.read)
+    var by: DurationArgument
+    @Option(
+        help: "The start that it has now (RFC 3339); without it the gateway is asked for it.",
+        transform: TimeArgument.read
+    )
+    var from: TimeArgument?
     @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions
@@ -241,7 +240,11 @@ struct End: AsyncParsableCommand {
     @OptionGroup var name: BreakName
     @Option(help: "What becomes of the ad that plays: cut or finishAd. (default: as the break was published)")
     var endMode: EndModeArgument?
-    @Option(help: "The time in the programme at which it ends (RFC 3339); without it now.") var at: TimeArgument?
+    @Option(
+        help: "The time in the programme at which it ends (RFC 3339); without it now.",
+        transform: TimeArgument.read
+    )
+    var at: TimeArgument?
     @OptionGroup var revision: RevisionOption
     @Option(help: "table or json.") var format: OutputFormat = .table
     @OptionGroup var gateway: BroadcasterOptions

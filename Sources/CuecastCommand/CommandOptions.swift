@@ -13,16 +13,6 @@ extension GatewayOptions {
     }
 }
 
-/// A duration as people write it: `250ms`, `10s`, `1m30s`.
-struct DurationArgument: ExpressibleByArgument {
-    let duration: Duration
-
-    init?(argument: String) {
-        guard let duration = Duration(text: argument) else { return nil }
-        self.duration = duration
-    }
-}
-
 extension CommandOutput {
     /// Writes a line about an error to standard error, with its priority where the system's journal reads it.
     static func complain(_ sentence: String, isForJournal: Bool) {

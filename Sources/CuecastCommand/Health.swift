@@ -25,7 +25,7 @@ struct Health: AsyncParsableCommand {
     @Flag(help: "Ask whether the process lives, not whether it takes requests.")
     var live = false
 
-    @Option(help: "How long to wait for the answer, for instance 2s. (default: 5s)")
+    @Option(help: "How long to wait for the answer, for instance 2s. (default: 5s)", transform: DurationArgument.read)
     var timeout: DurationArgument?
 
     private var timeoutDuration: Duration { self.timeout?.duration ?? .seconds(5) }

@@ -33,7 +33,7 @@ struct Listen: AsyncParsableCommand {
     @Option(help: "Play this many times faster than the ads last.")
     var speed: Double = 1
 
-    @Option(help: "Hear the stream this much behind live, for instance 30s.")
+    @Option(help: "Hear the stream this much behind live, for instance 30s.", transform: DurationArgument.read)
     var delay: DurationArgument?
 
     @Option(

@@ -5,7 +5,9 @@ import AdFormats
 import ArgumentParser
 import CommandSupport
 import CuecastBroadcast
+import CuecastWire
 import Foundation
+import Gateway
 
 /// Where the ads of a break come from.
 struct AdsOptions: ParsableArguments {
@@ -49,7 +51,7 @@ struct AdsOptions: ParsableArguments {
         do {
             return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
-            complain("\(path): the file cannot be read")
+            complain("\(path): \(ConfigurationFault.reason(notReading: error))")
             throw CommandExit.badData
         }
     }
@@ -79,7 +81,10 @@ struct Publish: AsyncParsableCommand {
     @Flag(help: "Announce it now, start it later with 'cuecast punch'.")
     var cued = false
 
-    @Option(help: "How long a cued break is held, or a pre-stream break open, for instance 30m.")
+    @Option(
+        help: "How long a cued break is held, or a pre-stream break open, for instance 30m.",
+        transform: DurationArgument.read
+    )
     var hold: DurationArgument?
 
     @Flag(help: "Never cut the last ad: a late listener gets only what fits.")
@@ -99,8 +104,10 @@ struct Publish: AsyncParsableCommand {
         if self.hold != nil, !self.cued, !self.preStream {
             throw ValidationError("--hold goes with --cued or --pre-stream.")
         }
-        if let duration = self.duration, duration != "none", DurationArgument(argument: duration) == nil {
-            throw ValidationError("--duration takes a duration such as 30s, or none, and was given '\(duration)'.")
+        if let duration = self.duration, duration != "none", Duration(text: duration) == nil {
+            throw ValidationError(
+                "The value '\(duration)' is invalid for '--duration': \(DurationArgument.advice(for: duration)), or none"
+            )
         }
     }
 
@@ -133,7 +140,7 @@ struct Publish: AsyncParsableCommand {
         )
         switch self.duration {
         case "none": adBreak.duration = nil
-        case let text?: adBreak.duration = DurationArgument(argument: text)?.duration
+        case let text?: adBreak.duration = Duration(text: text)
         case nil: adBreak.duration = adBreak.advertisementsDuration
         }
         adBreak.isExact = self.exact

@@ -60,9 +60,20 @@ struct Report: AsyncParsableCommand {
         case .csv: CommandOutput.say(document.csvLines.joined(separator: "\n"))
         case .table: CommandOutput.say(Self.table(document))
         }
+        if document.breaks.isEmpty, let sentence = self.nothingKept { complain(sentence) }
         if !document.balanced {
             complain("the books do not balance")
             throw CommandExit.badData
+        }
+    }
+
+    /// What is said where the books have nothing of what was asked for; `nil`: all was asked for.
+    private var nothingKept: String? {
+        switch (self.stream, self.breakID) {
+        case (let stream?, let id?): "the books hold nothing of the break \(id) of the stream \(stream)"
+        case (let stream?, nil): "the books hold nothing of the stream \(stream)"
+        case (nil, let id?): "the books hold nothing of a break \(id)"
+        case (nil, nil): nil
         }
     }
 

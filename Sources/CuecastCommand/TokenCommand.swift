@@ -44,7 +44,8 @@ extension TokenCommand {
 
         @OptionGroup var file: KeysFile
         @Option(help: "Whose token it is; logs call them so.") var subject: String
-        @Option(help: "How long it is taken, for instance 8h or 90m.") var expiresIn: DurationArgument
+        @Option(help: "How long it is taken, for instance 8h or 90m.", transform: DurationArgument.read)
+        var expiresIn: DurationArgument
         @Option(help: "A right over HTTP; may be there several times.") var scope: [String] = []
         @Option(help: "A stream, or a pattern, that its listener may hear; may be there several times.")
         var stream: [String] = []

@@ -7,30 +7,6 @@ import CuecastWire
 import Foundation
 import LoadEngine
 
-/// A duration as people write it: `250ms`, `10s`, `1m30s`.
-struct DurationArgument: ExpressibleByArgument {
-    let duration: Duration
-
-    init(_ duration: Duration) {
-        self.duration = duration
-    }
-
-    init?(argument: String) {
-        guard let duration = Duration(text: argument) else { return nil }
-        self.duration = duration
-    }
-
-    var defaultValueDescription: String { self.duration.formatted }
-}
-
-extension Duration {
-    /// As `DurationArgument` reads it.
-    fileprivate var formatted: String {
-        let milliseconds = self.inMicroseconds / 1_000
-        return milliseconds % 1_000 == 0 ? "\(milliseconds / 1_000)s" : "\(milliseconds)ms"
-    }
-}
-
 /// Writes a line for people to standard error.
 func complain(_ sentence: String) {
     CommandOutput.complain(sentence, program: "cuecast-load")

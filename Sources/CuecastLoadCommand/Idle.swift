@@ -28,7 +28,7 @@ struct Idle: ParsableCommand {
     @Option(help: "How many listeners.")
     var connections = 100
 
-    @Option(help: "How long to hold them.")
+    @Option(help: "How long to hold them. (default: 20s)", transform: DurationArgument.read)
     var hold = DurationArgument(.seconds(20))
 
     @Flag(

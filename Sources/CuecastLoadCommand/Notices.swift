@@ -35,7 +35,10 @@ struct Notices: ParsableCommand {
     @Option(help: "How to publish.")
     var pattern = NoticePattern.single
 
-    @Option(help: "How long nothing is published before each round. (default: 30s; for burst: 500ms)")
+    @Option(
+        help: "How long nothing is published before each round. (default: 30s; for burst: 500ms)",
+        transform: DurationArgument.read
+    )
     var silence: DurationArgument?
 
     @Option(help: "How many rounds.")

@@ -41,10 +41,10 @@ struct Requests: ParsableCommand {
     @Option(help: "How many advertisements a break has. (default: 3; for acknowledge: ten times the outcomes)")
     var ads: Int?
 
-    @Option(help: "How long to measure.")
+    @Option(help: "How long to measure. (default: 10s)", transform: DurationArgument.read)
     var duration = DurationArgument(.seconds(10))
 
-    @Option(help: "How long to ask before measuring.")
+    @Option(help: "How long to ask before measuring. (default: 2s)", transform: DurationArgument.read)
     var warmup = DurationArgument(.seconds(2))
 
     @Option(help: "How many connections to open in a second.")

@@ -38,11 +38,17 @@ struct Run: ParsableCommand {
     var listeners = 100
     @Option(help: "How many breaks on each stream; with --follow, how many to wait for. (default: 3)")
     var breaks: Int?
-    @Option(help: "The time between two breaks of a stream.")
+    @Option(help: "The time between two breaks of a stream. (default: 10s)", transform: DurationArgument.read)
     var every = DurationArgument(.seconds(10))
-    @Option(help: "How long before its start a break is published; 0s starts at once.")
+    @Option(
+        help: "How long before its start a break is published; 0s starts at once. (default: 8s)",
+        transform: DurationArgument.read
+    )
     var lead = DurationArgument(.seconds(8))
-    @Option(help: "How long a break lasts. (default: four fifths of --every, at most 30s)")
+    @Option(
+        help: "How long a break lasts. (default: four fifths of --every, at most 30s)",
+        transform: DurationArgument.read
+    )
     var duration: DurationArgument?
     @Option(help: "How many ads a break has.")
     var ads = 3
@@ -79,7 +85,7 @@ struct Run: ParsableCommand {
     var speed: Double?
     @Option(help: "The share of listeners that stop reading again and again; their latencies are left out.")
     var stall = 0.0
-    @Option(help: "How long a listener stalls.")
+    @Option(help: "How long a listener stalls. (default: 5s)", transform: DurationArgument.read)
     var stallFor = DurationArgument(.seconds(5))
     @Option(help: "How many sessions leave in a second, and come back as new ones.")
     var churn = 0.0
@@ -87,9 +93,15 @@ struct Run: ParsableCommand {
         help: "Share the listeners out among so many processes. (default: as many as the limit on open files asks for)"
     )
     var processes: Int?
-    @Option(help: "End after this time from the first break on; without --breaks, publish as many as fit.")
+    @Option(
+        help: "End after this time from the first break on; without --breaks, publish as many as fit.",
+        transform: DurationArgument.read
+    )
     var runFor: DurationArgument?
-    @Option(help: "How long nothing may happen before what is open is given up.")
+    @Option(
+        help: "How long nothing may happen before what is open is given up. (default: 20s)",
+        transform: DurationArgument.read
+    )
     var patience = DurationArgument(.seconds(20))
     @Option(help: "What sessions, outcomes and waits are drawn from; the same seed gives the same. (default: random)")
     var seed: UInt64?

@@ -9,7 +9,7 @@
 import atexit, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import (GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
+from harness import (BINARY, GENERATED, PATIENCE, RUN_PATIENCE, ROOT, Broadcaster, Gateway, Listener, Requester, ad, broadcast_pb2,
                      listener_pb2, notice_pb2, status_pb2, until)
 from test_audit import Audit  # noqa: F401 (its tests run with these)
 from test_capacity import Capacity  # noqa: F401 (its tests run with these)
@@ -397,6 +397,30 @@ class CommandLine(unittest.TestCase):
                           ["publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "1s", "--cued"],
                           ["listen"], ["update", "--stream", "s", "--break", "b"], ["report", "--format", "xml"]]:
             self.gateway.run(*arguments, code=64)
+
+    def test_a_value_that_lacks_something_is_told_what(self):
+        publish = ["publish", "--stream", "s", "--break", "b", "--vast", VAST]
+        for arguments, advice in [
+                ([*publish, "--in", "10"], "The value '10' is invalid for '--in <in>': add a unit: 10s"),
+                ([*publish, "--duration", "10"], "The value '10' is invalid for '--duration': add a unit: 10s, or none"),
+                ([*publish, "--in", "soon"], "write a duration such as 10s, 250ms or 1m30s"),
+                ([*publish, "--at", "12:00"], "add date and zone, for instance 2026-11-21T12:00:00Z"),
+                ([*publish, "--at", "2026-11-21T12:00:00"], "add the zone: 2026-11-21T12:00:00Z for UTC"),
+                ([*publish, "--at", "noon"], "write a time as RFC 3339 has it, with date and zone: 2026-11-21T12:00:00Z"),
+                (["top", "--interval", "2"], "add a unit: 2s")]:
+            self.assertIn(advice, self.gateway.run(*arguments, code=64))
+
+    def test_a_file_that_is_not_there_is_told_as_that(self):
+        publish = ["publish", "--stream", "s", "--break", "b"]
+        for arguments in ([*publish, "--vast", "/nowhere"], [*publish, "--ads", "/nowhere"], ["check-config", "--config", "/nowhere"]):
+            self.assertIn("/nowhere: there is no such file", self.gateway.run(*arguments, code=65))
+
+    def test_a_report_of_what_is_not_kept_says_so(self):
+        for arguments, name in [(["--stream", "nosuch"], "the stream nosuch"),
+                                (["--stream", "nosuch", "--break", "b", "--format", "json"], "the break b of the stream nosuch")]:
+            done = subprocess.run([BINARY, "report", *arguments], env=self.gateway.environment, capture_output=True, text=True,
+                                  timeout=PATIENCE)
+            self.assertEqual((done.returncode, done.stderr), (0, f"cuecast: the books hold nothing of {name}\n"))
 
     def test_bad_data_exits_with_65_and_says_why(self):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:

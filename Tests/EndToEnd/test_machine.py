@@ -77,7 +77,7 @@ class Reload(unittest.TestCase):
         self.hang_up(process, "listeners.max: it must be a whole number")
         until("the other fault", lambda: any("logLevel: it must be one of" in line for line in self.messages))
         os.remove(self.file)
-        self.hang_up(process, "the file cannot be read")
+        self.hang_up(process, "there is no such file")
         self.write("logLevel: notice\nlisteners:\n  max: 7\n")
         line = self.hang_up(process, "was read again")
         self.assertIn("listeners.max: 0 → 7", line)

@@ -245,7 +245,7 @@ struct ConfigurationTests {
 
     @Test func `a file that is not there, or not text, is refused with a sentence`() async throws {
         await #expect(
-            throws: ConfigurationFaults([ConfigurationFault(key: "/nowhere/at/all", reason: "the file cannot be read")])
+            throws: ConfigurationFaults([ConfigurationFault(key: "/nowhere/at/all", reason: "there is no such file")])
         ) {
             _ = try await GatewayConfiguration.read(flags: [:], environment: [:], file: "/nowhere/at/all")
         }
@@ -253,7 +253,7 @@ struct ConfigurationTests {
         try Data([0xFF, 0xFE, 0xC0]).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         await #expect(
-            throws: ConfigurationFaults([ConfigurationFault(key: file.path, reason: "the file cannot be read")])
+            throws: ConfigurationFaults([ConfigurationFault(key: file.path, reason: "the file is not text in UTF-8")])
         ) {
             _ = try await GatewayConfiguration.read(flags: [:], environment: [:], file: file.path)
         }

@@ -32,7 +32,8 @@ struct Top: AsyncParsableCommand {
 
     @Option(help: "In which order streams are listed: stream, or listeners, the most first.") var sort: Order = .stream
     @Option(help: "Only streams with this in their id; upper and lower case are the same.") var search: String?
-    @Option(help: "How often to look, 1s to 1h. (default: 1s)") var interval: DurationArgument?
+    @Option(help: "How often to look, 1s to 1h. (default: 1s)", transform: DurationArgument.read)
+    var interval: DurationArgument?
     @Flag(help: "Print once, and end.") var once = false
     @Option(help: "Print so often, and end.") var count: Int?
     @Flag(help: "Print JSON, one document a line.") var json = false

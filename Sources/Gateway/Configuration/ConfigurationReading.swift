@@ -100,7 +100,9 @@ extension GatewayConfiguration {
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            throw ConfigurationFaults([ConfigurationFault(key: path, reason: "the file cannot be read")])
+            throw ConfigurationFaults([
+                ConfigurationFault(key: path, reason: ConfigurationFault.reason(notReading: error))
+            ])
         }
         let node: Node?
         do {
@@ -197,5 +199,18 @@ extension GatewayConfiguration {
 
     static func isLoopback(_ endpoint: String) -> Bool {
         (try? NetworkAddress(endpoint: endpoint, for: .bind))?.isLoopback ?? false
+    }
+}
+
+extension ConfigurationFault {
+    /// Why Foundation could not read a file.
+    package static func reason(notReading error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: "there is no such file"
+        case .fileReadNoPermission: "this user may not read the file"
+        case .fileReadInapplicableStringEncoding, .fileReadUnknownStringEncoding, .fileReadCorruptFile:
+            "the file is not text in UTF-8"
+        default: "the file cannot be read"
+        }
     }
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import ArgumentParser
+internal import CuecastWire
+package import Foundation
+
+/// A time as RFC 3339 writes it, with or without fractions of a second.
+///
+/// ```swift
+/// @Option(help: "Start at this time (RFC 3339).", transform: TimeArgument.read)
+/// var at: TimeArgument?
+/// ```
+package struct TimeArgument: Sendable {
+    package let date: Date
+
+    /// Reads the value of an option.
+    ///
+    /// - Throws: what to write instead.
+    @Sendable package static func read(_ text: String) throws -> Self {
+        guard let instant = Timestamp(rfc3339: text) else { throw ValidationError(Self.advice(for: text)) }
+        return Self(date: Date(timeIntervalSince1970: Double(instant.microseconds) / 1e6))
+    }
+
+    /// What to write instead of a text that is no time.
+    static func advice(for text: String) -> String {
+        let example = "2026-11-21T12:00:00Z"
+        if Timestamp(rfc3339: text + "Z") != nil { return "add the zone: \(text)Z for UTC, or \(text)+01:00" }
+        for time in [text, text + ":00"] where Timestamp(rfc3339: "2026-11-21T\(time)Z") != nil {
+            return "add date and zone, for instance 2026-11-21T\(time)Z"
+        }
+        return "write a time as RFC 3339 has it, with date and zone: \(example)"
+    }
+}
