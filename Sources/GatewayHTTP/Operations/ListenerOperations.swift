@@ -90,15 +90,15 @@ private func listen(_ listeners: ListenerEntrance) -> Operation {
         ],
         refusals: ListenerCodes.joins
     ) { call in
-        // What HEAD asks is whether there would be an answer: it begins nothing.
-        guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
         let session = try call.query["session"].map { text throws(Problem) in try SessionID(hexadecimal: text) }
         let stream = try call.stream()
         let lastEvent = call.header(.lastEventID) ?? call.query["lastEventId"]
         // An EventSource comes back after every end by itself. This answer stops it (HTML, "Server-sent events", section 9.2.1).
         if let lastEvent, ListenerEvents.isFinal(lastEvent) {
-            return HTTPAnswer(.noContent, type: "", body: .bytes([]))
+            return .nothing
         }
+        // What HEAD asks is whether there would be an answer: it begins nothing.
+        guard call.request.method != .head else { return HTTPAnswer(type: MediaType.events, body: .bytes([])) }
         let join = ListenerRequest.Join(
             stream: stream,
             // What is no position is as none: the answer is a snapshot.

@@ -74,7 +74,8 @@ struct OperationParameter: Sendable {
         guard !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             throw .badRequest("The parameter \(self.name) must be a whole number.")
         }
-        guard case .integer(let maximum)? = self.schema["maximum"] else { return }
+        var maximum = Int64.max
+        if case .integer(let described)? = self.schema["maximum"] { maximum = described }
         guard let number = Int64(value), (minimum...maximum).contains(number) else {
             throw .badRequest("The parameter \(self.name) must be a number from \(minimum) to \(maximum).")
         }

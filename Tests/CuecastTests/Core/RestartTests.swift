@@ -170,7 +170,7 @@ struct RestartTests {
         return told.heard
     }
 
-    /// (its length, when it is killed, what is known by then)
+    /// The length, the time of the kill, and how much is known by then.
     @Test(arguments: [
         (4, 0.9, 0), (4, 3.5, 3), (4, 9, 4), (10, 7.4, 5), (30, 4.9, 0), (30, 29.9, 25), (30, 31, 30), (60, 15.1, 15),
         (0.6, 0.5, 0),
@@ -227,7 +227,7 @@ struct RestartTests {
         #expect(known >= .seconds(5) && known < .seconds(5.001))
     }
 
-    /// (its length, how many entries say how much was heard, that of the start included)
+    /// The length, and how many entries say how much was heard, that of the start included.
     @Test(arguments: [(0.6, 2), (4, 5), (10, 5), (30, 7), (600, 121)])
     func `an advertisement that runs costs the journal one entry for each interval, and none after its end`(
         seconds: Double,
@@ -283,7 +283,10 @@ struct RestartTests {
         device.bench.listen()
         let told = try #require(self.outcomes(device.bench)["a"])
         #expect(told.clicked && told.result == .played && told.evidence == .inferred)
-        #expect(told.heard == (started ? .zero : .seconds(4)), "since the start, or the hand-out where none was reported")
+        #expect(
+            told.heard == (started ? .zero : .seconds(4)),
+            "since the start, or the hand-out where none was reported"
+        )
         let acknowledged = device.bench.sent.flatMap { request -> [Outcome] in
             guard case .acknowledge(let acknowledge) = request.kind else { return [] }
             return acknowledge.outcomes
