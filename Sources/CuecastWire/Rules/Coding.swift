@@ -53,34 +53,51 @@ func requireText(
 /// - Returns: the URL in ASCII (RFC 3986, section 2). What is encoded already is not changed. A host in other letters is encoded too,
 ///   and the player finds its name (RFC 3986, section 3.2.2).
 func requireURL(_ text: String, field: String) throws(WireError) -> String {
-    let scheme = ["https://", "http://"]
-        .first { scheme in
-            text.utf8.count > scheme.utf8.count
-                && zip(text.utf8, scheme.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 }
+    let notAbsolute = WireError.invalid(field: field, rule: "it is not an absolute http or https URL")
+    let isAbsolute = ["https://", "http://"]
+        .contains { scheme in
+            guard text.utf8.count > scheme.utf8.count,
+                zip(text.utf8, scheme.utf8).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 })
+            else { return false }
+            return !"/?#".utf8.contains(text.utf8[text.utf8.index(text.utf8.startIndex, offsetBy: scheme.utf8.count)])
         }
-    guard let scheme, !text.unicodeScalars.contains(where: { $0.isControl || $0 == " " }) else {
-        throw .invalid(field: field, rule: "it is not an absolute http or https URL")
+    guard isAbsolute else { throw notAbsolute }
+    // One pass for all rules: a publication has up to thousands of URLs.
+    var isKeptAsItIs = true
+    var isASCII = true
+    for byte in text.utf8 {
+        switch byte {
+        case 0...0x20, 0x7F: throw notAbsolute
+        case 0x80...:
+            isKeptAsItIs = false
+            isASCII = false
+        default: if isEncodedInURLs(byte) { isKeptAsItIs = false }
+        }
     }
-    let authority = text.utf8.dropFirst(scheme.utf8.count).prefix { !"/?#".utf8.contains($0) }
-    guard !authority.isEmpty else { throw .invalid(field: field, rule: "it is not an absolute http or https URL") }
-    let encoded = text.utf8.allSatisfy(mayStandInURL) ? text : percentEncoded(text)
+    guard isASCII || !text.unicodeScalars.contains(where: \.isControl) else { throw notAbsolute }
+    let encoded = isKeptAsItIs ? text : percentEncoded(text)
     try requireAtMost(WireLimits.urlBytesMax, encoded.utf8.count, limit: "urlBytesMax (\(field))")
     return encoded
 }
 
-/// Whether a byte stays as it is: all of ASCII that a URI may have (RFC 3986, section 2), and what macros are written with.
-private func mayStandInURL(_ byte: UInt8) -> Bool {
-    byte > 0x20 && byte < 0x7F && !"\"<>\\^`".utf8.contains(byte)
+/// Whether a byte is percent-encoded: what a URI may not have (RFC 3986, section 2), save what macros are written with.
+private func isEncodedInURLs(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"), UInt8(ascii: "^"),
+        UInt8(ascii: "`"):
+        true
+    default: byte >= 0x80
+    }
 }
 
 private func percentEncoded(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
     for byte in text.utf8 {
-        if mayStandInURL(byte) {
-            bytes.append(byte)
-        } else {
+        if isEncodedInURLs(byte) {
             bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        } else {
+            bytes.append(byte)
         }
     }
     return String(decoding: bytes, as: UTF8.self)

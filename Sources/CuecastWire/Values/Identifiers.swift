@@ -9,7 +9,8 @@
 private enum ChosenID {
     static func isValid(_ text: String, bytesMax: Int) -> Bool {
         let bytes = text.utf8
-        return !bytes.isEmpty && bytes.count <= bytesMax && bytes.allSatisfy(Self.allows) && text != "." && text != ".."
+        guard !bytes.isEmpty, bytes.count <= bytesMax, bytes.allSatisfy(Self.allows) else { return false }
+        return bytes.count > 2 || bytes.contains { $0 != UInt8(ascii: ".") }
     }
 
     static let rule = "has 1 to 64 characters A–Z, a–z, 0–9, '.', '_' or '-', and is neither '.' nor '..'"
