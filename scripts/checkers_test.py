@@ -226,6 +226,28 @@ class DocumentsTests(CheckerTest):
     def test_what_code_says_is_not_looked_at(self):
         self.assertEqual(self.names('let path = "docs/none.md, decision 7"\n'), [])
 
+    def words(self, text, path="README.md"):
+        for page in CHECK_DOCUMENTS.PLAIN_PAGES:
+            self.write(page, "# Plain\n")
+        self.write(path, text)
+        return CHECK_DOCUMENTS.offences_of_words(self.root)
+
+    def test_an_avoided_word_in_a_plain_page_is_named_with_its_line(self):
+        for page in CHECK_DOCUMENTS.PLAIN_PAGES:
+            for word, advice in CHECK_DOCUMENTS.AVOIDED_WORDS.items():
+                self.assertEqual(self.words(f"```\na\n```\n{word.capitalize()}.\n", page), [f'{page}:4: avoid "{word}": {advice}'])
+        self.assertEqual(len(self.words("It stands\nthere, and nobody reads it.\n")), 2)
+
+    def test_plain_words_code_and_other_pages_pass(self):
+        self.assertEqual(self.words("The key is in the file. `nobody` is a user.\n\n```\nchown nobody data\n```\n"), [])
+        self.assertEqual(self.words("Whoever reads.\n", "docs/operations.md"), [])
+
+    def test_a_plain_page_that_is_gone_is_named(self):
+        self.words("")
+        (self.root / "CHANGELOG.md").unlink()
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
+                         ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
+
 
 class CopyrightTests(CheckerTest):
     def setUp(self):
