@@ -218,7 +218,7 @@ public final class CuecastClient: Sendable {
             return state.engine
         }
         guard let engine, engine.connectionState != .stopping, engine.connectionState != .stopped else { return }
-        engine.stop(keepsEvents: true)
+        engine.stop(.replaced)
         try await self.start()
     }
 

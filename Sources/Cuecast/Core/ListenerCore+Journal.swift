@@ -21,6 +21,26 @@ enum JournalDisk: Hashable, Sendable {
     case failing
 }
 
+extension ListenerJournal.Opened {
+    /// Where entries go from now on.
+    var disk: JournalDisk {
+        switch self {
+        case .memory, .unusable, .inUse: .none
+        case .file: .committing(through: 0)
+        case .failing: .failing
+        }
+    }
+
+    /// Sentences about what is wrong with the file.
+    var problems: [String] {
+        switch self {
+        case .memory, .inUse: []
+        case .file(let problems), .failing(let problems): problems
+        case .unusable(let reason): [reason]
+        }
+    }
+}
+
 // What became of the entries of the journal.
 extension ListenerCore {
     /// The journal says what became of entries.

@@ -18,7 +18,8 @@ final class LogQueue: Sendable {
         var isWriting = false
     }
 
-    private let logger: Logger
+    /// For lines that are written where it may take long.
+    let logger: Logger
     private let state = Mutex(State())
 
     init(_ logger: Logger) {
