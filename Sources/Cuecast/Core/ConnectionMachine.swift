@@ -17,9 +17,6 @@ internal import CuecastWire
 ///            ↑           ↑_____ not pushed ____|___________________|
 ///            |______________ waiting __________|___________|_______|
 /// ```
-///
-/// Where there are several addresses, a connection that was good is first tried at the same one, which may only be
-/// restarting; each failure leads to the next address, and the waits grow from one round through all of them to the next.
 struct ConnectionMachine: Sendable {
     /// How often in a row a join may name another instance than the tick before everything is connected anew.
     static let instanceMismatchesMax = 2
@@ -30,68 +27,34 @@ struct ConnectionMachine: Sendable {
     /// How long a connection must have been good for the next loss to count as the first.
     static let steadyAfter = Duration.seconds(10)
 
-    /// What shows that no notice falls between the answer to a join and what is heard.
-    enum Proof: Hashable, Sendable {
-        /// A tick of this run of the gateway: the subscription was in effect before the join is sent.
-        case tick(instance: UInt64)
-        /// The answer itself, which says that the notices follow it on its connection.
-        case answer
-    }
+    /// What is known of the current connection, from its loss or that of the one before.
+    private struct Connection {
+        /// Whether the app has given a token for it.
+        var hasToken = false
+        /// How many requests in a row got no reply.
+        var unanswered = 0
+        /// Whether the network has changed since the gateway last answered: then one request without a reply is enough.
+        var isSuspect = false
+        var joinedSince: LocalInstant?
 
-    enum State: Hashable, Sendable {
-        case idle
-        case connecting(deadline: LocalInstant)
-        /// Both subscriptions are made; a tick is awaited.
-        case proving(deadline: LocalInstant)
-        /// The app is asked for a token.
-        case authorizing(Proof, deadline: LocalInstant)
-        /// The join is to be sent at `sendAt`, or has been sent where that is `nil`.
-        case joining(Proof, sendAt: LocalInstant?)
-        case joined(Proof)
-        /// As `joining`, but this connection has joined before: other requests may go on.
-        case rejoining(Proof, sendAt: LocalInstant?)
-        case waiting(until: LocalInstant, reason: ConnectionLoss)
-        /// The app is in the background: no connection is made.
-        case suspended
-        case refused(reason: String)
-        case stopped
-    }
+        var isOfNoUse: Bool { self.isSuspect || self.unanswered >= ConnectionMachine.unansweredRequestsMax }
 
-    enum Action: Hashable, Sendable {
-        /// Make connection number `attempt`, to the address with this index.
-        case connect(attempt: Int, gateway: Int)
-        /// Give up the current connection.
-        case disconnect
-        case subscribe([UInt8])
-        case unsubscribe([UInt8])
-        case askForToken
-        /// Send a join that names the tick's instance, or asks for the notices.
-        case join(Proof)
+        func isSteady(now: LocalInstant) -> Bool {
+            self.joinedSince.map { now - $0 >= ConnectionMachine.steadyAfter } ?? false
+        }
     }
 
     private let topic: [UInt8]
     private let usesToken: Bool
     private let usesPush: Bool
     private let timings: ListenerTimings
-    private let gatewayCount: Int
-    /// The indices of addresses where a gateway does not push: those are subscribed to at once.
-    private var pushless: Set<Int> = []
-    /// Whether the app has given a token for this connection.
-    private var hasToken = false
-    /// The index of the address that is used.
-    private var gateway = 0
-    /// How many tries failed since a connection was good.
-    private var failures = 0
-    private var reconnects: Backoff
+    private var addresses: AddressRotation
+    private var connection = Connection()
     private var joins: Backoff
     private var mismatches = 0
-    private var unanswered = 0
-    private var joinedSince: LocalInstant?
     private var lastJoined: LocalInstant?
     /// Whether the device says that it has a network.
     private var hasNetwork = true
-    /// Whether the network has changed since the gateway last answered: then one request without a reply is enough.
-    private var isSuspect = false
     /// The number of the connection that counts; what comes from others is late and ignored.
     private(set) var attempt = 0
     private(set) var state = State.idle
@@ -104,11 +67,10 @@ struct ConnectionMachine: Sendable {
     ///   - timings: how long to wait for what.
     init(stream: StreamID, usesToken: Bool, usesPush: Bool, gatewayCount: Int = 1, timings: ListenerTimings) {
         self.usesPush = usesPush
-        self.gatewayCount = gatewayCount
         self.topic = NoticeFrame.topic(of: stream)
         self.usesToken = usesToken
         self.timings = timings
-        self.reconnects = Backoff(timings)
+        self.addresses = AddressRotation(count: gatewayCount, timings)
         self.joins = Backoff(timings)
     }
 
@@ -155,17 +117,15 @@ struct ConnectionMachine: Sendable {
         default: break
         }
         defer { self.state = .suspended }
-        self.joinedSince = nil
-        self.unanswered = 0
+        self.connection = Connection()
         return self.hasConnection ? [.disconnect] : []
     }
 
     /// The app is back.
     mutating func resume(now: LocalInstant) -> [Action] {
         guard self.state == .suspended else { return [] }
-        self.reconnects.reset()
+        self.addresses.startOver()
         self.joins.reset()
-        self.failures = 0
         return self.connect(now: now)
     }
 
@@ -196,7 +156,7 @@ struct ConnectionMachine: Sendable {
             return ([.disconnect] + self.connect(now: now), false)
         case .proving, .authorizing, .joining, .joined, .rejoining:
             guard isAvailable else { return ([], false) }
-            self.isSuspect = true
+            self.connection.isSuspect = true
             return ([], self.canRequest)
         }
     }
@@ -215,7 +175,7 @@ struct ConnectionMachine: Sendable {
 
     mutating func connected(now: LocalInstant) -> [Action] {
         guard case .connecting = self.state else { return [] }
-        return self.usesPush && !self.pushless.contains(self.gateway)
+        return self.usesPush && self.addresses.pushes
             ? self.join(by: .answer, now: now)
             : self.subscribe(now: now)
     }
@@ -228,7 +188,7 @@ struct ConnectionMachine: Sendable {
 
     /// Sends the first join of a proof, once there is a token.
     private mutating func join(by proof: Proof, now: LocalInstant) -> [Action] {
-        guard self.usesToken, !self.hasToken else {
+        guard self.usesToken, !self.connection.hasToken else {
             self.state = .joining(proof, sendAt: nil)
             return [.join(proof)]
         }
@@ -239,7 +199,7 @@ struct ConnectionMachine: Sendable {
     /// The gateway does not send notices on the connection of a join: they are subscribed to, on this connection and on all
     /// further ones to this address.
     private mutating func doWithoutPush(now: LocalInstant) -> [Action] {
-        self.pushless.insert(self.gateway)
+        self.addresses.foundPushless()
         return self.subscribe(now: now)
     }
 
@@ -258,7 +218,7 @@ struct ConnectionMachine: Sendable {
         guard isGiven else {
             return self.lose(reason: .noToken, now: now, jitter: &jitter)
         }
-        self.hasToken = true
+        self.connection.hasToken = true
         return self.join(by: proof, now: now)
     }
 
@@ -278,7 +238,7 @@ struct ConnectionMachine: Sendable {
         now: LocalInstant,
         jitter: inout JitterSource
     ) -> (counts: Bool, actions: [Action]) {
-        self.unanswered = 0
+        self.connection.unanswered = 0
         guard let proof = self.sentProof else { return (false, []) }
         switch proof {
         case .answer: guard pushed else { return (false, self.doWithoutPush(now: now)) }
@@ -295,7 +255,7 @@ struct ConnectionMachine: Sendable {
             self.mismatches = 0
         }
         self.lastJoined = now
-        self.joinedSince = self.joinedSince ?? now
+        self.connection.joinedSince = self.connection.joinedSince ?? now
         self.state = .joined(proof)
         return (true, [])
     }
@@ -351,14 +311,14 @@ struct ConnectionMachine: Sendable {
     ///
     /// Several in a row mean that the connection is of no use.
     mutating func requestUnanswered(now: LocalInstant, jitter: inout JitterSource) -> [Action] {
-        self.unanswered += 1
-        guard self.isConnected, self.isSuspect || self.unanswered >= Self.unansweredRequestsMax else { return [] }
+        self.connection.unanswered += 1
+        guard self.isConnected, self.connection.isOfNoUse else { return [] }
         return self.lose(reason: .unanswered, now: now, jitter: &jitter)
     }
 
     mutating func replyArrived() {
-        self.unanswered = 0
-        self.isSuspect = false
+        self.connection.unanswered = 0
+        self.connection.isSuspect = false
     }
 
     /// Gives up the connection, for a reason that this side found.
@@ -377,24 +337,11 @@ struct ConnectionMachine: Sendable {
         now: LocalInstant,
         jitter: inout JitterSource
     ) -> [Action] {
-        let wasSteady = self.joinedSince.map { now - $0 >= Self.steadyAfter } ?? false
-        if wasSteady {
-            self.reconnects.reset()
-            self.failures = 0
-        }
-        self.joinedSince = nil
-        self.unanswered = 0
+        let wasSteady = self.connection.isSteady(now: now)
+        if wasSteady { self.addresses.startOver() }
+        self.connection = Connection()
         self.joins.reset()
-        var isRoundOver = self.gatewayCount == 1
-        if leaves || !wasSteady {
-            self.gateway = (self.gateway + 1) % self.gatewayCount
-            self.failures += 1
-            isRoundOver = self.failures % self.gatewayCount == 0
-        }
-        let wait =
-            isRoundOver
-            ? self.reconnects.next(using: &jitter, atLeast: atLeast)
-            : jitter.duration(upTo: self.timings.retryDelayFirst)
+        let wait = self.addresses.lost(leaves: leaves || !wasSteady, atLeast: atLeast, jitter: &jitter)
         let offlineWait = self.hasNetwork ? .zero : self.offlineWait(&jitter)
         self.state = .waiting(until: now + max(wait, offlineWait), reason: reason)
         return [.disconnect]
@@ -421,34 +368,9 @@ struct ConnectionMachine: Sendable {
 
     private mutating func connect(now: LocalInstant) -> [Action] {
         self.attempt += 1
-        self.hasToken = false
-        self.isSuspect = false
+        self.connection.hasToken = false
+        self.connection.isSuspect = false
         self.state = .connecting(deadline: now + self.timings.connectTimeout)
-        return [.connect(attempt: self.attempt, gateway: self.gateway)]
-    }
-}
-
-extension ConnectionMachine.State {
-    var published: ConnectionState {
-        switch self {
-        case .idle: .idle
-        case .connecting: .connecting
-        case .proving: .subscribing
-        case .authorizing, .joining, .rejoining: .joining
-        case .joined: .listening
-        case .waiting(_, let reason): .waiting(reason: reason.description)
-        case .suspended: .suspended
-        case .refused(let reason): .refused(reason: reason)
-        case .stopped: .stopped
-        }
-    }
-
-    /// Why there is no connection; `nil` where there is one, or none is wanted.
-    var loss: ConnectionLoss? {
-        switch self {
-        case .waiting(_, let reason): reason
-        case .refused(let reason): .refused(reason)
-        default: nil
-        }
+        return [.connect(attempt: self.attempt, gateway: self.addresses.current)]
     }
 }
