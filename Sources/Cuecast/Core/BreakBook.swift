@@ -13,26 +13,13 @@ internal import CuecastWire
 struct BreakBook: Sendable {
     /// The most breaks that are followed at a time; further ones are left out, with an event.
     static let followedMax = 256
-    /// How many closed breaks are remembered, so that none is given twice.
-    static let rememberedMax = 1_024
     /// How much longer than to its end a queued break is followed, so that late notices still find it.
     static let followedAfterEnd = Duration.seconds(60)
 
     private(set) var entries: [BreakID: Entry] = [:]
-    /// Breaks that are over for this listener.
-    ///
-    /// The reason is what a batch that is still on its way is ignored for.
-    private var closed: [BreakID: IgnoreReason] = [:]
-    private var closedInOrder: [BreakID] = []
+    private var closed = ClosedBreaks()
     private let retries: Backoff
     private let asksApp: Bool
-    private var closedNow: [Closed] = []
-
-    /// A break that is over for this listener, and what a batch that still arrives is ignored for.
-    struct Closed: Hashable, Sendable {
-        let id: BreakID
-        let reason: IgnoreReason
-    }
 
     /// - Parameters:
     ///   - retries: how long to wait before a batch is asked for again.
@@ -43,24 +30,18 @@ struct BreakBook: Sendable {
     }
 
     /// The breaks that were closed since this was last asked.
-    mutating func takeClosed() -> [Closed] {
-        defer { self.closedNow = [] }
-        return self.closedNow
-    }
+    mutating func takeClosed() -> [ClosedBreaks.Break] { self.closed.takeNews() }
 
     // MARK: A session that goes on after the app was started again
 
-    mutating func restore(closed: [Closed]) {
-        for each in closed { self.remember(each.id, each.reason) }
-        self.closedNow = []
-    }
+    mutating func restore(closed: [ClosedBreaks.Break]) { self.closed.restore(closed) }
 
     /// The advertisements of the break that are neither handed out nor over, and how far behind its start they begin;
     /// `nil`: that is not known.
     ///
     /// Nothing becomes of them before the gateway has answered a join: the break may have been moved since the notice.
     mutating func restore(_ notice: Notice, _ advertisements: [Advertisement], skipped: Duration?) {
-        guard let id = notice.breakID, self.closed[id] == nil, !advertisements.isEmpty else { return }
+        guard let id = notice.breakID, self.closed.reason(of: id) == nil, !advertisements.isEmpty else { return }
         self.entries[id] = Entry(
             notice: notice,
             phase: .held(Batch(advertisements: advertisements, skipped: skipped)),
@@ -88,7 +69,7 @@ struct BreakBook: Sendable {
     ///
     /// `takesPreStream` says that the stream has not begun yet for this listener.
     mutating func apply(_ notice: Notice, takesPreStream: Bool, at moment: Moment) -> [Effect] {
-        guard let id = notice.breakID, self.closed[id] == nil else { return [] }
+        guard let id = notice.breakID, self.closed.reason(of: id) == nil else { return [] }
         guard var entry = self.entries[id] else {
             return self.open(id, notice, takesPreStream: takesPreStream, at: moment)
         }
@@ -147,7 +128,7 @@ struct BreakBook: Sendable {
     ) -> [Effect] {
         let isOver = notice.kind == .cancelled || (notice.kind == .ended && notice.start == nil)
         guard !isOver, !notice.preStream || takesPreStream else {
-            self.remember(id, .cancelled)
+            self.closed.add(id, .cancelled)
             return []
         }
         guard self.entries.count < Self.followedMax else {
@@ -216,7 +197,7 @@ struct BreakBook: Sendable {
         let advertisements = Advertisement.list(batch, of: id)
         guard var entry = self.entries[id] else {
             // It was cancelled while the batch was on its way: what was delivered needs an outcome.
-            return self.closed[id].map { [.ignored(advertisements, $0)] } ?? []
+            return self.closed.reason(of: id).map { [.ignored(advertisements, $0)] } ?? []
         }
         guard entry.phase == .requested else { return [] }
         let skipped = entry.skipped(batch, at: moment)
@@ -401,15 +382,6 @@ struct BreakBook: Sendable {
 
     private mutating func close(_ id: BreakID, _ reason: IgnoreReason) {
         self.entries[id] = nil
-        self.remember(id, reason)
-    }
-
-    private mutating func remember(_ id: BreakID, _ reason: IgnoreReason) {
-        guard self.closed.updateValue(reason, forKey: id) == nil else { return }
-        self.closedInOrder.append(id)
-        self.closedNow.append(Closed(id: id, reason: reason))
-        if self.closedInOrder.count > Self.rememberedMax {
-            self.closed[self.closedInOrder.removeFirst()] = nil
-        }
+        self.closed.add(id, reason)
     }
 }

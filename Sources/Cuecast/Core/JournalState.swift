@@ -8,7 +8,7 @@ internal import CuecastWire
 /// It is a fold: applying the same entries in the same order gives the same state, wherever they come from.
 struct JournalState: Hashable, Sendable {
     /// How many closed breaks of a session are remembered.
-    static let closedBreaksMax = BreakBook.rememberedMax
+    static let closedBreaksMax = ClosedBreaks.rememberedMax
     /// How many sessions may have advertisements whose outcome is open; the oldest are forgotten.
     static let sessionsMax = 16
     /// How many outcomes that were confirmed or given up are remembered.
@@ -41,7 +41,7 @@ struct JournalState: Hashable, Sendable {
         var isOver = false
         var breaks: [BreakID: StoredBreak] = [:]
         /// Oldest first.
-        var closed: [BreakBook.Closed] = []
+        var closed: [ClosedBreaks.Break] = []
     }
 
     /// An outcome that was confirmed or given up.
@@ -200,7 +200,7 @@ struct JournalState: Hashable, Sendable {
 extension JournalState.StoredSession {
     fileprivate mutating func close(_ id: BreakID, _ reason: IgnoreReason) {
         guard !self.closed.contains(where: { $0.id == id }) else { return }
-        self.closed.append(BreakBook.Closed(id: id, reason: reason))
+        self.closed.append(ClosedBreaks.Break(id: id, reason: reason))
         if self.closed.count > JournalState.closedBreaksMax { self.closed.removeFirst() }
         self.dropClosed(id)
     }
