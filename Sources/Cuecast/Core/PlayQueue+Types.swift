@@ -15,6 +15,26 @@ extension PlayQueue {
         let contentStart: Timestamp?
         /// Whether something else was queued or playing when this was queued.
         var waits = false
+
+        /// The break begins where the listener is by now: leaves out what should have been heard before.
+        ///
+        /// - Returns: What is left out.
+        mutating func trim(playhead: Timestamp) -> [Advertisement] {
+            guard let start = self.contentStart else { return [] }
+            var end: Timestamp?
+            if case .playhead(let limit) = self.limit { end = limit }
+            let trimmed = Trimmed(self.advertisements, start: start, end: end, exact: self.exact, playhead: playhead)
+            self.advertisements = trimmed.kept
+            return trimmed.dropped
+        }
+
+        /// Whether the end of the break would cut its next advertisement short where none may be.
+        func cutsFirstShort(playhead: Timestamp) -> Bool {
+            guard self.exact, case .playhead(let end) = self.limit, let first = self.advertisements.first else {
+                return false
+            }
+            return playhead + first.exactDuration > end + PlayQueue.exactTolerance
+        }
     }
 
     /// An advertisement that was handed out and has no outcome yet.

@@ -331,19 +331,10 @@ struct PlayQueue: Sendable {
     /// A break that had to wait for others begins now, where the listener is by now.
     private mutating func trimWaiting(at moment: Moment) -> [Effect] {
         var effects: [Effect] = []
-        while let batch = self.batches.first, batch.waits, let start = batch.contentStart {
-            var end: Timestamp?
-            if case .playhead(let limit) = batch.limit { end = limit }
-            let trimmed = Trimmed(
-                batch.advertisements,
-                start: start,
-                end: end,
-                exact: batch.exact,
-                playhead: moment.playhead
-            )
-            effects += trimmed.dropped.map { self.ignored($0, .overlap) }
-            self.batches[0].advertisements = trimmed.kept
-            guard trimmed.kept.isEmpty else { break }
+        while let batch = self.batches.first, batch.waits, batch.contentStart != nil {
+            let dropped = self.batches[0].trim(playhead: moment.playhead)
+            effects += dropped.map { self.ignored($0, .overlap) }
+            guard self.batches[0].advertisements.isEmpty else { break }
             self.batches.removeFirst()
         }
         return effects
@@ -352,12 +343,9 @@ struct PlayQueue: Sendable {
     /// Where a break must not cut its last advertisement short, what no longer fits is not begun.
     private mutating func dropUnfitting(at moment: Moment) -> [Effect] {
         var effects: [Effect] = []
-        while let batch = self.batches.first, batch.exact, case .playhead(let end) = batch.limit,
-            let first = batch.advertisements.first,
-            moment.playhead + first.exactDuration > end + Self.exactTolerance
-        {
+        while self.batches.first?.cutsFirstShort(playhead: moment.playhead) == true {
+            let first = self.batches[0].advertisements.removeFirst()
             effects.append(self.ignored(first, .expired))
-            self.batches[0].advertisements.removeFirst()
             self.batches.removeAll { $0.advertisements.isEmpty }
         }
         return effects
