@@ -8,33 +8,16 @@ internal import CuecastWire
 ///
 /// It knows nothing of breaks and advertisements: what concerns them comes out as effects, to be dealt with in order.
 struct GatewayConversation: Sendable {
-    enum Effect: Sendable {
-        /// Send a join with this proof, by `join`.
-        case join(ConnectionMachine.Proof)
-        /// The gateway answered a join: what the next run of the app must know has changed.
-        case joined
-        /// Apply these notices, in order. Those of a snapshot are all open breaks; `isFirst`: no join was answered before.
-        case notices([Notice], isSnapshot: Bool, isFirst: Bool)
-        /// The reply to a request that was sent by `ask`.
-        case answered(RequestTable.Purpose, ListenerReply.Body)
-        /// No reply came to it in time.
-        case unanswered(RequestTable.Purpose)
-        /// The connection that it went to is gone.
-        case abandoned(RequestTable.Purpose)
-    }
-
     /// How many places of the request table batches and acknowledgements leave free for joins, the time and leaving.
     private static let reservedRequests = 4
 
-    let session: SessionID
     private let settings: ListenerSettings
     private(set) var connection: ConnectionMachine
     private(set) var follower = PositionFollower()
     private(set) var requests = RequestTable()
     private(set) var clock = ClockEstimator()
     private var clockSamples: ClockSampling
-    private(set) var ticket: [UInt8]
-    private var token = ""
+    private(set) var credentials: ListenerCredentials
     /// Whether no join has been answered yet: only then are breaks taken that play before the stream.
     private(set) var isFirstJoin: Bool
     private var publishedState = ConnectionState.idle
@@ -53,8 +36,7 @@ struct GatewayConversation: Sendable {
         jitter: JitterSource
     ) {
         self.settings = settings
-        self.session = session
-        self.ticket = resumed?.ticket ?? []
+        self.credentials = ListenerCredentials(session: session, ticket: resumed?.ticket ?? [])
         self.isFirstJoin = !(resumed?.streamBegun ?? false)
         self.connection = ConnectionMachine(
             stream: settings.stream,
@@ -157,12 +139,7 @@ struct GatewayConversation: Sendable {
         guard state != self.publishedState else { return }
         self.publishedState = state
         output.emit(.connectionChanged(state))
-        switch state {
-        case .listening: output.log(.info, "Listening")
-        case .waiting(let reason): output.log(.info, "Connection lost, trying again: \(reason)")
-        case .refused(let reason): output.log(.error, "The gateway refuses this listener: \(reason)")
-        default: output.log(.debug, "Connection: \(state)")
-        }
+        output.log(state)
     }
 
     // MARK: The transport
@@ -191,13 +168,8 @@ struct GatewayConversation: Sendable {
 
     /// The app answered `askForToken`; `nil`: it could not.
     mutating func tokenGiven(_ token: String?, now: LocalInstant, _ output: inout ListenerCore.Output) -> [Effect] {
-        var token = token
-        if let given = token, given.utf8.count > WireLimits.tokenBytesMax {
-            output.log(.error, "The token has more than \(WireLimits.tokenBytesMax) bytes")
-            token = nil
-        }
-        self.token = token ?? ""
-        return self.perform(self.connection.token(isGiven: token != nil, now: now, jitter: &self.jitter), &output)
+        let isGiven = self.credentials.take(token: token, &output)
+        return self.perform(self.connection.token(isGiven: isGiven, now: now, jitter: &self.jitter), &output)
     }
 
     private mutating func perform(
@@ -228,7 +200,7 @@ struct GatewayConversation: Sendable {
         now: LocalInstant,
         _ output: inout ListenerCore.Output
     ) -> [Effect] {
-        self.ticket = []
+        self.credentials.ticket = []
         return self.lose(.sentAway(refusal.description), now: now, &output)
     }
 
@@ -304,21 +276,7 @@ struct GatewayConversation: Sendable {
     ) {
         let last = self.follower.last
         self.follower.joinSent()
-        let (instance, push): (UInt64, Bool) =
-            switch proof {
-            case .tick(let instance): (instance, false)
-            case .answer: (0, true)
-            }
-        let join = ListenerRequest.Join(
-            stream: self.settings.stream,
-            last: last,
-            instance: instance,
-            token: self.token,
-            delay: delay,
-            attributes: self.settings.attributes,
-            client: self.settings.client,
-            push: push
-        )
+        let join = self.credentials.join(self.settings, by: proof, last: last, delay: delay)
         _ = self.ask(.join, .join(join), now: now, &output)
     }
 
@@ -334,12 +292,7 @@ struct GatewayConversation: Sendable {
     ) -> Bool {
         let timeout = self.settings.timings.requestTimeout
         guard let id = self.requests.open(purpose, now: now, timeout: timeout) else { return false }
-        let request = ListenerRequest(
-            id: id,
-            session: earlier?.session ?? self.session,
-            ticket: earlier?.ticket ?? self.ticket,
-            kind: kind
-        )
+        let request = self.credentials.request(id, kind, as: earlier)
         output.act(.send(request.encoded()))
         return true
     }
@@ -384,7 +337,7 @@ struct GatewayConversation: Sendable {
                 jitter: &self.jitter
             )
             var effects: [Effect] = []
-            self.ticket = joined.ticket
+            self.credentials.ticket = joined.ticket
             if answer.counts {
                 effects = self.joined(joined, now: now, &output)
             } else {
@@ -414,13 +367,7 @@ struct GatewayConversation: Sendable {
         self.clockSamples.leaseGranted(joined.lease, now: now)
         let step = self.follower.joined(joined, now: now)
         let isConsistent = step.lost != .inconsistentAnswer
-        if isConsistent {
-            switch joined.kind {
-            case .current: output.emit(.joined(.current))
-            case .recovered: output.emit(.joined(.recovered(notices: joined.notices.count)))
-            case .snapshot: output.emit(.joined(.snapshot(openBreaks: joined.notices.count)))
-            }
-        }
+        if isConsistent { output.emit(.joined(joined.published)) }
         let effects = self.apply(step, isSnapshot: joined.kind == .snapshot && isConsistent, now: now, &output)
         if isConsistent { self.isFirstJoin = false }
         return effects + [.joined]
@@ -444,23 +391,6 @@ struct GatewayConversation: Sendable {
             let actions = self.connection.joinInvalid(now: now) ?? self.connection.refuse(reason: sentence)
             return self.perform(actions, &output)
         default: return self.perform(self.connection.refuse(reason: sentence), &output)
-        }
-    }
-}
-
-extension ListenerCore.Output {
-    mutating func notUnderstood(_ what: String) {
-        self.emit(.notUnderstood(what))
-        self.log(.warning, "Not understood: \(what)")
-    }
-}
-
-extension PositionFollower.Loss {
-    fileprivate var published: PositionLoss {
-        switch self {
-        case .gap: .gap
-        case .epoch: .newEpoch
-        case .inconsistentAnswer: .inconsistentAnswer
         }
     }
 }

@@ -23,6 +23,22 @@ extension ListenerCore {
             self.actions.append(.log(LogLine(level: level, message: message)))
         }
 
+        /// Says in the log what is new about the connection.
+        mutating func log(_ state: ConnectionState) {
+            switch state {
+            case .listening: self.log(.info, "Listening")
+            case .waiting(let reason): self.log(.info, "Connection lost, trying again: \(reason)")
+            case .refused(let reason): self.log(.error, "The gateway refuses this listener: \(reason)")
+            default: self.log(.debug, "Connection: \(state)")
+            }
+        }
+
+        /// The gateway said something that makes no sense.
+        mutating func notUnderstood(_ what: String) {
+            self.emit(.notUnderstood(what))
+            self.log(.warning, "Not understood: \(what)")
+        }
+
         mutating func keep(_ entry: JournalEntry.Kind) {
             self.journal.append(entry)
             self.keptCount += 1

@@ -122,7 +122,7 @@ extension ListenerCore {
         JournalEntry.Session(
             id: self.session,
             stream: self.settings.stream,
-            ticket: self.conversation.ticket,
+            ticket: self.conversation.credentials.ticket,
             streamBegun: !self.conversation.isFirstJoin
         )
     }

@@ -75,7 +75,7 @@ struct RestartTests {
         device.killAndStart(after: 600)
         device.bench.listen()
         #expect(device.bench.core.session == SessionID(high: 1, low: 2))
-        #expect(device.bench.core.conversation.ticket == device.bench.ticket)
+        #expect(device.bench.core.conversation.credentials.ticket == device.bench.ticket)
         let resumed = device.bench.events.compactMap { if case .sessionBegan(let it) = $0 { it } else { nil } }
         #expect(resumed == [true])
     }
