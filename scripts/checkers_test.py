@@ -248,6 +248,16 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
                          ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
 
+    def test_swift_code_that_nothing_compiles_is_named(self):
+        self.write("Snippets/Read.swift", "import AdFormats\n\nfunc read() {\n    let one = 1\n}\n")
+        self.write("docs/read.md", "# Read\n\n```swift\nlet one = 1\n```\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root), [])
+        for page in ("docs/read.md", "Sources/Cuecast/Cuecast.docc/Read.md"):
+            self.write(page, "# Read\n\n```swift\nlet two = 2\n```\n")
+            self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root),
+                             [f"{page}: no compiled file has the code that begins with `let two = 2`"])
+            self.write(page, "# Read\n")
+
 
 class CopyrightTests(CheckerTest):
     def setUp(self):
