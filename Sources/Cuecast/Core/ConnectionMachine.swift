@@ -27,7 +27,7 @@ struct ConnectionMachine: Sendable {
     /// How long a connection must have been good for the next loss to count as the first.
     static let steadyAfter = Duration.seconds(10)
 
-    /// What is known of the current connection, from its loss or that of the one before.
+    /// The state of the current connection, which begins anew when that connection is lost.
     private struct Connection {
         /// Whether the app has given a token for it.
         var hasToken = false
