@@ -8,6 +8,7 @@ extension SimulatedListener {
     mutating func joined(
         _ range: Range<Int>,
         in frame: Span<UInt8>,
+        answered: Timestamp,
         now: Microseconds,
         world: inout LoadWorld
     ) -> Actions {
@@ -46,7 +47,7 @@ extension SimulatedListener {
         }
         world.statistics.counts.noticesRecovered += join.kind == Self.recovered ? notices.count : 0
         self.phase = .following
-        self.hasJoined = true
+        if self.joinedAt == nil { self.joinedAt = answered }
         self.isPushed = asked
         self.isExcused = false
         for notice in notices {

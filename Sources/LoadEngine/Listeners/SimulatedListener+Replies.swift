@@ -28,7 +28,8 @@ extension SimulatedListener {
         self.unanswered = 0
         guard reply.isDone else { return self.refused(reply, now: now, in: &world) }
         switch (self.request, reply.body) {
-        case (.join, .joined(let range)): return self.joined(range, in: frame, now: now, world: &world)
+        case (.join, .joined(let range)):
+            return self.joined(range, in: frame, answered: reply.gatewayTime, now: now, world: &world)
         case (.batch, .batch(let range)): self.gotBatch(range, in: frame, now: now, world: &world)
         case (.acknowledge, .acknowledged(let recorded)): self.confirmed(recorded, now: now, world: &world)
         case (.time, .none): self.abandonRequest()

@@ -161,8 +161,8 @@ package struct SimulatedListener: Sendable {
     /// It belongs to those that stall: its latencies are not the gateway's.
     package var isUnmeasured = false
     package internal(set) var isLeaving = false
-    /// Whether it has joined at least once in this session.
-    package internal(set) var hasJoined = false
+    /// When the gateway answered the first join of this session, by the gateway's clock.
+    package internal(set) var joinedAt: Timestamp?
 
     /// - Parameters:
     ///   - number: its number in the process, for messages.
@@ -188,6 +188,9 @@ package struct SimulatedListener: Sendable {
     }
 
     package var isStalled: Bool { self.stalledUntil != nil }
+
+    /// Whether it has joined at least once in this session.
+    package var hasJoined: Bool { self.joinedAt != nil }
 }
 
 // Opening, losing and leaving.
@@ -383,7 +386,9 @@ extension SimulatedListener {
 
     /// Finds fault with breaks of ours that this listener never heard of, although it was there when they were published.
     ///
-    /// Where another process publishes, a break that nobody here heard of may have been refused: that process judges it.
+    /// A break that was over when the gateway answered its first join is no fault: a slow machine may take longer for a join
+    /// than a break lasts. Where another process publishes, a break that no listener here has seen may have been refused:
+    /// that process judges it.
     package func judgeBreaks(in world: inout LoadWorld, trustsPublication: Bool) {
         let stream = world.streams[Int(self.stream)]
         for (index, each) in stream.breaks.enumerated() where each.isDue && !each.isRefused {
@@ -392,6 +397,7 @@ extension SimulatedListener {
                 continue
             }
             guard !self.work.contains(where: { $0.breakIndex == Int32(index) }) else { continue }
+            if let joinedAt, let expires = each.expires, expires <= joinedAt { continue }
             world.statistics.findings.add(
                 .noticesLost,
                 "listener \(self.number) never heard of the break \(each.id) of \(stream.id)"

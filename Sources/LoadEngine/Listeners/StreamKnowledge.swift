@@ -28,6 +28,8 @@ package struct BreakKnowledge: Sendable {
     package var plannedPublication: Microseconds?
     /// When it was to be announced, where that was later than its publication, by the gateway's clock.
     package var plannedAnnouncement: Timestamp?
+    /// When it is over, by the last notice that a listener read; nothing before the first one.
+    package var expires: Timestamp?
     /// The time of its publication has come.
     package var isDue = false
     /// The gateway did not take it.
@@ -109,10 +111,12 @@ package struct StreamKnowledge: Sendable {
     /// A notice that came with the answer to a join.
     package mutating func facts(of notice: Notice) -> NoticeFacts {
         self.saw(notice.position)
+        let breakIndex = notice.breakID.map { self.index(of: $0, in: notice) } ?? -1
+        if breakIndex >= 0 { self.breaks[Int(breakIndex)].expires = notice.expires }
         return NoticeFacts(
             position: notice.position,
             kind: notice.kind,
-            breakIndex: notice.breakID.map { self.index(of: $0, in: notice) } ?? -1,
+            breakIndex: breakIndex,
             window: notice.window,
             start: notice.start,
             expires: notice.expires,

@@ -574,4 +574,30 @@ struct SimulatedListenerTests {
         try stage.exchange()
         #expect(stage.findings.isEmpty && stage.listener.isSettled(in: stage.world))
     }
+
+    @Test(arguments: [(-1, 1), (0, 0), (1, 0)])
+    func `a break that was over when its first join was answered was not missed`(
+        after: Microseconds,
+        expected: Int
+    ) throws {
+        var stage = try Stage()
+        stage.open()
+        stage.connect()
+        stage.prove()
+        let join = try stage.request()
+        let content = AdvertisementFacts.expected(of: [try advertisement("noon-0")])
+        let index = stage.world.streams[0].add(try BreakID("noon"), content: content, planned: stage.now)
+        stage.world.streams[0].update(index) { $0.isDue = true }
+        // The break is published while the join is under way, another listener reads of it, and it is over.
+        let other = stage.gateway
+        let frame = try stage.announce("noon", count: 1)
+        let read = stage.world.streams[0].facts(of: frame.span)
+        let facts = try #require(read)
+        stage.gateway = other
+        stage.now = facts.expires.microseconds - ValueGateway.start + after
+        stage.reply(try stage.gateway.answer(join, now: stage.now))
+        try #require(stage.listener.phase == .following)
+        stage.listener.judgeBreaks(in: &stage.world, trustsPublication: true)
+        #expect(stage.findings[.noticesLost] == expected)
+    }
 }
