@@ -173,7 +173,7 @@ let package = Package(
         library("NetworkIO", ["CEpoll"]),
         .systemLibrary(name: "COpenSSL"),
         library("TLS", ["COpenSSL"]),
-        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS"]),
+        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", deque]),
         library(
             "LoadEngine",
             ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", "SecretFiles", "TLS", heap, histogram]

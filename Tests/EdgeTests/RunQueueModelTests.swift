@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import TestSupport
+import Testing
+
+@testable import Edge
+
+/// The order in which a loop serves its connections, beside a model of the kernel's lists of what is ready.
+@Suite(.suiteLimit)
+struct RunQueueModelTests {
+    @Test func `no entry starves, is lost or comes twice, and quiet ones wait one slice of each class`() throws {
+        let model = try LoopModel(SeededGenerator(for: "run queue"))
+        for _ in 0..<10_000 { model.takeRandomStep() }
+        model.drain()
+        #expect(model.isDone, "what came was served")
+        let counts = model.counts
+        #expect(counts.values.allSatisfy { $0 > 10 }, "all of it has happened: \(counts)")
+        #expect(counts.count == 12)
+    }
+
+    @Test func `connections that always have more share the slice of the busy ones`() throws {
+        let model = try LoopModel(SeededGenerator(for: "busy for ever"))
+        model.keepBusy(20)
+        for _ in 0..<10_000 { model.takeRandomStep(onlyQuiet: true) }
+        #expect(model.served.count == 20)
+        let most = model.served.values.max() ?? 0
+        #expect(model.served.values.allSatisfy { $0 > 0 && $0 + 1 >= most }, "\(model.served)")
+    }
+
+    @Test func `what is left over comes first at the next look`() {
+        var events = ReadyEvents()
+        func look() -> [Int] {
+            events.begin()
+            for number in 0..<5 { events.append(number, key: UInt64(100 + number)) }
+            return (0..<2).compactMap { _ in events.next() }
+        }
+        #expect(look() == [0, 1])
+        #expect(events.leaveRest() == 2)
+        #expect(look() == [2, 3])
+        #expect(events.leaveRest() == 4)
+        #expect(look() == [4, 0])
+        #expect(events.leaveRest() == 1)
+        // A look that tells of nothing forgets nothing.
+        events.begin()
+        #expect(events.leaveRest() == nil)
+        #expect(look() == [1, 2])
+        // All have had their turn: the poller's order counts.
+        while events.next() != nil {}
+        #expect(events.leaveRest() == nil)
+        #expect(look() == [0, 1])
+    }
+
+    @Test func `busy connections have all of the round where no quiet one was heard for a second`() {
+        for (age, isMixed) in [(RunQueue.quietMemory - 1, true), (RunQueue.quietMemory, false)] {
+            var queue = RunQueue()
+            queue.heardQuiet(at: 0)
+            queue.beginRound(at: age, isFull: false)
+            for number in 0..<3 { queue.found(number, .busy, key: UInt64(number), at: age) }
+            #expect(queue.handled(untilBusyFor: RunQueue.slice, from: age) == (isMixed ? 1 : 3))
+            #expect(queue.isMixed == isMixed)
+        }
+    }
+}
+
+extension RunQueue {
+    /// How many events are handled, where each takes so long.
+    fileprivate mutating func handled(untilBusyFor each: UInt64, from start: UInt64) -> Int {
+        var (now, count) = (start, 0)
+        while let step = self.next(at: now) {
+            guard case .handle = step else { continue }
+            count += 1
+            now += each
+        }
+        return count
+    }
+}
+
+/// A loop without sockets: what the run queue orders is done on numbers, and each step takes a random time.
+private final class LoopModel {
+    /// What steps spend their time on.
+    enum Work: Hashable { case reading, busy, aside, line, notices, other }
+
+    struct Connection {
+        var isQuiet = false
+        /// It always has more.
+        var isEndless = false
+        var isAside = false
+        var isLeaving = false
+        var isInLine = false
+        /// Messages that came and were not handled.
+        var messages = 0
+        /// The longest that it may wait yet, in rounds, once it is ready.
+        var roundsLeft: Int?
+        /// What had been spent on each work when it became ready.
+        var spentBefore: [Work: UInt64] = [:]
+        var slicesBefore = 0
+        /// Whether busy connections waited for quiet ones all the time since then.
+        var isMixed = true
+    }
+
+    static let busyTurn = EdgeSettings.messagesPerTurnMax
+    static let stepMax: UInt64 = 100_000
+    static let door = 1_000
+
+    var generator: SeededGenerator
+    var queue = RunQueue()
+    var now: UInt64 = 1
+    var connections: [Connection]
+    /// What the kernel's lists hold, by connection: of those that listen, and of those that stand aside.
+    var ready: [Int] = []
+    var readyAside: [Int] = []
+    /// What the last looks told of and was not handled yet, by event number.
+    var told: [Int: Int] = [:]
+    var toldBusy: Set<Int> = []
+    var toldAside: [Int: Int] = [:]
+    var putOff: Int?
+    var isInRound = false
+    let streams: [EdgeStream]
+    /// Streams that stand in the queue, and for how many rounds at most.
+    var queued: [ObjectIdentifier: Int] = [:]
+    /// By stream and slot: up to where a connection has everything.
+    var cursors: [[NoticeRing.Cursor]]
+    var spent: [Work: UInt64] = [:]
+    var slices = 0
+    /// How often it has happened.
+    var counts: [String: Int] = [:]
+    /// How often each connection that always has more was read from.
+    var served: [Int: Int] = [:]
+
+    init(_ generator: SeededGenerator) throws {
+        self.generator = generator
+        self.connections = (0..<50).map { Connection(isQuiet: $0 < 20, isAside: $0 >= 40) }
+        let total = EdgeStream.Total()
+        self.streams = try (0..<4)
+            .map { EdgeStream(id: try StreamID("radio\($0)"), ringBytesMax: 1 << 20, total: total) }
+        self.cursors = self.streams.map { _ in [NoticeRing.Cursor](repeating: 0, count: 40) }
+        for stream in self.streams { for slot in 0..<UInt32(40) { _ = stream.add(slot) } }
+    }
+
+    var isDone: Bool {
+        self.connections.allSatisfy { $0.messages == 0 && !$0.isInLine && $0.roundsLeft == nil } && self.queued.isEmpty
+            && self.streams.allSatisfy { !$0.isInRound && $0.ring.count == 0 }
+    }
+
+    // MARK: - What comes
+
+    func takeRandomStep(onlyQuiet: Bool = false) {
+        switch self.generator.number(0...29) {
+        case 0...2: self.come(self.generator.number(0...19), messages: 1)
+        case 3...6 where !onlyQuiet: self.come(self.generator.number(20...39), messages: self.generator.number(1...99))
+        case 7 where !onlyQuiet: self.come(self.generator.number(40...49), messages: 1)
+        case 8 where !onlyQuiet: self.openDoor()
+        case 9...10 where !onlyQuiet: self.publish(self.generator.number(0...3), self.generator.number(1...10))
+        case 11 where !onlyQuiet: self.leave(self.generator.number(20...39))
+        case 12 where !onlyQuiet && self.generator.number(0...29) == 15:
+            // Nothing happens for long: then busy connections have all of the round.
+            self.now += RunQueue.quietMemory
+        default: self.goOn()
+        }
+    }
+
+    func keepBusy(_ count: Int) {
+        for index in 20..<20 + count {
+            self.connections[index].isEndless = true
+            self.come(index, messages: 1)
+        }
+    }
+
+    func drain() {
+        var rounds = 10_000
+        while rounds > 0, !self.isDone || self.isInRound {
+            if !self.isInRound { rounds -= 1 }
+            self.goOn()
+        }
+    }
+
+    private func come(_ index: Int, messages: Int) {
+        self.connections[index].messages += messages
+        guard !self.connections[index].isInLine, !self.isReady(index) else { return }
+        self.becomeReady(index)
+    }
+
+    private func isReady(_ index: Int) -> Bool { self.ready.contains(index) || self.readyAside.contains(index) }
+
+    private func becomeReady(_ index: Int) {
+        if self.connections[index].isAside { self.readyAside.append(index) } else { self.ready.append(index) }
+        self.connections[index].roundsLeft = self.roundsMax
+        self.connections[index].spentBefore = self.spent
+        self.connections[index].slicesBefore = self.slices
+        self.connections[index].isMixed = true
+    }
+
+    /// Each round serves one entry of each class at least, those in order that came before.
+    private var roundsMax: Int { self.connections.count + 3 }
+
+    private func openDoor() {
+        if !self.readyAside.contains(Self.door) { self.readyAside.append(Self.door) }
+    }
+
+    private func leave(_ index: Int) {
+        guard !self.connections[index].isAside, !self.connections[index].isInLine else { return }
+        self.connections[index].isLeaving = true
+        if !self.isReady(index) { self.becomeReady(index) }
+    }
+
+    private func publish(_ stream: Int, _ count: Int) {
+        for _ in 0..<count { self.streams[stream].append([0, 1, 7]) }
+        self.queue.noticesCame(count)
+        guard self.streams[stream].beginRound() else { return }
+        self.queue.append(self.streams[stream])
+        #expect(self.queued.updateValue(10, forKey: ObjectIdentifier(self.streams[stream])) == nil)
+    }
+
+    // MARK: - The loop
+
+    /// A look at the poller, or one step.
+    private func goOn() {
+        guard self.isInRound else { return self.beginRound() }
+        guard let step = self.queue.next(at: self.now) else { return self.endRound() }
+        switch step {
+        case .handle(let event):
+            guard let index = self.take(event, from: &self.told) else { return }
+            self.connections[index].isQuiet ? self.handleQuiet(index) : self.handleBusy(index)
+        case .moveAside(let event):
+            guard let index = self.take(event, from: &self.told) else { return }
+            self.count("leaving")
+            self.connections[index].isAside = true
+            self.ready.removeAll { $0 == index }
+            self.readyAside.append(index)
+            self.connections[index].roundsLeft = self.roundsMax
+        case .putOff(let event):
+            #expect(self.told[event] != nil && self.putOff == nil)
+            self.putOff = event
+            self.count("put off")
+        case .lookAside:
+            self.count("aside looks")
+            self.toldAside = Dictionary(uniqueKeysWithValues: self.readyAside.prefix(32).enumerated().map { ($0, $1) })
+            self.readyAside = Array(self.readyAside.dropFirst(32) + self.readyAside.prefix(32))
+            for (event, index) in self.toldAside.sorted(by: { $0.key < $1.key }) {
+                self.queue.foundAside(event, key: UInt64(index))
+            }
+        case .handleAside(let event):
+            guard let index = self.take(event, from: &self.toldAside) else { return }
+            self.handleAside(index)
+        case .takeTurn(let peer): self.takeTurn(Int(peer.index))
+        case .endPass: self.spend(.other)
+        case .takeInbox: self.slices += 1
+        case .letNoticesGather:
+            self.count("gatherings")
+            self.publish(0, 9)
+        case .write(let stream): self.write(stream)
+        }
+    }
+
+    private func beginRound() {
+        // The kernel passes over what is not ready any more, and keeps the order of what is.
+        let most = self.queue.isMixed ? 256 : 64
+        let told = self.ready.prefix(most)
+        self.told = Dictionary(uniqueKeysWithValues: told.enumerated().map { ($0, $1) })
+        self.ready = Array(self.ready.dropFirst(most) + told)
+        self.isInRound = true
+        self.putOff = nil
+        self.toldBusy = []
+        self.queue.beginRound(at: self.now, isFull: told.count == most)
+        for (event, index) in told.enumerated() {
+            let connection = self.connections[index]
+            let finding: RunQueue.Finding = connection.isLeaving ? .leaving : connection.isQuiet ? .quiet : .busy
+            if finding == .busy { self.toldBusy.insert(event) }
+            self.queue.found(event, finding, key: UInt64(index), at: self.now)
+        }
+        if !self.readyAside.isEmpty { self.queue.foundAside() }
+    }
+
+    private func endRound() {
+        self.isInRound = false
+        // Nothing was told that did not have its turn, unless it was put off.
+        #expect(self.told.isEmpty == (self.putOff == nil))
+        #expect(self.toldBusy.isSuperset(of: self.told.keys))
+        for index in self.connections.indices {
+            guard let left = self.connections[index].roundsLeft else { continue }
+            #expect(left > 0, "connection \(index) has waited for too many rounds")
+            self.connections[index].roundsLeft = left - 1
+            if !self.queue.isMixed { self.connections[index].isMixed = false }
+        }
+        for (stream, left) in self.queued {
+            #expect(left > 0, "a stream has waited for too many rounds")
+            self.queued[stream] = left - 1
+        }
+        if !self.queue.hasWork { #expect(self.queued.isEmpty && !self.connections.contains(where: \.isInLine)) }
+    }
+
+    /// What an event is of, the first time that it is handled.
+    private func take(_ event: Int, from told: inout [Int: Int]) -> Int? {
+        let index = told.removeValue(forKey: event)
+        #expect(index != nil, "an event is handled once, and only where it was told")
+        return index
+    }
+
+    private func spend(_ work: Work) {
+        let time = self.generator.number(1_000...Self.stepMax)
+        self.now += time
+        self.spent[work, default: 0] += time
+    }
+
+    private func count(_ what: String) { self.counts[what, default: 0] += 1 }
+
+    private func handleQuiet(_ index: Int) {
+        self.count("quiet")
+        let connection = self.connections[index]
+        let waited = self.spent.merging(connection.spentBefore) { $0 - $1 }
+        let most = RunQueue.slice + Self.stepMax
+        #expect(waited[.aside, default: 0] <= most)
+        #expect(waited[.line, default: 0] <= most)
+        if connection.isMixed { #expect(waited[.busy, default: 0] <= most) }
+        #expect(waited[.notices, default: 0] <= most * UInt64(self.slices - connection.slicesBefore + 1))
+        self.spend(.reading)
+        self.settle(index)
+    }
+
+    /// A connection has nothing more to be read.
+    private func settle(_ index: Int) {
+        self.connections[index].messages = 0
+        self.connections[index].roundsLeft = nil
+        self.ready.removeAll { $0 == index }
+        self.readyAside.removeAll { $0 == index }
+        if self.connections[index].isLeaving, !self.connections[index].isAside { self.becomeReady(index) }
+    }
+
+    private func handleBusy(_ index: Int) {
+        self.count("busy")
+        self.spend(.busy)
+        guard !self.connections[index].isEndless else {
+            self.served[index, default: 0] += 1
+            self.connections[index].roundsLeft = self.roundsMax
+            return
+        }
+        self.connections[index].messages -= min(self.connections[index].messages, Self.busyTurn)
+        guard self.connections[index].messages > 0 else { return self.settle(index) }
+        // The kernel has the rest of long messages; the loop has that of short ones, and they go on in the line.
+        if self.generator.number(0...3) == 2 {
+            self.ready.removeAll { $0 == index }
+            self.getInLine(index)
+        } else {
+            self.connections[index].roundsLeft = self.roundsMax
+        }
+    }
+
+    private func handleAside(_ index: Int) {
+        self.spend(.aside)
+        guard index != Self.door else {
+            self.count("doors")
+            if self.generator.bool() { self.readyAside.removeAll { $0 == Self.door } }
+            return
+        }
+        self.count("aside")
+        self.settle(index)
+        guard self.connections[index].isLeaving else { return }
+        self.count("left")
+        // Another connection takes its place.
+        self.connections[index].isLeaving = false
+        self.connections[index].isAside = false
+    }
+
+    private func getInLine(_ index: Int) {
+        #expect(!self.connections[index].isInLine)
+        self.connections[index].isInLine = true
+        self.connections[index].roundsLeft = self.roundsMax
+        self.queue.getInLine(EdgePeer(index: UInt32(index), generation: 0))
+    }
+
+    private func takeTurn(_ index: Int) {
+        self.count("line")
+        self.spend(.line)
+        #expect(self.connections[index].isInLine, "it stands in the line once")
+        self.connections[index].isInLine = false
+        self.connections[index].messages -= min(self.connections[index].messages, Self.busyTurn)
+        if self.connections[index].messages > 0 { self.getInLine(index) } else { self.settle(index) }
+    }
+
+    private func write(_ stream: EdgeStream) {
+        self.count("writes")
+        self.spend(.notices)
+        #expect(self.queued.removeValue(forKey: ObjectIdentifier(stream)) != nil, "it stands in the queue once")
+        let number = self.streams.firstIndex { $0 === stream } ?? 0
+        var left = 16
+        while left > 0, let slot = stream.next() {
+            left -= 1
+            self.cursors[number][Int(slot)] = stream.ring.end
+        }
+        self.queue.hadTurn(stream)
+        if stream.isInRound { self.queued[ObjectIdentifier(stream)] = 10 } else { self.count("rounds of streams") }
+    }
+}
