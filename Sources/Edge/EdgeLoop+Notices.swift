@@ -104,14 +104,14 @@ extension EdgeLoop {
         isForPushed: Bool = true
     ) {
         // Whoever takes what comes loses nothing, however much that is: only who does not, as soon as the kernel and the ring are full, is lapped.
-        if !stream.ring.hasRoom(for: frame.count) { self.goOnWithRounds() }
+        if !stream.ring.hasRoom(for: frame.count) { self.writeNotices() }
         // Writing may have shown that the last one who heard it is gone.
         guard !stream.subscribers.isEmpty else { return }
         let before = stream.ring.end
         stream.append(frame)
         if !isForPushed, stream.pushedCount > 0 { self.passPushed(stream, from: before) }
         if !stream.early.isEmpty { self.tellEarly(sequence, of: stream) }
-        if stream.beginRound() { self.rounds.append(stream) }
+        if stream.beginRound() { self.runQueue.append(stream) }
         if self.rings.bytes > self.settings.ringsBytesMax { self.boundRings() }
     }
 
@@ -140,37 +140,28 @@ extension EdgeLoop {
     /// Has the largest rings let go of their older halves, until there is room again for a while.
     private func boundRings() {
         // Whoever keeps up loses nothing.
-        self.goOnWithRounds()
+        self.writeNotices()
         if EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.settings.ringsBytesMax) {
             self.metrics.count(.limitsHit, .limit(.ringsBytesMax))
         }
     }
 
-    /// Goes on with writing notices to connections, for so long, in nanoseconds.
+    /// Writes notices to the connections that hear them, whatever else waits.
     ///
-    /// The streams take turns, so that one with many listeners, or with a flood of notices, does not hold up the others.
-    func goOnWithRounds(for turn: UInt64 = .max) {
-        guard !self.rounds.isEmpty else { return }
-        let began = System.monotonicNanoseconds()
-        while self.roundsNext < self.rounds.count {
-            let stream = self.rounds[self.roundsNext]
+    /// - Parameter turnsMax: so many turns of streams at most.
+    func writeNotices(turnsMax: Int = .max) {
+        var left = turnsMax
+        while left > 0, let stream = self.runQueue.takeStream() {
+            left -= 1
             self.goOn(with: stream)
-            if !stream.isInRound {
-                self.roundsNext += 1
-            } else if self.roundsNext < self.rounds.count - 1 {
-                self.rounds.append(stream)
-                self.roundsNext += 1
-            }
-            if System.monotonicNanoseconds() - began > turn { break }
-        }
-        if self.roundsNext == self.rounds.count || self.roundsNext >= 1_024 {
-            self.rounds.removeFirst(self.roundsNext)
-            self.roundsNext = 0
         }
     }
 
     /// Gives some of those who hear a stream their turn in its round.
-    private func goOn(with stream: EdgeStream) {
+    ///
+    /// The streams take turns, so that one with many listeners, or with a flood of notices, does not hold up the others.
+    func goOn(with stream: EdgeStream) {
+        defer { self.runQueue.hadTurn(stream) }
         var left = Self.subscribersPerTurn
         while left > 0, let slot = stream.next() {
             left -= 1

@@ -34,27 +34,11 @@ extension EdgeLoop {
         self.handleInput(index, kept + count)
     }
 
-    /// Goes on with the line, each connection for one turn, until a round has done enough of it.
-    func goOnWithLine() {
-        guard !self.line.isEmpty else { return }
-        let end = System.monotonicNanoseconds() + Self.turn
-        repeat {
-            let peer = self.line[self.lineNext]
-            self.lineNext += 1
-            if let index = self.index(of: peer) { self.takeTurn(index, peer) }
-            self.now = System.monotonicNanoseconds()
-        } while self.lineNext < self.line.count && self.now < end
-        if self.lineNext == self.line.count || self.lineNext >= 1_024 {
-            self.line.removeFirst(self.lineNext)
-            self.lineNext = 0
-        }
-    }
-
     /// Handles what a connection in the line sent.
     ///
     /// Only where nothing is left of it, also not in the kernel, it has the right of those who send little again: to be read from
     /// as soon as something comes.
-    private func takeTurn(_ index: Int, _ peer: EdgePeer) {
+    func takeTurn(_ index: Int, _ peer: EdgePeer) {
         self.slots[index].pause.remove(.inLine)
         guard self.slots[index].pause.isEmpty else { return }
         let kept = self.takeInput(index)
@@ -68,7 +52,7 @@ extension EdgeLoop {
     private func getInLine(_ index: Int) {
         guard !self.slots[index].pause.contains(.inLine) else { return }
         self.pause(.inLine, index)
-        self.line.append(self.peer(at: index))
+        self.runQueue.getInLine(self.peer(at: index))
     }
 
     /// Ends a reason not to read from a connection.

@@ -138,18 +138,7 @@ package final class EdgeLoop {
     ///
     /// Some turns' messages, so that little is kept of who stands in the line: what is behind them stays in the kernel.
     static let readBytesMax = 8_192
-    /// For so long what came is handled before notices and timers have their turn, in nanoseconds.
-    private static let readingTurn: UInt64 = 2_000_000
-    /// For so long a round is busy with each of what listeners would wait for, in nanoseconds: with those who come and go, with those who send
-    /// much or catch up while others are there, with the line of those who sent more than fits into a turn, and with notices.
-    ///
-    /// A round of notices to 9,000 connections takes some 50 ms.
-    static let turn: UInt64 = 200_000
-    /// After so many notices more are likely to come at once.
-    private static let noticesOfBurst = 8
-    /// For so long notices go out before those who make them may go first again, in nanoseconds.
-    private static let gatheringInterval: UInt64 = 2_000_000
-    /// So many of those who come and go at most have their turn in one round.
+    /// So many events of what stands aside at most are handled in one round.
     private static let asidePerTurn = 32
     /// So many who hear a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
@@ -191,12 +180,8 @@ package final class EdgeLoop {
         EdgeSettings.lightMessagesPerSecondMax,
         atOnce: EdgeSettings.lightMessagesAtOnceMax
     )
-    /// Which events of this round are of connections that send much, or that take notices late.
-    private var laterEvents: [Int] = []
-    /// When somebody was heard last who does not.
-    private var lightHeard: UInt64 = 0
-    /// Both are there: those who send much wait for the others.
-    private var isMixed = false
+    /// Which connection is read from or written to next.
+    var runQueue = RunQueue()
     /// Looked at once a minute: addresses that have gone.
     private var nextMinute: UInt64
     /// What all connections read into.
@@ -209,10 +194,6 @@ package final class EdgeLoop {
     var scratch: [UInt8] = []
     /// Whose they are.
     var scratchOwner = -1
-    /// Connections that have more to be handled, or may be read from again, in the order in which they go on.
-    var line: [EdgePeer] = []
-    /// The first of them; those before had their turn.
-    var lineNext = 0
     /// Connections that sent too much.
     var throttled: [EdgePeer] = []
 
@@ -221,14 +202,6 @@ package final class EdgeLoop {
     let rings = EdgeStream.Total()
     /// How much of it the metric knows.
     private var ringBytesTold = 0
-    /// Those with a round to go on with.
-    var rounds: [EdgeStream] = []
-    /// The first of them; those before are done.
-    var roundsNext = 0
-    /// How many notices have come since those who make them went first.
-    private var noticesComing = 0
-    /// When they may go first again.
-    private var nextGathering: UInt64 = 0
     /// Slots of the connections that hear ticks.
     var ticking: [UInt32] = []
     var tickCounter: UInt64 = 0
@@ -303,17 +276,8 @@ package final class EdgeLoop {
         self.setAccepting(true)
         while !self.hasStopped {
             self.inbox.countRound()
-            let count = self.wait()
-            let began = System.monotonicNanoseconds()
-            self.now = began
-            self.read(count, began: began)
-            self.goOnWithLine()
-            self.flushScratch()
-            self.delegate.passEnded(in: self)
-            self.flushScratch()
-            self.takeInbox()
-            self.letNoticesGather()
-            self.goOnWithRounds(for: Self.turn)
+            self.beginRound()
+            while let step = self.runQueue.next(at: self.now) { self.perform(step) }
             self.lookAtTime()
         }
         self.end()
@@ -321,16 +285,33 @@ package final class EdgeLoop {
 
     // MARK: - One round
 
-    private func wait() -> Int {
-        let isBusy = !self.rounds.isEmpty || !self.line.isEmpty || self.deadlinesLeft > 0
+    /// Waits until something is ready, and tells the run queue what is.
+    private func beginRound() {
+        let isBusy = self.runQueue.hasWork || self.deadlinesLeft > 0
         let next = min(self.nextTick, self.nextSecond)
-        let wait = isBusy || next <= self.now ? 0 : next - self.now
-        // Behind hundreds who send much there may be somebody who does not: all of them are looked at.
-        return Self.events(
+        let eventsMax = self.runQueue.isMixed ? Poller.eventsMax : Poller.eventsUsual
+        let count = Self.events(
             of: &self.poller,
-            nanoseconds: wait,
-            eventsMax: self.isMixed ? Poller.eventsMax : Poller.eventsUsual
+            nanoseconds: isBusy || next <= self.now ? 0 : next - self.now,
+            eventsMax: eventsMax
         )
+        self.now = System.monotonicNanoseconds()
+        self.runQueue.beginRound(at: self.now, isFull: count == eventsMax)
+        for number in 0..<count {
+            let event = self.poller.event(number)
+            switch event.key {
+            case Self.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
+            case Self.asideKey: self.runQueue.foundAside()
+            default: self.runQueue.found(number, self.finding(event), key: event.key, at: self.now)
+            }
+        }
+    }
+
+    private func finding(_ event: Poller.Event) -> RunQueue.Finding {
+        if event.sendsNoMore { return .leaving }
+        let slot = Int(UInt32(truncatingIfNeeded: event.key))
+        let isLight = self.slots[slot].light.hasOne(of: self.lightMessages, at: self.now)
+        return event.isReadable && isLight ? .quiet : .busy
     }
 
     private static func events(of poller: inout Poller, nanoseconds: UInt64, eventsMax: Int) -> Int {
@@ -342,70 +323,46 @@ package final class EdgeLoop {
         }
     }
 
-    /// Handles what came, first of those who send little, as listeners do.
-    ///
-    /// The others, and those who take more of what waited for them, share a turn, so that hundreds that flood delay nobody else. Alone they
-    /// have all of the round.
-    private func read(_ count: Int, began: UInt64) {
-        var turn = began
-        var hasAside = false
-        var hasMoved = false
-        self.laterEvents.removeAll(keepingCapacity: true)
-        for number in 0..<count {
-            let event = self.poller.event(number)
-            if event.key == Self.inboxKey {
-                System.resetWakeUp(self.inbox.wakeUp)
-                continue
-            }
-            if event.key == Self.asideKey {
-                hasAside = true
-                continue
-            }
-            if event.sendsNoMore {
-                self.moveAside(event)
-                (hasAside, hasMoved) = (true, true)
-                continue
-            }
-            guard event.isReadable, self.isLight(Int(UInt32(truncatingIfNeeded: event.key))) else {
-                self.laterEvents.append(number)
-                continue
-            }
-            self.lightHeard = self.now
-            self.handle(event)
-            self.endReadingTurn(&turn)
+    /// Does what the run queue orders, and reads the clock where that takes time.
+    private func perform(_ step: RunQueue.Step) {
+        switch step {
+        case .handle(let number): self.handle(self.poller.event(number))
+        case .moveAside(let number): return self.moveAside(self.poller.event(number))
+        case .putOff(let number):
+            if self.poller.event(number).isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
+            return
+        case .lookAside: self.lookAside()
+        case .handleAside(let number): self.handleAside(self.aside.event(number))
+        case .takeTurn(let peer): if let index = self.index(of: peer) { self.takeTurn(index, peer) }
+        case .endPass:
+            self.flushScratch()
+            self.delegate.passEnded(in: self)
+            return self.flushScratch()
+        case .takeInbox:
+            self.flushScratch()
+            self.takeInbox()
+            guard self.runQueue.hasWork else { return }
+        case .letNoticesGather:
+            System.letOthersGoFirst()
+            self.takeInbox()
+        case .write(let stream): self.goOn(with: stream)
         }
-        // There may be more behind those that the poller told of: of those who stand aside, and before these, where many leave, of
-        // those who listen.
-        let isFull = count == Poller.eventsUsual || count == Poller.eventsMax
-        if isFull ? !hasMoved : hasAside { self.readAside() }
-        self.isMixed = !self.laterEvents.isEmpty && self.now < self.lightHeard + Self.second
-        let end = self.isMixed ? self.now + Self.turn : .max
-        for (place, number) in self.laterEvents.enumerated() {
-            let event = self.poller.event(number)
-            guard place == 0 || self.now < end else {
-                // The poller tells of the others again, behind those who came meanwhile.
-                if event.isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
-                break
-            }
-            self.handle(event)
-            self.endReadingTurn(&turn)
-        }
+        self.now = System.monotonicNanoseconds()
     }
 
-    /// Accepts connections, and reads from those that stand aside; the poller tells of the others again.
-    private func readAside() {
+    /// Looks whether connections come, and what those that stand aside have.
+    private func lookAside() {
         let count = Self.events(of: &self.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
-        let end = System.monotonicNanoseconds() + Self.turn
-        for number in 0..<count {
-            let event = self.aside.event(number)
-            if event.key >= Self.doorKey {
-                self.accept(Int(event.key - Self.doorKey))
-            } else {
-                self.handle(event)
-                self.endNewness(of: event)
-            }
-            self.now = System.monotonicNanoseconds()
-            if self.now >= end { return }
+        for number in 0..<count { self.runQueue.foundAside(number, key: self.aside.event(number).key) }
+    }
+
+    /// Accepts connections, or reads from one that stands aside.
+    private func handleAside(_ event: Poller.Event) {
+        if event.key >= Self.doorKey {
+            self.accept(Int(event.key - Self.doorKey))
+        } else {
+            self.handle(event)
+            self.endNewness(of: event)
         }
     }
 
@@ -414,7 +371,7 @@ package final class EdgeLoop {
         let index = Int(UInt32(truncatingIfNeeded: event.key))
         guard self.slots[index].isUsed, self.slots[index].isAside, !event.sendsNoMore, event.key == self.key(of: index)
         else { return }
-        self.lightHeard = self.now
+        self.runQueue.heardQuiet(at: self.now)
         self.slots[index].isAside = false
         self.aside.remove(self.slots[index].descriptor)
         self.look(at: index)
@@ -442,34 +399,6 @@ package final class EdgeLoop {
         if failure != 0 { self.close(index) }
     }
 
-    /// Whether a connection sends little.
-    private func isLight(_ index: Int) -> Bool {
-        self.slots[index].light.hasOne(of: self.lightMessages, at: self.now)
-    }
-
-    /// In a burst, lets those who make notices go first now and then.
-    ///
-    /// What they make goes out with what is there, in one write to each connection. Where they have a processor of their own nobody
-    /// waits for this one.
-    private func letNoticesGather() {
-        guard !self.rounds.isEmpty, self.noticesComing >= Self.noticesOfBurst else { return }
-        guard System.monotonicNanoseconds() >= self.nextGathering else { return }
-        System.letOthersGoFirst()
-        self.noticesComing = 0
-        self.nextGathering = System.monotonicNanoseconds() + Self.gatheringInterval
-        self.takeInbox()
-    }
-
-    /// Notices do not wait for everybody's requests.
-    private func endReadingTurn(_ turn: inout UInt64) {
-        self.now = System.monotonicNanoseconds()
-        guard self.now - turn > (self.rounds.isEmpty ? Self.readingTurn : Self.turn) else { return }
-        self.flushScratch()
-        self.takeInbox()
-        self.goOnWithRounds(for: Self.turn)
-        turn = System.monotonicNanoseconds()
-    }
-
     private func handle(_ event: Poller.Event) {
         let index = Int(UInt32(truncatingIfNeeded: event.key))
         // An earlier event of the same wait may have ended it.
@@ -491,7 +420,7 @@ package final class EdgeLoop {
         let content = self.inbox.take()
         for batch in content.batches {
             self.append(batch.notices)
-            self.noticesComing += batch.notices.count
+            self.runQueue.noticesCame(batch.notices.count)
             batch.settle(isTaken: true)
         }
         for arrival in content.arrivals { self.open(arrival) }
@@ -776,7 +705,7 @@ package final class EdgeLoop {
     private func end() {
         self.setAccepting(false)
         self.takeInbox()
-        self.goOnWithRounds()
+        self.writeNotices()
         self.flushScratch()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
         while self.slots.contains(where: \.taking.isWaiting), System.monotonicNanoseconds() < deadline {

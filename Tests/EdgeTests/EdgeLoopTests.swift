@@ -275,15 +275,15 @@ struct EdgeLoopTests {
         func reached() -> Int { pairs.dropLast().count { $0.received() > 0 } }
         loop.append([self.notice(1, large), self.notice(1, small)])
         // The first turn is over after those who have theirs, however little time there is.
-        loop.goOnWithRounds(for: 0)
+        loop.writeNotices(turnsMax: 1)
         #expect(reached() == EdgeLoop.subscribersPerTurn)
         #expect(pairs[crowd].received() == 0)
         // A flood of the large one makes no difference.
         loop.append((2...50).map { self.notice($0, large) })
-        loop.goOnWithRounds(for: 0)
+        loop.writeNotices(turnsMax: 1)
         #expect(pairs[crowd].received() == 100)
         #expect(reached() == EdgeLoop.subscribersPerTurn)
-        loop.goOnWithRounds()
+        loop.writeNotices()
         #expect(pairs.dropLast().allSatisfy { $0.received() == 5_000 })
         #expect(pairs[crowd].received() == 100)
     }
@@ -296,12 +296,12 @@ struct EdgeLoopTests {
         let crowd = EdgeLoop.subscribersPerTurn
         let pairs = try self.subscribe([StreamID](repeating: stream, count: crowd + 1), to: loop)
         loop.append((1...1_500).map { self.notice($0, stream) })
-        loop.goOnWithRounds(for: 0)
+        loop.writeNotices(turnsMax: 1)
         // Whole notices.
         let piece = EdgeLoop.noticesBytesMax / 100 * 100
         #expect(pairs.prefix(crowd).allSatisfy { $0.received() == piece })
         #expect(pairs[crowd].received() == 0)
-        loop.goOnWithRounds()
+        loop.writeNotices()
         #expect(pairs.allSatisfy { $0.received() == 150_000 })
         #expect(loop.streams[stream]?.ring.count == 0)
     }
