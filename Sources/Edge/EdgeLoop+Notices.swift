@@ -24,7 +24,7 @@ extension EdgeLoop {
         }
         let place = stream.add(UInt32(index))
         let cursor = NoticeCursor(end: stream.ring.end)
-        self.slots[index].subscriptions.append(Subscription(stream: stream, cursor: cursor, place: place))
+        self.connections[index].subscriptions.append(EdgeSlot.Subscription(stream: stream, cursor: cursor, place: place))
     }
 
     /// What a request changed about notices on its own connection; its answer was sent before.
@@ -32,38 +32,38 @@ extension EdgeLoop {
         switch change {
         case .begins(let session, let id, let head, let proof):
             self.push(id, of: session, above: head, proof, to: index)
-        case .ends: if let pushed = self.slots[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
+        case .ends: if let pushed = self.connections[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
         }
     }
 
     /// Every notice above the head of the answer follows it: what waited for the connection is in the answer, and so is what comes
     /// into the ring up to that head.
     private func push(_ id: StreamID, of session: SessionID, above head: Position, _ proof: PushProof?, to index: Int) {
-        if self.slots[index].subscriptions.isEmpty {
+        if self.connections[index].subscriptions.isEmpty {
             self.subscribe(index, to: id)
-            self.slots[index].subscriptions[0].session = session
-            self.slots[index].subscriptions[0].stream.pushedCount += 1
+            self.connections[index].subscriptions[0].session = session
+            self.connections[index].subscriptions[0].stream.pushedCount += 1
             self.pushed.add()
         }
-        self.slots[index].subscriptions[0].proof = proof
-        let stream = self.slots[index].subscriptions[0].stream
-        self.slots[index].subscriptions[0].cursor
+        self.connections[index].subscriptions[0].proof = proof
+        let stream = self.connections[index].subscriptions[0].stream
+        self.connections[index].subscriptions[0].cursor
             .follow(head.sequence, sent: self.sent[id] ?? 0, end: stream.ring.end)
-        if self.slots[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
-        guard self.slots[index].subscriptions[0].isBehind else { return }
-        self.slots[index].subscriptions[0].isBehind = false
+        if self.connections[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
+        guard self.connections[index].subscriptions[0].isBehind else { return }
+        self.connections[index].subscriptions[0].isBehind = false
         stream.behindCount -= 1
         stream.clearIfTaken()
     }
 
     /// A connection hears a stream no more.
     func unsubscribe(_ index: Int, _ stream: EdgeStream) {
-        guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { return }
-        let subscription = self.slots[index].subscriptions.remove(at: number)
+        guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { return }
+        let subscription = self.connections[index].subscriptions.remove(at: number)
         if let moved = stream.remove(at: subscription.place),
-            let other = self.slots[Int(moved)].subscriptions.firstIndex(where: { $0.stream === stream })
+            let other = self.connections[Int(moved)].subscriptions.firstIndex(where: { $0.stream === stream })
         {
-            self.slots[Int(moved)].subscriptions[other].place = subscription.place
+            self.connections[Int(moved)].subscriptions[other].place = subscription.place
         }
         stream.early.remove(UInt32(index))
         if subscription.session != nil {
@@ -120,10 +120,10 @@ extension EdgeLoop {
         let end = stream.ring.end
         for slot in stream.subscribers {
             // Such a connection hears one stream.
-            guard let first = self.slots[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind else {
+            guard let first = self.connections[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind else {
                 continue
             }
-            self.slots[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
+            self.connections[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
         }
     }
 
@@ -132,8 +132,8 @@ extension EdgeLoop {
         let end = stream.ring.end
         for slot in stream.early {
             let index = Int(slot)
-            self.slots[index].subscriptions[0].cursor.appended(sequence, end: end)
-            if !self.slots[index].subscriptions[0].cursor.isEarly { stream.early.remove(slot) }
+            self.connections[index].subscriptions[0].cursor.appended(sequence, end: end)
+            if !self.connections[index].subscriptions[0].cursor.isEarly { stream.early.remove(slot) }
         }
     }
 
@@ -166,10 +166,10 @@ extension EdgeLoop {
         while left > 0, let slot = stream.next() {
             left -= 1
             let index = Int(slot)
-            guard let number = self.slots[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
+            guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
                 continue
             }
-            let subscription = self.slots[index].subscriptions[number]
+            let subscription = self.connections[index].subscriptions[number]
             guard !subscription.isBehind, subscription.cursor.place != stream.ring.end else { continue }
             self.writeNotices(index, number, inRound: true)
         }
@@ -179,43 +179,43 @@ extension EdgeLoop {
     ///
     /// What is more than ``noticesBytesMax`` has another turn, behind the others.
     func writeNotices(_ index: Int, _ number: Int, inRound: Bool) {
-        let stream = self.slots[index].subscriptions[number].stream
-        let cursor = self.slots[index].subscriptions[number].cursor.place
+        let stream = self.connections[index].subscriptions[number].stream
+        let cursor = self.connections[index].subscriptions[number].cursor.place
         // An answer that gathered for it goes first.
         if self.scratchOwner == index { self.flushScratch() }
-        guard self.slots[index].phase != .free else { return }
-        guard self.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
+        guard self.connections[index].phase != .free else { return }
+        guard self.connections[index].output.isEmpty else { return self.fallBehind(index, number) }
         if stream.ring.hasLapped(cursor) {
             // Its position tells it that notices are missing.
             self.metrics.count(.limitsHit, .limit(.ringBytesMax))
-            self.slots[index].subscriptions[number].cursor.place = stream.ring.end
+            self.connections[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
         let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticesBytesMax)
-        if let session = self.slots[index].session {
+        if let session = self.connections[index].session {
             self.writeNotices(index, number, through: session, until: next)
         } else {
             self.writeNotices(index, number, bytes: count, until: next)
         }
-        guard self.slots[index].phase != .free, !self.slots[index].subscriptions[number].isBehind,
-            self.slots[index].subscriptions[number].cursor.place != stream.ring.end
+        guard self.connections[index].phase != .free, !self.connections[index].subscriptions[number].isBehind,
+            self.connections[index].subscriptions[number].cursor.place != stream.ring.end
         else { return }
         if inRound { stream.goOn() } else { self.fallBehind(index, number) }
     }
 
     private func writeNotices(_ index: Int, _ number: Int, bytes wanted: Int, until next: NoticeRing.Cursor) {
-        let stream = self.slots[index].subscriptions[number].stream
-        let cursor = self.slots[index].subscriptions[number].cursor.place
-        let descriptor = self.slots[index].descriptor
+        let stream = self.connections[index].subscriptions[number].stream
+        let cursor = self.connections[index].subscriptions[number].cursor.place
+        let descriptor = self.connections[index].descriptor
         let written = stream.ring.withPending(cursor) { System.write(descriptor, $0.extracting(0..<wanted)) }
         if written == wanted {
-            self.slots[index].subscriptions[number].cursor.place = next
+            self.connections[index].subscriptions[number].cursor.place = next
         } else if written >= 0 {
             // A frame that is begun has to be finished, whatever becomes of the ring.
             let (rest, next) = stream.ring.restOfFrame(after: written, behind: cursor)
-            self.slots[index].subscriptions[number].cursor.place = next
+            self.connections[index].subscriptions[number].cursor.place = next
             if !rest.isEmpty { self.keep(rest.span, index) }
-            if self.slots[index].phase != .free { self.fallBehind(index, number) }
+            if self.connections[index].phase != .free { self.fallBehind(index, number) }
         } else if System.wouldBlock(written) {
             self.fallBehind(index, number)
         } else {
@@ -224,9 +224,9 @@ extension EdgeLoop {
     }
 
     func fallBehind(_ index: Int, _ number: Int) {
-        if !self.slots[index].subscriptions[number].isBehind {
-            self.slots[index].subscriptions[number].isBehind = true
-            self.slots[index].subscriptions[number].stream.behindCount += 1
+        if !self.connections[index].subscriptions[number].isBehind {
+            self.connections[index].subscriptions[number].isBehind = true
+            self.connections[index].subscriptions[number].stream.behindCount += 1
         }
         self.beginStall(index)
     }
@@ -263,26 +263,26 @@ extension EdgeLoop {
     /// A tick says that subscriptions from before it have taken effect: to nobody who has something waiting, who would hear
     /// of it late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
-        guard !self.slots[index].taking.isWaiting else { return }
+        guard !self.connections[index].taking.isWaiting else { return }
         self.write(frame.span, index)
     }
 
     /// The proof that subscriptions have taken effect: they were made on this thread, before this, so the first tick can go
     /// at once.
     func beginTicks(_ index: Int) {
-        guard self.slots[index].tickPlace < 0 else { return }
-        self.slots[index].tickPlace = Int32(self.ticking.count)
+        guard self.connections[index].tickPlace < 0 else { return }
+        self.connections[index].tickPlace = Int32(self.ticking.count)
         self.ticking.append(UInt32(index))
         self.sendTick(self.tickFrame, index)
     }
 
     func endTicks(_ index: Int) {
-        let place = Int(self.slots[index].tickPlace)
+        let place = Int(self.connections[index].tickPlace)
         guard place >= 0 else { return }
-        self.slots[index].tickPlace = -1
+        self.connections[index].tickPlace = -1
         let last = self.ticking.removeLast()
         guard Int(last) != index else { return }
         self.ticking[place] = last
-        self.slots[Int(last)].tickPlace = Int32(place)
+        self.connections[Int(last)].tickPlace = Int32(place)
     }
 }

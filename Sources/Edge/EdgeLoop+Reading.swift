@@ -9,16 +9,16 @@ internal import ZMTP
 extension EdgeLoop {
     /// Reads once what is there, and handles every whole message of it.
     func readable(_ index: Int) {
-        self.slots[index].light.takeOne(of: self.lightMessages, at: self.now)
+        self.connections[index].light.takeOne(of: self.lightMessages, at: self.now)
         let kept = self.takeInput(index)
         // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
             return self.handleInput(index, kept)
         }
-        if self.slots[index].awaitsHeader { return self.readHeader(index, kept) }
-        if self.slots[index].isByTLS { return self.readEncrypted(index, kept) }
+        if self.connections[index].awaitsHeader { return self.readHeader(index, kept) }
+        if self.connections[index].isByTLS { return self.readEncrypted(index, kept) }
         let count = System.read(
-            self.slots[index].descriptor,
+            self.connections[index].descriptor,
             into: &self.buffer,
             at: kept,
             bytesMax: Self.readBytesMax
@@ -39,32 +39,32 @@ extension EdgeLoop {
     /// Only where nothing is left of it, also not in the kernel, it has the right of those who send little again: to be read from
     /// as soon as something comes.
     func takeTurn(_ index: Int, _ peer: EdgePeer) {
-        self.slots[index].pause.remove(.inLine)
-        guard self.slots[index].pause.isEmpty else { return }
+        self.connections[index].pause.remove(.inLine)
+        guard self.connections[index].pause.isEmpty else { return }
         let kept = self.takeInput(index)
         if kept > 0 { self.handleInput(index, kept) }
-        guard self.index(of: peer) != nil, self.slots[index].pause.isEmpty else { return }
+        guard self.connections.place(of: peer) != nil, self.connections[index].pause.isEmpty else { return }
         self.readable(index)
-        if self.index(of: peer) != nil { self.watch(index) }
+        if self.connections.place(of: peer) != nil { self.watch(index) }
     }
 
     /// A connection goes on once those have had their turn who stand in the line already.
     private func getInLine(_ index: Int) {
-        guard !self.slots[index].pause.contains(.inLine) else { return }
+        guard !self.connections[index].pause.contains(.inLine) else { return }
         self.pause(.inLine, index)
-        self.runQueue.getInLine(self.peer(at: index))
+        self.runQueue.getInLine(self.connections.peer(at: index))
     }
 
     /// Ends a reason not to read from a connection.
-    func lift(_ pause: Pause, _ index: Int) {
-        guard self.slots[index].pause.contains(pause) else { return }
-        self.slots[index].pause.remove(pause)
-        if self.slots[index].pause.isEmpty { self.getInLine(index) }
+    func lift(_ pause: EdgeSlot.Pause, _ index: Int) {
+        guard self.connections[index].pause.contains(pause) else { return }
+        self.connections[index].pause.remove(pause)
+        if self.connections[index].pause.isEmpty { self.getInLine(index) }
     }
 
     /// Does not read from a connection for a while.
-    func pause(_ pause: Pause, _ index: Int) {
-        self.slots[index].pause.insert(pause)
+    func pause(_ pause: EdgeSlot.Pause, _ index: Int) {
+        self.connections[index].pause.insert(pause)
         self.watch(index)
     }
 
@@ -74,7 +74,7 @@ extension EdgeLoop {
         let peers = self.throttled
         self.throttled = []
         for peer in peers {
-            guard let index = self.index(of: peer) else { continue }
+            guard let index = self.connections.place(of: peer) else { continue }
             if self.reachedRate(index) == nil, self.mayHaveTokenRefused(index) {
                 self.lift(.throttled, index)
             } else {
@@ -87,60 +87,60 @@ extension EdgeLoop {
     /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
-        self.slots[index].light.takeOne(of: self.lightMessages, at: self.now)
-        self.slots[index].messages.takeOne(of: self.connectionMessages, at: self.now)
-        self.slots[index].shared?.messages.takeOne(at: self.now)
+        self.connections[index].light.takeOne(of: self.lightMessages, at: self.now)
+        self.connections[index].messages.takeOne(of: self.connectionMessages, at: self.now)
+        self.connections[index].shared?.messages.takeOne(at: self.now)
         self.shared.messages.takeOne(at: self.now)
         if let limit = self.reachedRate(index) { self.throttle(index, limit) }
     }
 
     /// Which limit on messages leaves nothing; `nil`: none.
     private func reachedRate(_ index: Int) -> LimitName? {
-        guard self.slots[index].messages.hasOne(of: self.connectionMessages, at: self.now) else {
+        guard self.connections[index].messages.hasOne(of: self.connectionMessages, at: self.now) else {
             return .messagesPerConnectionPerSecondMax
         }
-        if let shared = self.slots[index].shared, !shared.messages.hasOne(at: self.now) {
+        if let shared = self.connections[index].shared, !shared.messages.hasOne(at: self.now) {
             return .messagesPerAddressPerSecondMax
         }
         return self.shared.messages.hasOne(at: self.now) ? nil : .messagesPerSecondMax
     }
 
     private func mayHaveTokenRefused(_ index: Int) -> Bool {
-        self.slots[index].refusals.hasOne(of: self.connectionRefusals, at: self.now)
+        self.connections[index].refusals.hasOne(of: self.connectionRefusals, at: self.now)
     }
 
     /// Takes note that a token was refused; after one too many the connection is read from later.
     private func noteRefusedToken(_ index: Int) {
-        self.slots[index].refusals.takeOne(of: self.connectionRefusals, at: self.now)
+        self.connections[index].refusals.takeOne(of: self.connectionRefusals, at: self.now)
         if !self.mayHaveTokenRefused(index) { self.throttle(index, .refusedTokensPerConnectionPerSecondMax) }
     }
 
     private func throttle(_ index: Int, _ limit: LimitName) {
-        guard !self.slots[index].pause.contains(.throttled) else { return }
+        guard !self.connections[index].pause.contains(.throttled) else { return }
         self.metrics.count(.limitsHit, .limit(limit))
-        self.throttled.append(self.peer(at: index))
+        self.throttled.append(self.connections.peer(at: index))
         self.pause(.throttled, index)
     }
 
     /// Whether a connection may begin a session.
     private func mayBeginSession(_ index: Int) -> Bool {
-        self.slots[index].sessions.hasOne(of: self.connectionSessions, at: self.now)
-            && self.slots[index].shared?.sessions.hasOne(at: self.now) ?? true
+        self.connections[index].sessions.hasOne(of: self.connectionSessions, at: self.now)
+            && self.connections[index].shared?.sessions.hasOne(at: self.now) ?? true
     }
 
     private func noteSession(_ index: Int) {
-        self.slots[index].sessions.takeOne(of: self.connectionSessions, at: self.now)
-        self.slots[index].shared?.sessions.takeOne(at: self.now)
+        self.connections[index].sessions.takeOne(of: self.connectionSessions, at: self.now)
+        self.connections[index].shared?.sessions.takeOne(at: self.now)
     }
 
     // MARK: - Input
 
     /// Moves what a connection kept to the beginning of the buffer.
     private func takeInput(_ index: Int) -> Int {
-        let kept = self.slots[index].input.count
+        let kept = self.connections[index].input.count
         guard kept > 0 else { return 0 }
-        self.buffer.replaceSubrange(0..<kept, with: self.slots[index].input)
-        self.slots[index].input = []
+        self.buffer.replaceSubrange(0..<kept, with: self.connections[index].input)
+        self.connections[index].input = []
         self.hold(-kept)
         return kept
     }
@@ -148,7 +148,7 @@ extension EdgeLoop {
     /// Keeps what was not handled.
     func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
-        self.slots[index].input = Array(self.buffer[offset..<count])
+        self.connections[index].input = Array(self.buffer[offset..<count])
         self.hold(count - offset)
     }
 
@@ -160,17 +160,17 @@ extension EdgeLoop {
     ///   - start: where they begin.
     ///   - isLast: whether the peer has ended; then all of them are handled, because it cannot stand in a line.
     func handleInput(_ index: Int, _ count: Int, from start: Int = 0, isLast: Bool = false) {
-        let generation = self.slots[index].generation
+        let generation = self.connections[index].generation
         var offset = start
         var left = isLast ? Int.max : EdgeSettings.messagesPerTurnMax
-        while self.slots[index].generation == generation {
-            if left == 0, offset < count, self.slots[index].pause.isEmpty {
+        while self.connections[index].generation == generation {
+            if left == 0, offset < count, self.connections[index].pause.isEmpty {
                 self.metrics.count(.limitsHit, .limit(.messagesPerTurnMax))
                 self.getInLine(index)
                 // It is closed where the poller cannot be told.
-                guard self.slots[index].generation == generation else { return }
+                guard self.connections[index].generation == generation else { return }
             }
-            guard self.slots[index].pause.isEmpty else {
+            guard self.connections[index].pause.isEmpty else {
                 self.keepInput(index, count, from: offset)
                 return
             }
@@ -180,9 +180,9 @@ extension EdgeLoop {
             case .needsMore: return self.keepInput(index, count, from: offset)
             case .request(let body, let correlation): self.request(index, body, correlation)
             case .ready:
-                self.slots[index].phase = .ready
-                self.slots[index].since = self.now
-                let ready = self.slots[index].connection.ready
+                self.connections[index].phase = .ready
+                self.connections[index].since = self.now
+                let ready = self.connections[index].connection.ready
                 self.write(ready.span, index)
             case .subscribe(let topic): self.subscription(index, topic, cancels: false)
             case .cancel(let topic): self.subscription(index, topic, cancels: true)
@@ -196,7 +196,7 @@ extension EdgeLoop {
                 self.count(strange, index)
             case .endless: self.close(index, .endless)
             case .failed(.noSignature)
-            where self.buffer[offset] == Self.recordOfHandshake && !self.slots[index].isByTLS:
+            where self.buffer[offset] == Self.recordOfHandshake && !self.connections[index].isByTLS:
                 self.close(index, .encrypted)
             case .failed(let error): self.close(index, .violation(error))
             }
@@ -206,15 +206,15 @@ extension EdgeLoop {
     private func next(_ index: Int, _ count: Int, _ offset: inout Int) -> EdgeConnection.Event {
         // One more reference to the bytes, given back at once: nothing is copied.
         let buffer = self.buffer
-        return self.slots[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
+        return self.connections[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
     }
 
     private func request(_ index: Int, _ body: Range<Int>, _ correlation: EdgeCorrelation?) {
         self.takeAllowance(index)
-        self.slots[index].isUsed = true
+        self.connections[index].isUsed = true
         self.request.removeAll(keepingCapacity: true)
         self.request += self.buffer[body]
-        let peer = self.peer(at: index, correlation)
+        let peer = self.connections.peer(at: index, correlation)
         let mayBegin = self.mayBeginSession(index)
         let answer = self.delegate.handle(
             self.request,
@@ -226,15 +226,15 @@ extension EdgeLoop {
         if answer.refusesToken {
             self.noteRefusedToken(index)
             // It is closed where the poller cannot be told.
-            guard self.index(of: peer) != nil else { return self.repliesGone.add() }
+            guard self.connections.place(of: peer) != nil else { return self.repliesGone.add() }
         }
         if let reply = answer.reply {
             self.send(reply, index, correlation)
-            if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
+            if let change = answer.push, self.connections.place(of: peer) != nil { self.change(change, index) }
         } else {
-            self.slots[index].waitingCount += 1
-            if self.slots[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
-                !self.slots[index].pause.contains(.waiting)
+            self.connections[index].waitingCount += 1
+            if self.connections[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
+                !self.connections[index].pause.contains(.waiting)
             {
                 self.metrics.count(.limitsHit, .limit(.requestsWaitingPerConnectionMax))
                 self.pause(.waiting, index)
@@ -250,20 +250,20 @@ extension EdgeLoop {
     ///   - peer: whose request it is.
     ///   - decide: is told whether the connection may begin a session, and whether notices can go to it; answers now.
     package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
-        guard let index = self.index(of: peer) else { return self.repliesGone.add() }
+        guard let index = self.connections.place(of: peer) else { return self.repliesGone.add() }
         let answer = decide(self.mayBeginSession(index), self.pushPlace(index))
         guard let reply = answer.reply else { preconditionFailure("a late answer cannot come later still") }
         if answer.hasBegunSession { self.noteSession(index) }
         if answer.refusesToken { self.noteRefusedToken(index) }
         self.answer(reply, to: peer)
-        if let change = answer.push, self.index(of: peer) != nil { self.change(change, index) }
+        if let change = answer.push, self.connections.place(of: peer) != nil { self.change(change, index) }
     }
 
     /// Whether notices can go to a connection that asks, and whose do.
     private func pushPlace(_ index: Int) -> PushPlace {
-        guard self.slots[index].connection.peer == .dealer else { return .impossible }
+        guard self.connections[index].connection.peer == .dealer else { return .impossible }
         // Who asks cannot subscribe: what it hears was pushed.
-        guard let pushed = self.slots[index].subscriptions.first, let session = pushed.session else { return .free }
+        guard let pushed = self.connections[index].subscriptions.first, let session = pushed.session else { return .free }
         return .taken(session: session, stream: pushed.stream.id)
     }
 
@@ -275,7 +275,7 @@ extension EdgeLoop {
             case .notSubscription: .notSubscription
             }
         self.metrics.count(.framesRefused, label)
-        self.delegate.tell(.strange(strange, from: self.slots[index].address, on: self.label(of: index)))
+        self.delegate.tell(.strange(strange, from: self.connections[index].address, on: self.label(of: index)))
     }
 
     // MARK: - Subscriptions
@@ -283,7 +283,7 @@ extension EdgeLoop {
     private func subscription(_ index: Int, _ topic: Range<Int>, cancels: Bool) {
         self.takeAllowance(index)
         if topic.count == NoticeFrame.syncTopic.count, self.buffer[topic].elementsEqual(NoticeFrame.syncTopic) {
-            self.slots[index].isUsed = true
+            self.connections[index].isUsed = true
             if cancels { self.endTicks(index) } else { self.beginTicks(index) }
             return
         }
@@ -294,16 +294,16 @@ extension EdgeLoop {
             if !cancels { self.metrics.count(.framesRefused, .unknownTopic) }
             return
         }
-        self.slots[index].isUsed = true
+        self.connections[index].isUsed = true
         guard !self.delegate.isProtected(id) else {
             if !cancels { self.metrics.count(.framesRefused, .protectedTopic) }
             return
         }
-        let known = self.slots[index].subscriptions.first { $0.stream.id == id }
+        let known = self.connections[index].subscriptions.first { $0.stream.id == id }
         if cancels {
             if let known { self.unsubscribe(index, known.stream) }
         } else if known == nil {
-            guard self.slots[index].subscriptions.count < self.settings.subscriptionsPerConnectionMax else {
+            guard self.connections[index].subscriptions.count < self.settings.subscriptionsPerConnectionMax else {
                 return self.close(index, .subscriptions)
             }
             self.subscribe(index, to: id)

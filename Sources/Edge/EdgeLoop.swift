@@ -30,110 +30,6 @@ internal import ZMTP
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
-    /// A stream that a connection hears.
-    struct Subscription {
-        let stream: EdgeStream
-        var cursor: NoticeCursor
-        /// Its place among the stream's subscribers.
-        var place: Int
-        /// Whether the kernel did not take all that waited.
-        var isBehind = false
-        /// Who joined on the connection itself; `nil`: it subscribed.
-        var session: SessionID?
-        /// What lets the connection hear a protected stream; `nil`: it needs nothing.
-        var proof: PushProof?
-    }
-
-    /// Why a connection is not read from.
-    struct Pause: OptionSet {
-        let rawValue: UInt8
-        /// It sends more than it may.
-        static let throttled = Pause(rawValue: 1)
-        /// It does not take its answers.
-        static let unread = Pause(rawValue: 2)
-        /// Too many of its requests wait for the event log.
-        static let waiting = Pause(rawValue: 4)
-        /// It stands in the line of those who sent more than fits into a turn.
-        static let inLine = Pause(rawValue: 8)
-    }
-
-    struct Slot {
-        enum Phase {
-            case free
-            case handshake
-            case ready
-        }
-
-        var phase = Phase.free
-        /// By which door it came.
-        var door: UInt8 = 0
-        var pause: Pause = []
-        /// What the poller looks for.
-        var looksForReading = true
-        var looksForWriting = false
-        /// Whether it has asked for anything, or subscribed to something.
-        var isUsed = false
-        /// Whether it has asked for nothing yet, or has left: the poller of those looks at it.
-        var isAside = true
-        var descriptor: Int32 = -1
-        /// Counts the connections that had this slot.
-        var generation: UInt32 = 0
-        /// Its place among those that hear ticks; below zero: it hears none.
-        var tickPlace: Int32 = -1
-        /// How many of its requests are answered later.
-        var waitingCount: UInt32 = 0
-        /// The messages that it may send, and the sessions that it may begin.
-        var messages = RateBucket()
-        var sessions = RateBucket()
-        /// The tokens of its joins that may be refused.
-        var refusals = RateBucket()
-        /// What it may send, and how often, before it counts as one that sends much.
-        var light = RateBucket()
-        /// What all connections of its address have taken; `nil`: those are not limited.
-        var shared: EdgeAddress?
-        /// When it was accepted, or its handshake was done, in nanoseconds.
-        var since: UInt64 = 0
-        /// Whether it takes what waits for it.
-        var taking = TakingWatch()
-        var address = PeerAddress()
-        var connection = EdgeConnection()
-        var subscriptions: [Subscription] = []
-        /// What came and was not handled: of a frame that is not there in full, or while it is not read from.
-        var input: [UInt8] = []
-        /// What the kernel did not take yet.
-        var output: [UInt8] = []
-        /// How much of it is sent.
-        var outputSent = 0
-        /// Whether nothing is known of it but what its balancer is going to say.
-        var awaitsHeader = false
-        /// Whether it came by a door with a certificate.
-        var isByTLS = false
-        /// What decrypts and encrypts; `nil`: nothing has come, or nothing is encrypted.
-        var session: TLSSession?
-        /// What that keeps of what the peer sent.
-        var sessionBytes = 0
-
-        /// What it has to itself, in bytes.
-        var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
-    }
-
-    /// Descriptors for the pollers of a loop, which its thread will use.
-    package struct Pollers: Sendable {
-        let main: Int32
-        let aside: Int32
-
-        /// - Throws: where there are too many descriptors.
-        package static func make() throws(SystemCallError) -> Pollers {
-            let main = try Poller.makeDescriptor()
-            do throws(SystemCallError) {
-                return Pollers(main: main, aside: try Poller.makeDescriptor())
-            } catch {
-                System.close(main)
-                throw error
-            }
-        }
-    }
-
     /// How many bytes one read takes.
     ///
     /// Some turns' messages, so that little is kept of who stands in the line: what is behind them stays in the kernel.
@@ -164,14 +60,8 @@ package final class EdgeLoop {
     private var nextLoops: [Int]
     private var hasStopped = false
 
-    /// Looks at the connections that have asked for something, and says when the other one has something.
-    private var poller: Poller
-    /// Looks at the doors, and at the connections that stand aside: that have not asked for anything yet, or that have left.
-    ///
-    /// Thousands of them at once stand before nobody who listens.
-    private var aside: Poller
-    var slots: [Slot] = []
-    private var freeSlots: [UInt32] = []
+    private var pollers: PollerPair
+    var connections = ConnectionTable()
     /// The limits of messages, sessions and refused tokens of a connection.
     let connectionMessages: RateBucket.Limit
     let connectionSessions: RateBucket.Limit
@@ -249,8 +139,7 @@ package final class EdgeLoop {
         self.shared = shared
         self.inbox = shared.inboxes[number]
         self.nextLoops = shared.doors.map { _ in 0 }
-        self.poller = Poller(adopting: pollers.main)
-        self.aside = Poller(adopting: pollers.aside)
+        self.pollers = PollerPair(pollers)
         self.settings = settings
         self.sent = sequences
         self.metrics = shared.metrics
@@ -271,8 +160,7 @@ package final class EdgeLoop {
     /// Serves until somebody calls ``EdgeShared/stop()``.
     package func run() {
         System.goFirst()
-        _ = self.poller.add(self.inbox.wakeUp, key: Self.inboxKey, reading: true, writing: false)
-        _ = self.poller.add(self.aside.descriptor, key: Self.asideKey, reading: true, writing: false)
+        self.pollers.begin(inbox: self.inbox.wakeUp)
         self.setAccepting(true)
         while !self.hasStopped {
             self.inbox.countRound()
@@ -291,17 +179,17 @@ package final class EdgeLoop {
         let next = min(self.nextTick, self.nextSecond)
         let eventsMax = self.runQueue.isMixed ? Poller.eventsMax : Poller.eventsUsual
         let count = Self.events(
-            of: &self.poller,
+            of: &self.pollers.main,
             nanoseconds: isBusy || next <= self.now ? 0 : next - self.now,
             eventsMax: eventsMax
         )
         self.now = System.monotonicNanoseconds()
         self.runQueue.beginRound(at: self.now, isFull: count == eventsMax)
         for number in 0..<count {
-            let event = self.poller.event(number)
+            let event = self.pollers.main.event(number)
             switch event.key {
-            case Self.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
-            case Self.asideKey: self.runQueue.foundAside()
+            case PollerPair.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
+            case PollerPair.asideKey: self.runQueue.foundAside()
             default: self.runQueue.found(number, self.finding(event), key: event.key, at: self.now)
             }
         }
@@ -310,7 +198,7 @@ package final class EdgeLoop {
     private func finding(_ event: Poller.Event) -> RunQueue.Finding {
         if event.sendsNoMore { return .leaving }
         let slot = Int(UInt32(truncatingIfNeeded: event.key))
-        let isLight = self.slots[slot].light.hasOne(of: self.lightMessages, at: self.now)
+        let isLight = self.connections[slot].light.hasOne(of: self.lightMessages, at: self.now)
         return event.isReadable && isLight ? .quiet : .busy
     }
 
@@ -326,14 +214,14 @@ package final class EdgeLoop {
     /// Does what the run queue orders, and reads the clock where that takes time.
     private func perform(_ step: RunQueue.Step) {
         switch step {
-        case .handle(let number): self.handle(self.poller.event(number))
-        case .moveAside(let number): return self.moveAside(self.poller.event(number))
+        case .handle(let number): self.handle(self.pollers.main.event(number))
+        case .moveAside(let number): return self.moveAside(self.pollers.main.event(number))
         case .putOff(let number):
-            if self.poller.event(number).isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
+            if self.pollers.main.event(number).isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
             return
         case .lookAside: self.lookAside()
-        case .handleAside(let number): self.handleAside(self.aside.event(number))
-        case .takeTurn(let peer): if let index = self.index(of: peer) { self.takeTurn(index, peer) }
+        case .handleAside(let number): self.handleAside(self.pollers.aside.event(number))
+        case .takeTurn(let peer): if let index = self.connections.place(of: peer) { self.takeTurn(index, peer) }
         case .endPass:
             self.flushScratch()
             self.delegate.passEnded(in: self)
@@ -352,14 +240,14 @@ package final class EdgeLoop {
 
     /// Looks whether connections come, and what those that stand aside have.
     private func lookAside() {
-        let count = Self.events(of: &self.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
-        for number in 0..<count { self.runQueue.foundAside(number, key: self.aside.event(number).key) }
+        let count = Self.events(of: &self.pollers.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
+        for number in 0..<count { self.runQueue.foundAside(number, key: self.pollers.aside.event(number).key) }
     }
 
     /// Accepts connections, or reads from one that stands aside.
     private func handleAside(_ event: Poller.Event) {
-        if event.key >= Self.doorKey {
-            self.accept(Int(event.key - Self.doorKey))
+        if let door = PollerPair.door(of: event.key) {
+            self.accept(door)
         } else {
             self.handle(event)
             self.endNewness(of: event)
@@ -368,49 +256,41 @@ package final class EdgeLoop {
 
     /// Looks at a connection among those that listen from now on, once it has asked for something.
     private func endNewness(of event: Poller.Event) {
-        let index = Int(UInt32(truncatingIfNeeded: event.key))
-        guard self.slots[index].isUsed, self.slots[index].isAside, !event.sendsNoMore, event.key == self.key(of: index)
+        guard !event.sendsNoMore, let index = self.connections.place(of: event.key), self.connections[index].isUsed,
+            self.connections[index].look.isAside
         else { return }
         self.runQueue.heardQuiet(at: self.now)
-        self.slots[index].isAside = false
-        self.aside.remove(self.slots[index].descriptor)
-        self.look(at: index)
+        self.move(index, aside: false)
     }
 
     /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and it
     /// is closed there, which takes the kernel 15 µs.
     private func moveAside(_ event: Poller.Event) {
-        let index = Int(UInt32(truncatingIfNeeded: event.key))
         // An earlier event of the same wait may have ended it.
-        guard event.key == self.key(of: index), self.slots[index].phase != .free else { return }
-        self.slots[index].isAside = true
-        self.poller.remove(self.slots[index].descriptor)
+        guard let index = self.connections.place(of: event.key) else { return }
+        self.move(index, aside: true)
+    }
+
+    private func move(_ index: Int, aside: Bool) {
+        self.pollers.remove(self.connections[index].descriptor, self.connections[index].look)
+        self.connections[index].look.isAside = aside
         self.look(at: index)
     }
 
     /// Has one of the pollers look at a connection.
     private func look(at index: Int) {
-        let (descriptor, key) = (self.slots[index].descriptor, self.key(of: index))
-        let (reads, writes) = (self.slots[index].looksForReading, self.slots[index].looksForWriting)
-        let failure =
-            self.slots[index].isAside
-            ? self.aside.add(descriptor, key: key, reading: reads, writing: writes)
-            : self.poller.add(descriptor, key: key, reading: reads, writing: writes)
-        if failure != 0 { self.close(index) }
+        let (descriptor, key) = (self.connections[index].descriptor, self.connections.key(of: index))
+        if !self.pollers.add(descriptor, key: key, self.connections[index].look) { self.close(index) }
     }
 
     private func handle(_ event: Poller.Event) {
-        let index = Int(UInt32(truncatingIfNeeded: event.key))
         // An earlier event of the same wait may have ended it.
-        guard self.slots[index].generation == UInt32(truncatingIfNeeded: event.key >> 32) & Self.generationMask,
-            self.slots[index].phase != .free
-        else { return }
-        let generation = self.slots[index].generation
+        guard let index = self.connections.place(of: event.key) else { return }
         if event.isWritable { self.writable(index) }
-        guard event.isReadable, self.slots[index].generation == generation else { return }
-        if self.slots[index].pause.isEmpty {
+        guard event.isReadable, self.connections.place(of: event.key) != nil else { return }
+        if self.connections[index].pause.isEmpty {
             self.readable(index)
-        } else if event.hasEnded, self.slots[index].pause != .inLine {
+        } else if event.hasEnded, self.connections[index].pause != .inLine {
             self.close(index)
         }
         // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
@@ -460,34 +340,11 @@ package final class EdgeLoop {
 
     // MARK: - Connections
 
-    private static let inboxKey = UInt64.max
-    private static let asideKey = UInt64.max - 1
-    /// Keys from here on are doors; a connection's are below.
-    private static let doorKey = UInt64.max - 256
-    /// Generations stay below what would make a connection's key a door's.
-    private static let generationMask: UInt32 = 0x7FFF_FFFF
-
-    func key(of index: Int) -> UInt64 { UInt64(self.slots[index].generation) << 32 | UInt64(index) }
-
-    func peer(at index: Int, _ correlation: EdgeCorrelation? = nil) -> EdgePeer {
-        EdgePeer(index: UInt32(index), generation: self.slots[index].generation, correlation: correlation)
-    }
-
-    /// The place of a connection that has not ended.
-    func index(of peer: EdgePeer) -> Int? {
-        let index = Int(peer.index)
-        return self.slots[index].generation == peer.generation && self.slots[index].phase != .free ? index : nil
-    }
-
     private func setAccepting(_ accepts: Bool) {
         guard self.number == 0, accepts != self.isAccepting else { return }
         self.isAccepting = accepts
         for (number, door) in self.shared.doors.enumerated() {
-            let key = Self.doorKey + UInt64(number)
-            // Level-triggered: what waits at a door that nobody looks at stays there.
-            _ =
-                self.aside.change(door.descriptor, key: key, reading: accepts, writing: false) == 0
-                || self.aside.add(door.descriptor, key: key, reading: accepts, writing: false) == 0
+            self.pollers.look(atDoor: number, door.descriptor, accepts: accepts)
         }
     }
 
@@ -544,32 +401,26 @@ package final class EdgeLoop {
     }
 
     private func open(_ arrival: EdgeInbox.Arrival) {
-        let index: Int
-        if let free = self.freeSlots.popLast() {
-            index = Int(free)
-        } else {
-            index = self.slots.count
-            self.slots.append(Slot())
-        }
-        self.slots[index].phase = .handshake
-        self.slots[index].door = UInt8(arrival.door)
-        self.slots[index].descriptor = arrival.descriptor
-        self.slots[index].address = arrival.address
-        self.slots[index].shared = arrival.shared
-        self.slots[index].since = self.now
+        let index = self.connections.add()
+        self.connections[index].phase = .handshake
+        self.connections[index].door = UInt8(arrival.door)
+        self.connections[index].descriptor = arrival.descriptor
+        self.connections[index].address = arrival.address
+        self.connections[index].shared = arrival.shared
+        self.connections[index].since = self.now
         self.look(at: index)
-        guard self.slots[index].phase != .free else { return }
-        self.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
-        self.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
+        guard self.connections[index].phase != .free else { return }
+        self.connections[index].isByTLS = self.shared.doors[arrival.door].identity != nil
+        self.connections[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
         // Else it follows the balancer's header, or the handshake of TLS.
-        guard !self.slots[index].isByTLS, !self.slots[index].awaitsHeader else { return }
-        let greeting = self.slots[index].connection.greeting
+        guard !self.connections[index].isByTLS, !self.connections[index].awaitsHeader else { return }
+        let greeting = self.connections[index].connection.greeting
         self.write(greeting.span, index)
     }
 
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
-        let (address, door) = (self.slots[index].address, Int(self.slots[index].door))
+        let (address, door) = (self.connections[index].address, Int(self.connections[index].door))
         self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
         self.close(index)
@@ -584,48 +435,42 @@ package final class EdgeLoop {
 
     /// Ends a connection; its slot is free for another one.
     func close(_ index: Int) {
-        guard self.slots[index].phase != .free else { return }
+        guard self.connections[index].phase != .free else { return }
         if self.scratchOwner == index {
             self.scratch.removeAll(keepingCapacity: true)
             self.scratchOwner = -1
         }
-        while let subscription = self.slots[index].subscriptions.last { self.unsubscribe(index, subscription.stream) }
+        while let subscription = self.connections[index].subscriptions.last { self.unsubscribe(index, subscription.stream) }
         self.endTicks(index)
         self.noteHeaderEnd(index, nil)
         self.noteSessionEnd(index, nil)
         self.endSession(index)
-        System.close(self.slots[index].descriptor)
-        let address = self.slots[index].address
-        if self.slots[index].shared != nil { self.shared.leave(address, at: self.now) }
-        self.hold(-self.slots[index].bytesHeld)
-        let (door, generation) = (self.slots[index].door, self.slots[index].generation)
-        self.slots[index] = Slot()
-        self.slots[index].generation = (generation &+ 1) & Self.generationMask
-        self.freeSlots.append(UInt32(index))
-        self.shared.counting.ended(on: self.shared.doors[Int(door)].label)
+        System.close(self.connections[index].descriptor)
+        let address = self.connections[index].address
+        if self.connections[index].shared != nil { self.shared.leave(address, at: self.now) }
+        self.hold(-self.connections[index].bytesHeld)
+        let label = self.label(of: index)
+        self.connections.remove(index)
+        self.shared.counting.ended(on: label)
     }
 
-    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.slots[index].door)].label }
+    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections[index].door)].label }
 
     /// Has the poller look for what is wanted now.
     func watch(_ index: Int) {
-        let reads = self.slots[index].pause.isEmpty
-        let writes = self.slots[index].taking.isWaiting
-        guard reads != self.slots[index].looksForReading || writes != self.slots[index].looksForWriting else { return }
-        self.slots[index].looksForReading = reads
-        self.slots[index].looksForWriting = writes
-        let (descriptor, key) = (self.slots[index].descriptor, self.key(of: index))
-        let isChanged =
-            self.slots[index].isAside
-            ? self.aside.change(descriptor, key: key, reading: reads, writing: writes)
-            : self.poller.change(descriptor, key: key, reading: reads, writing: writes)
-        if isChanged != 0 { self.close(index) }
+        var look = self.connections[index].look
+        look.forReading = self.connections[index].pause.isEmpty
+        look.forWriting = self.connections[index].taking.isWaiting
+        guard look != self.connections[index].look else { return }
+        self.connections[index].look = look
+        let (descriptor, key) = (self.connections[index].descriptor, self.connections.key(of: index))
+        if !self.pollers.change(descriptor, key: key, look) { self.close(index) }
     }
 
     /// Each tick has a part of all looked at, so that a second sees everybody.
     private func planDeadlines() {
         let ticks = max(1, Int(1_000_000 / max(1, self.settings.syncInterval.inMicroseconds)))
-        self.deadlinesLeft = min(self.slots.count, self.deadlinesLeft + (self.slots.count + ticks - 1) / ticks)
+        self.deadlinesLeft = min(self.connections.places.count, self.deadlinesLeft + (self.connections.places.count + ticks - 1) / ticks)
     }
 
     /// Closes those who are too late with something, a few in a round, so that thousands that are late together delay nobody.
@@ -638,20 +483,20 @@ package final class EdgeLoop {
         var closesLeft = Self.lateClosesPerTurn
         while self.deadlinesLeft > 0, closesLeft > 0 {
             self.deadlinesLeft -= 1
-            if self.deadlinePlace >= self.slots.count { self.deadlinePlace = 0 }
+            if self.deadlinePlace >= self.connections.places.count { self.deadlinePlace = 0 }
             let index = self.deadlinePlace
             self.deadlinePlace += 1
-            let since = self.slots[index].since
+            let since = self.connections[index].since
             let late: EdgeClosing?
-            switch self.slots[index].phase {
+            switch self.connections[index].phase {
             case .free: continue
             case .handshake: late = self.now >= since + handshake ? .handshake : nil
             case .ready:
-                if let lateness = self.slots[index].taking.lateness(at: self.now, stalled: stalled, slow: slow) {
+                if let lateness = self.connections[index].taking.lateness(at: self.now, stalled: stalled, slow: slow) {
                     late = lateness
-                } else if !self.slots[index].isUsed, self.now >= since + unused {
+                } else if !self.connections[index].isUsed, self.now >= since + unused {
                     late = .unused
-                } else if let proof = self.slots[index].subscriptions.first?.proof, !self.delegate.isGood(proof) {
+                } else if let proof = self.connections[index].subscriptions.first?.proof, !self.delegate.isGood(proof) {
                     late = .expired
                 } else {
                     late = nil
@@ -668,12 +513,12 @@ package final class EdgeLoop {
         let rulesNumber = self.delegate.rulesNumber
         guard rulesNumber != self.rulesNumber else { return }
         self.rulesNumber = rulesNumber
-        for index in self.slots.indices where self.slots[index].phase == .ready { self.lookAtRules(index) }
+        for index in self.connections.places where self.connections[index].phase == .ready { self.lookAtRules(index) }
     }
 
     /// Ends what a connection hears and may hear no more.
     private func lookAtRules(_ index: Int) {
-        for each in self.slots[index].subscriptions
+        for each in self.connections[index].subscriptions
         where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
             guard each.session == nil else { return self.close(index, .expired) }
             self.unsubscribe(index, each.stream)
@@ -692,8 +537,8 @@ package final class EdgeLoop {
     private func boundBytes() {
         while let loop = self.shared.whoHoldsTooMuch() {
             guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }
-            guard let largest = self.slots.indices.max(by: { self.slots[$0].bytesHeld < self.slots[$1].bytesHeld }),
-                self.slots[largest].bytesHeld > 0
+            guard let largest = self.connections.places.max(by: { self.connections[$0].bytesHeld < self.connections[$1].bytesHeld }),
+                self.connections[largest].bytesHeld > 0
             else { return }
             self.close(largest, .memory)
         }
@@ -708,15 +553,15 @@ package final class EdgeLoop {
         self.writeNotices()
         self.flushScratch()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.slots.contains(where: \.taking.isWaiting), System.monotonicNanoseconds() < deadline {
-            guard let count = try? self.poller.wait(nanoseconds: 10_000_000) else { break }
-            for number in 0..<count { self.write(self.poller.event(number)) }
-            guard let count = try? self.aside.wait(nanoseconds: 0) else { break }
-            for number in 0..<count { self.write(self.aside.event(number)) }
+        while self.connections.places.contains(where: { self.connections[$0].taking.isWaiting }), System.monotonicNanoseconds() < deadline {
+            guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }
+            for number in 0..<count { self.write(self.pollers.main.event(number)) }
+            guard let count = try? self.pollers.aside.wait(nanoseconds: 0) else { break }
+            for number in 0..<count { self.write(self.pollers.aside.event(number)) }
         }
-        for index in self.slots.indices where self.slots[index].phase != .free {
+        for index in self.connections.places where self.connections[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
-            while System.read(self.slots[index].descriptor, into: &self.buffer, at: 0, bytesMax: self.buffer.count) > 0
+            while System.read(self.connections[index].descriptor, into: &self.buffer, at: 0, bytesMax: self.buffer.count) > 0
             {}
             self.close(index)
         }
@@ -726,8 +571,8 @@ package final class EdgeLoop {
 
     /// Writes to a connection that takes more.
     private func write(_ event: Poller.Event) {
-        let index = Int(UInt32(truncatingIfNeeded: event.key))
-        guard event.key < Self.doorKey, event.isWritable, self.slots[index].phase != .free else { return }
+        guard PollerPair.door(of: event.key) == nil, event.isWritable, let index = self.connections.place(of: event.key)
+        else { return }
         self.writable(index)
     }
 }

@@ -250,10 +250,9 @@ struct EdgeLoopTests {
         try streams.enumerated()
             .map { index, stream in
                 let pair = try SocketPair()
-                var slot = EdgeLoop.Slot()
-                slot.phase = .ready
-                slot.descriptor = pair.near
-                loop.slots.append(slot)
+                #expect(loop.connections.add() == index)
+                loop.connections[index].phase = .ready
+                loop.connections[index].descriptor = pair.near
                 loop.subscribe(index, to: stream)
                 return pair
             }

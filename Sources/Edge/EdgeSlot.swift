@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+internal import GatewayCore
+internal import NetworkIO
+internal import TLS
+
+/// What an ``EdgeLoop`` keeps of one connection.
+struct EdgeSlot {
+    /// A stream that a connection hears.
+    struct Subscription {
+        let stream: EdgeStream
+        var cursor: NoticeCursor
+        /// Its place among the stream's subscribers.
+        var place: Int
+        /// Whether the kernel did not take all that waited.
+        var isBehind = false
+        /// Who joined on the connection itself; `nil`: it subscribed.
+        var session: SessionID?
+        /// What lets the connection hear a protected stream; `nil`: it needs nothing.
+        var proof: PushProof?
+    }
+
+    /// Why a connection is not read from.
+    struct Pause: OptionSet {
+        let rawValue: UInt8
+        /// It sends more than it may.
+        static let throttled = Pause(rawValue: 1)
+        /// It does not take its answers.
+        static let unread = Pause(rawValue: 2)
+        /// Too many of its requests wait for the event log.
+        static let waiting = Pause(rawValue: 4)
+        /// It stands in the line of those who sent more than fits into a turn.
+        static let inLine = Pause(rawValue: 8)
+    }
+
+    enum Phase {
+        case free
+        case handshake
+        case ready
+    }
+
+    var phase = Phase.free
+    /// By which door it came.
+    var door: UInt8 = 0
+    var pause: Pause = []
+    /// What the pollers look for.
+    var look = PollerLook()
+    /// Whether it has asked for anything, or subscribed to something.
+    var isUsed = false
+    var descriptor: Int32 = -1
+    /// Counts the connections that had this slot.
+    let generation: UInt32
+    /// Its place among those that hear ticks; below zero: it hears none.
+    var tickPlace: Int32 = -1
+    /// How many of its requests are answered later.
+    var waitingCount: UInt32 = 0
+    /// The messages that it may send, and the sessions that it may begin.
+    var messages = RateBucket()
+    var sessions = RateBucket()
+    /// The tokens of its joins that may be refused.
+    var refusals = RateBucket()
+    /// What it may send, and how often, before it counts as one that sends much.
+    var light = RateBucket()
+    /// What all connections of its address have taken; `nil`: those are not limited.
+    var shared: EdgeAddress?
+    /// When it was accepted, or its handshake was done, in nanoseconds.
+    var since: UInt64 = 0
+    /// Whether it takes what waits for it.
+    var taking = TakingWatch()
+    var address = PeerAddress()
+    var connection = EdgeConnection()
+    var subscriptions: [Subscription] = []
+    /// What came and was not handled: of a frame that is not there in full, or while it is not read from.
+    var input: [UInt8] = []
+    /// What the kernel did not take yet.
+    var output: [UInt8] = []
+    /// How much of it is sent.
+    var outputSent = 0
+    /// Whether nothing is known of it but what its balancer is going to say.
+    var awaitsHeader = false
+    /// Whether it came by a door with a certificate.
+    var isByTLS = false
+    /// What decrypts and encrypts; `nil`: nothing has come, or nothing is encrypted.
+    var session: TLSSession?
+    /// What that keeps of what the peer sent.
+    var sessionBytes = 0
+
+    init(generation: UInt32 = 0) {
+        self.generation = generation
+    }
+
+    /// What it has to itself, in bytes.
+    var bytesHeld: Int { self.input.count + self.output.count + self.sessionBytes }
+}
