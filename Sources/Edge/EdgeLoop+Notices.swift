@@ -6,9 +6,6 @@ internal import GatewayCore
 internal import NetworkIO
 
 extension EdgeLoop {
-    /// The time that head notices go by: it never jumps.
-    private var elapsed: Timestamp { Timestamp(microseconds: Int64(self.now / 1_000)) }
-
     // MARK: - Who hears what
 
     /// From now on a connection hears a stream: every notice that comes after this, and none from before.
@@ -19,7 +16,7 @@ extension EdgeLoop {
         } else {
             stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax, total: self.rings)
             self.streams[id] = stream
-            self.heads.subscribed(id, at: self.elapsed)
+            self.heads.subscribed(id, at: self.clock.elapsed)
             self.shared.subscribed(to: id)
         }
         let place = stream.add(UInt32(index))
@@ -92,7 +89,7 @@ extension EdgeLoop {
     func append(_ notices: [EdgeNotice]) {
         for notice in notices {
             self.sent[notice.stream] = notice.sequence
-            self.heads.noticed(notice.stream, at: self.elapsed)
+            self.heads.noticed(notice.stream, at: self.clock.elapsed)
             if let stream = self.streams[notice.stream] { self.append(notice.frame, notice.sequence, to: stream) }
         }
     }
@@ -235,7 +232,7 @@ extension EdgeLoop {
 
     /// Repeats the positions that are due.
     func sendHeads() {
-        for due in self.heads.due(at: self.elapsed) {
+        for due in self.heads.due(at: self.clock.elapsed) {
             let id = due.stream
             guard let stream = self.streams[id] else { continue }
             guard due.isForPushed || stream.pushedCount < stream.subscribers.count else { continue }

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 internal import GatewayCore
-package import NetworkIO
+internal import NetworkIO
 internal import TLS
 internal import ZMTP
 
@@ -42,9 +42,6 @@ package final class EdgeLoop {
     ///
     /// Each takes some 30 µs, and who is there already waits for them. The others wait at the door, where no time runs for them.
     private static let acceptsPerTurn = 4
-    /// So many connections that are late are closed in one round.
-    private static let lateClosesPerTurn = 8
-    private static let second: UInt64 = 1_000_000_000
 
     let settings: EdgeSettings
     let metrics: MetricRegistry
@@ -72,8 +69,6 @@ package final class EdgeLoop {
     )
     /// Which connection is read from or written to next.
     var runQueue = RunQueue()
-    /// Looked at once a minute: addresses that have gone.
-    private var nextMinute: UInt64
     /// What all connections read into.
     var buffer: [UInt8]
     /// What the sessions of those that are encrypted read from and write to.
@@ -98,13 +93,8 @@ package final class EdgeLoop {
     /// What was sent last, which is what a head notice may tell: the board may be ahead.
     var sent: [StreamID: UInt64]
     var heads: HeadSchedule
-    private var nextTick: UInt64
-    private var nextSecond: UInt64
-    /// The first slot that is looked at next for what is late, and how many are to be looked at before the next tick.
-    private var deadlinePlace = 0
-    private var deadlinesLeft = 0
-    /// Monotonic time, in nanoseconds, as it was read last.
-    var now = System.monotonicNanoseconds()
+    private(set) var clock: LoopClock
+    private var deadlines: Deadlines
     let repliesGone: MetricRegistry.Cell
     /// Connections that notices are pushed to, of all loops.
     let pushed: MetricRegistry.Cell
@@ -134,7 +124,6 @@ package final class EdgeLoop {
         self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
         self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
         self.connectionRefusals = .rate(settings.refusedTokensPerConnectionPerSecondMax)
-        self.nextMinute = self.now
         self.number = number
         self.shared = shared
         self.inbox = shared.inboxes[number]
@@ -149,8 +138,8 @@ package final class EdgeLoop {
             count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * TLSPipe.inputBytesMax
         )
         self.heads = HeadSchedule(interval: settings.headInterval)
-        self.nextTick = self.now
-        self.nextSecond = self.now + Self.second
+        self.clock = LoopClock(tickInterval: settings.syncInterval)
+        self.deadlines = Deadlines(settings)
         self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)
         self.pushed = shared.metrics.cell(.pushedConnections)
         self.encrypted = shared.metrics.cell(.encryptedConnections)
@@ -173,17 +162,19 @@ package final class EdgeLoop {
 
     // MARK: - One round
 
+    /// Monotonic time, in nanoseconds, as it was read last.
+    var now: UInt64 { self.clock.now }
+
     /// Waits until something is ready, and tells the run queue what is.
     private func beginRound() {
-        let isBusy = self.runQueue.hasWork || self.deadlinesLeft > 0
-        let next = min(self.nextTick, self.nextSecond)
+        let isBusy = self.runQueue.hasWork || self.deadlines.hasWork
         let eventsMax = self.runQueue.isMixed ? Poller.eventsMax : Poller.eventsUsual
         let count = Self.events(
             of: &self.pollers.main,
-            nanoseconds: isBusy || next <= self.now ? 0 : next - self.now,
+            nanoseconds: isBusy ? 0 : self.clock.idle,
             eventsMax: eventsMax
         )
-        self.now = System.monotonicNanoseconds()
+        self.clock.read()
         self.runQueue.beginRound(at: self.now, isFull: count == eventsMax)
         for number in 0..<count {
             let event = self.pollers.main.event(number)
@@ -235,7 +226,7 @@ package final class EdgeLoop {
             self.takeInbox()
         case .write(let stream): self.goOn(with: stream)
         }
-        self.now = System.monotonicNanoseconds()
+        self.clock.read()
     }
 
     /// Looks whether connections come, and what those that stand aside have.
@@ -314,28 +305,41 @@ package final class EdgeLoop {
     }
 
     private func lookAtTime() {
-        self.now = System.monotonicNanoseconds()
-        if self.now >= self.nextTick {
-            self.nextTick = self.now + UInt64(self.settings.syncInterval.inMicroseconds) * 1_000
+        self.clock.read()
+        if self.clock.takeTick() {
             self.tick()
             self.sendHeads()
             self.endThrottling()
             self.followRules()
-            self.planDeadlines()
+            self.deadlines.ticked(self.connections.places.count)
         }
-        self.lookAtDeadlines()
-        if self.now >= self.nextSecond {
-            self.nextSecond = self.now + Self.second
+        self.closeLate()
+        if self.clock.takeSecond() {
             self.delegate.keepHouse(in: self)
             self.flushScratch()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
             self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
             self.ringBytesTold = self.rings.bytes
-            if self.number == 0, self.now >= self.nextMinute {
-                self.nextMinute = self.now + 60 * Self.second
-                self.shared.forgetOldAddresses(at: self.now)
-            }
+            if self.number == 0, self.clock.takeMinute() { self.shared.forgetOldAddresses(at: self.now) }
         }
+    }
+
+    /// Closes connections that are late with something.
+    private func closeLate() {
+        var closesLeft = Deadlines.closesPerRound
+        while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
+            guard let reason = self.lateness(of: index) else { continue }
+            self.close(index, reason)
+            closesLeft -= 1
+        }
+    }
+
+    private func lateness(of index: Int) -> EdgeClosing? {
+        if let lateness = self.deadlines.lateness(of: self.connections[index], at: self.now) { return lateness }
+        guard self.connections[index].phase == .ready, let proof = self.connections[index].subscriptions.first?.proof,
+            !self.delegate.isGood(proof)
+        else { return nil }
+        return .expired
     }
 
     // MARK: - Connections
@@ -465,47 +469,6 @@ package final class EdgeLoop {
         self.connections[index].look = look
         let (descriptor, key) = (self.connections[index].descriptor, self.connections.key(of: index))
         if !self.pollers.change(descriptor, key: key, look) { self.close(index) }
-    }
-
-    /// Each tick has a part of all looked at, so that a second sees everybody.
-    private func planDeadlines() {
-        let ticks = max(1, Int(1_000_000 / max(1, self.settings.syncInterval.inMicroseconds)))
-        self.deadlinesLeft = min(self.connections.places.count, self.deadlinesLeft + (self.connections.places.count + ticks - 1) / ticks)
-    }
-
-    /// Closes those who are too late with something, a few in a round, so that thousands that are late together delay nobody.
-    private func lookAtDeadlines() {
-        guard self.deadlinesLeft > 0 else { return }
-        let handshake = UInt64(self.settings.handshakeTimeout.inMicroseconds) * 1_000
-        let unused = UInt64(self.settings.unusedTimeout.inMicroseconds) * 1_000
-        let stalled = UInt64(self.settings.stalledTimeout.inMicroseconds) * 1_000
-        let slow = stalled * UInt64(self.settings.stalledTimeoutsMax)
-        var closesLeft = Self.lateClosesPerTurn
-        while self.deadlinesLeft > 0, closesLeft > 0 {
-            self.deadlinesLeft -= 1
-            if self.deadlinePlace >= self.connections.places.count { self.deadlinePlace = 0 }
-            let index = self.deadlinePlace
-            self.deadlinePlace += 1
-            let since = self.connections[index].since
-            let late: EdgeClosing?
-            switch self.connections[index].phase {
-            case .free: continue
-            case .handshake: late = self.now >= since + handshake ? .handshake : nil
-            case .ready:
-                if let lateness = self.connections[index].taking.lateness(at: self.now, stalled: stalled, slow: slow) {
-                    late = lateness
-                } else if !self.connections[index].isUsed, self.now >= since + unused {
-                    late = .unused
-                } else if let proof = self.connections[index].subscriptions.first?.proof, !self.delegate.isGood(proof) {
-                    late = .expired
-                } else {
-                    late = nil
-                }
-            }
-            guard let late else { continue }
-            self.close(index, late)
-            closesLeft -= 1
-        }
     }
 
     /// Has all connections keep to rules that have changed, which is rare: at once, whoever's turn it is.
