@@ -117,7 +117,7 @@ extension EdgeLoop {
         if balancers?.mustEncrypt == true, !header.isEncrypted, !self.connections[index].isByTLS, !address.isLoopback {
             return .proxy(.unencrypted)
         }
-        guard self.settings.limitsOwnMachine || !address.isLoopback else { return nil }
+        guard self.shared.limits(address) else { return nil }
         guard let shared = self.shared.admit(address) else { return .address }
         self.connections[index].shared = shared
         return nil

@@ -38,24 +38,14 @@ package final class EdgeLoop {
     private static let asidePerTurn = 32
     /// So many who hear a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
-    /// So many connections are accepted at a door in one round.
-    ///
-    /// Each takes some 30 µs, and who is there already waits for them. The others wait at the door, where no time runs for them.
-    private static let acceptsPerTurn = 4
-
     let settings: EdgeSettings
     let metrics: MetricRegistry
     let shared: EdgeShared
     /// Which of the loops it is; the first one has the doors.
     private let number: Int
     private let inbox: EdgeInbox
-    private var isAccepting = false
-    /// Which loop gets the next connection of each door.
-    ///
-    /// Clients that open a connection at two doors would otherwise have all
-    /// those of one kind on half of the loops.
-    private var nextLoops: [Int]
     private var hasStopped = false
+    private var acceptor: Acceptor
 
     private var pollers: PollerPair
     var connections = ConnectionTable()
@@ -127,7 +117,7 @@ package final class EdgeLoop {
         self.number = number
         self.shared = shared
         self.inbox = shared.inboxes[number]
-        self.nextLoops = shared.doors.map { _ in 0 }
+        self.acceptor = Acceptor(shared)
         self.pollers = PollerPair(pollers)
         self.settings = settings
         self.sent = sequences
@@ -238,7 +228,7 @@ package final class EdgeLoop {
     /// Accepts connections, or reads from one that stands aside.
     private func handleAside(_ event: Poller.Event) {
         if let door = PollerPair.door(of: event.key) {
-            self.accept(door)
+            self.accept(atDoor: door)
         } else {
             self.handle(event)
             self.endNewness(of: event)
@@ -345,62 +335,32 @@ package final class EdgeLoop {
     // MARK: - Connections
 
     private func setAccepting(_ accepts: Bool) {
-        guard self.number == 0, accepts != self.isAccepting else { return }
-        self.isAccepting = accepts
+        guard self.number == 0, self.acceptor.setAccepting(accepts) else { return }
         for (number, door) in self.shared.doors.enumerated() {
             self.pollers.look(atDoor: number, door.descriptor, accepts: accepts)
         }
     }
 
-    private func accept(_ number: Int) {
-        let door = self.shared.doors[number]
-        for _ in 0..<Self.acceptsPerTurn where self.isAccepting {
-            let (descriptor, from) = System.accept(door.descriptor)
-            guard descriptor >= 0 else {
-                if System.hasNoDescriptor(descriptor) {
-                    self.setAccepting(false)
-                    self.shared.counting.acceptFailed()
-                }
-                return
-            }
-            if let balancers = door.balancers {
-                guard balancers.trusted.contains(from) else {
-                    System.close(descriptor)
-                    self.metrics.count(.proxyHeaders, ProxyRefusal.untrusted.metricLabel)
-                    self.count(.proxy(.untrusted), peer: PeerAddress(from), on: door.label)
-                    continue
-                }
-                self.take(descriptor, PeerAddress(from), nil, number)
-                continue
-            }
-            let address = PeerAddress(from)
-            var shared: EdgeAddress?
-            if self.settings.limitsOwnMachine || !address.isLoopback {
-                shared = self.shared.admit(address)
-                guard shared != nil else {
-                    System.close(descriptor)
-                    self.count(.address, peer: address, on: door.label)
-                    continue
+    private func accept(atDoor number: Int) {
+        let label = self.shared.doors[number].label
+        for _ in 0..<Acceptor.connectionsPerRound where self.acceptor.isAccepting {
+            switch self.acceptor.accept(atDoor: number) {
+            case .nothing: return
+            case .noDescriptor:
+                self.setAccepting(false)
+                return self.shared.counting.acceptFailed()
+            case .refused(let reason, let address):
+                if case .proxy(let refusal) = reason { self.metrics.count(.proxyHeaders, refusal.metricLabel) }
+                self.count(reason, peer: address, on: label)
+            case .accepted(let arrival, let loop):
+                // Counted before it can end.
+                if !self.shared.counting.accepted(on: label) { self.setAccepting(false) }
+                if loop == self.number {
+                    self.open(arrival)
+                } else if !self.shared.inboxes[loop].put(arrival) {
+                    self.shared.drop(arrival)
                 }
             }
-            self.take(descriptor, address, shared, number)
-        }
-    }
-
-    private func take(_ descriptor: Int32, _ address: PeerAddress, _ shared: EdgeAddress?, _ door: Int) {
-        // Counted before anybody can end it.
-        if !self.shared.counting.accepted(on: self.shared.doors[door].label) { self.setAccepting(false) }
-        self.handOut(EdgeInbox.Arrival(descriptor: descriptor, address: address, shared: shared, door: door))
-    }
-
-    /// Gives a connection to the loop whose turn it is.
-    private func handOut(_ arrival: EdgeInbox.Arrival) {
-        let loop = self.nextLoops[arrival.door]
-        self.nextLoops[arrival.door] = (loop + 1) % self.shared.inboxes.count
-        if loop == self.number {
-            self.open(arrival)
-        } else if !self.shared.inboxes[loop].put(arrival) {
-            self.shared.drop(arrival)
         }
     }
 
