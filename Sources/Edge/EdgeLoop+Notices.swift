@@ -10,18 +10,7 @@ extension EdgeLoop {
 
     /// From now on a connection hears a stream: every notice that comes after this, and none from before.
     func subscribe(_ index: Int, to id: StreamID) {
-        let stream: EdgeStream
-        if let known = self.streams[id] {
-            stream = known
-        } else {
-            stream = EdgeStream(id: id, ringBytesMax: self.settings.ringBytesMax, total: self.rings)
-            self.streams[id] = stream
-            self.heads.subscribed(id, at: self.clock.elapsed)
-            self.shared.subscribed(to: id)
-        }
-        let place = stream.add(UInt32(index))
-        let cursor = NoticeCursor(end: stream.ring.end)
-        self.connections[index].subscriptions.append(EdgeSlot.Subscription(stream: stream, cursor: cursor, place: place))
+        self.connections[index].subscriptions.append(self.fanOut.add(index, to: id, at: self.clock.elapsed))
     }
 
     /// What a request changed about notices on its own connection; its answer was sent before.
@@ -39,13 +28,12 @@ extension EdgeLoop {
         if self.connections[index].subscriptions.isEmpty {
             self.subscribe(index, to: id)
             self.connections[index].subscriptions[0].session = session
-            self.connections[index].subscriptions[0].stream.pushedCount += 1
-            self.pushed.add()
+            self.fanOut.beginPush(of: self.connections[index].subscriptions[0].stream)
         }
         self.connections[index].subscriptions[0].proof = proof
         let stream = self.connections[index].subscriptions[0].stream
         self.connections[index].subscriptions[0].cursor
-            .follow(head.sequence, sent: self.sent[id] ?? 0, end: stream.ring.end)
+            .follow(head.sequence, sent: self.fanOut.sequence(of: id), end: stream.ring.end)
         if self.connections[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
         guard self.connections[index].subscriptions[0].isBehind else { return }
         self.connections[index].subscriptions[0].isBehind = false
@@ -57,25 +45,10 @@ extension EdgeLoop {
     func unsubscribe(_ index: Int, _ stream: EdgeStream) {
         guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { return }
         let subscription = self.connections[index].subscriptions.remove(at: number)
-        if let moved = stream.remove(at: subscription.place),
-            let other = self.connections[Int(moved)].subscriptions.firstIndex(where: { $0.stream === stream })
-        {
-            self.connections[Int(moved)].subscriptions[other].place = subscription.place
-        }
-        stream.early.remove(UInt32(index))
-        if subscription.session != nil {
-            stream.pushedCount -= 1
-            self.pushed.add(-1)
-        }
-        if subscription.isBehind {
-            stream.behindCount -= 1
-            stream.clearIfTaken()
-        }
-        guard stream.subscribers.isEmpty else { return }
-        stream.clear()
-        self.streams[stream.id] = nil
-        self.heads.unsubscribed(stream.id)
-        self.shared.unsubscribed(from: stream.id)
+        guard let moved = self.fanOut.remove(index, subscription).map({ Int($0) }),
+            let other = self.connections[moved].subscriptions.firstIndex(where: { $0.stream === stream })
+        else { return }
+        self.connections[moved].subscriptions[other].place = subscription.place
     }
 
     // MARK: - Notices
@@ -88,9 +61,8 @@ extension EdgeLoop {
     /// Puts notices into the rings of their streams.
     func append(_ notices: [EdgeNotice]) {
         for notice in notices {
-            self.sent[notice.stream] = notice.sequence
-            self.heads.noticed(notice.stream, at: self.clock.elapsed)
-            if let stream = self.streams[notice.stream] { self.append(notice.frame, notice.sequence, to: stream) }
+            guard let stream = self.fanOut.noticed(notice, at: self.clock.elapsed) else { continue }
+            self.append(notice.frame, notice.sequence, to: stream)
         }
     }
 
@@ -109,7 +81,7 @@ extension EdgeLoop {
         if !isForPushed, stream.pushedCount > 0 { self.passPushed(stream, from: before) }
         if !stream.early.isEmpty { self.tellEarly(sequence, of: stream) }
         if stream.beginRound() { self.runQueue.append(stream) }
-        if self.rings.bytes > self.settings.ringsBytesMax { self.boundRings() }
+        if self.fanOut.holdsTooMuch { self.boundRings() }
     }
 
     /// Those that have the notices pushed go past what came into the ring last, unless something else waits for them.
@@ -138,9 +110,7 @@ extension EdgeLoop {
     private func boundRings() {
         // Whoever keeps up loses nothing.
         self.writeNotices()
-        if EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.settings.ringsBytesMax) {
-            self.metrics.count(.limitsHit, .limit(.ringsBytesMax))
-        }
+        if self.fanOut.bound() { self.metrics.count(.limitsHit, .limit(.ringsBytesMax)) }
     }
 
     /// Writes notices to the connections that hear them, whatever else waits.
@@ -232,11 +202,11 @@ extension EdgeLoop {
 
     /// Repeats the positions that are due.
     func sendHeads() {
-        for due in self.heads.due(at: self.clock.elapsed) {
+        for due in self.fanOut.takeRepeats(at: self.clock.elapsed) {
             let id = due.stream
-            guard let stream = self.streams[id] else { continue }
+            guard let stream = self.fanOut.stream(id) else { continue }
             guard due.isForPushed || stream.pushedCount < stream.subscribers.count else { continue }
-            let position = Position(epoch: self.settings.epoch, sequence: self.sent[id] ?? 0)
+            let position = Position(epoch: self.settings.epoch, sequence: self.fanOut.sequence(of: id))
             let head = NoticeFrame.notice(.head(position, sent: self.delegate.now), stream: id)
             let frame = Self.framed(head.encoded())
             self.append(frame, position.sequence, to: stream, isForPushed: due.isForPushed)
@@ -246,14 +216,14 @@ extension EdgeLoop {
 
     /// Sends the tick to everybody who asked for it.
     func tick() {
-        self.tickCounter += 1
-        guard !self.ticking.isEmpty else { return }
+        self.ticks.count()
+        guard !self.ticks.slots.isEmpty else { return }
         let frame = self.tickFrame
-        for slot in self.ticking { self.sendTick(frame, Int(slot)) }
+        for slot in self.ticks.slots { self.sendTick(frame, Int(slot)) }
     }
 
     private var tickFrame: [UInt8] {
-        let tick = SyncTick(instance: self.settings.instance, counter: self.tickCounter)
+        let tick = SyncTick(instance: self.settings.instance, counter: self.ticks.counter)
         return Self.framed(NoticeFrame.tick(tick).encoded())
     }
 
@@ -268,18 +238,14 @@ extension EdgeLoop {
     /// at once.
     func beginTicks(_ index: Int) {
         guard self.connections[index].tickPlace < 0 else { return }
-        self.connections[index].tickPlace = Int32(self.ticking.count)
-        self.ticking.append(UInt32(index))
+        self.connections[index].tickPlace = self.ticks.add(index)
         self.sendTick(self.tickFrame, index)
     }
 
     func endTicks(_ index: Int) {
-        let place = Int(self.connections[index].tickPlace)
+        let place = self.connections[index].tickPlace
         guard place >= 0 else { return }
         self.connections[index].tickPlace = -1
-        let last = self.ticking.removeLast()
-        guard Int(last) != index else { return }
-        self.ticking[place] = last
-        self.connections[Int(last)].tickPlace = Int32(place)
+        if let moved = self.ticks.remove(at: place) { self.connections[moved].tickPlace = place }
     }
 }

@@ -72,25 +72,13 @@ package final class EdgeLoop {
     /// Connections that sent too much.
     var throttled: [EdgePeer] = []
 
-    var streams: [StreamID: EdgeStream] = [:]
-    /// What their rings hold.
-    let rings = EdgeStream.Total()
-    /// How much of it the metric knows.
-    private var ringBytesTold = 0
-    /// Slots of the connections that hear ticks.
-    var ticking: [UInt32] = []
-    var tickCounter: UInt64 = 0
-    /// What was sent last, which is what a head notice may tell: the board may be ahead.
-    var sent: [StreamID: UInt64]
-    var heads: HeadSchedule
+    var fanOut: NoticeFanOut
+    var ticks = TickList()
     private(set) var clock: LoopClock
     private var deadlines: Deadlines
     let repliesGone: MetricRegistry.Cell
-    /// Connections that notices are pushed to, of all loops.
-    let pushed: MetricRegistry.Cell
     /// Connections that are encrypted, of all loops.
     let encrypted: MetricRegistry.Cell
-    private let ringBytes: MetricRegistry.Cell
     unowned var delegate: any EdgeDelegate
     /// How often the rules had changed by which connections were looked at last.
     private var rulesNumber = 0
@@ -108,9 +96,7 @@ package final class EdgeLoop {
         sequences: [StreamID: UInt64],
         delegate: any EdgeDelegate
     ) {
-        var settings = shared.settings
-        // Rings are each loop's own: it has its part of what all may hold.
-        settings.ringsBytesMax /= shared.inboxes.count
+        let settings = shared.settings
         self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
         self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
         self.connectionRefusals = .rate(settings.refusedTokensPerConnectionPerSecondMax)
@@ -120,20 +106,17 @@ package final class EdgeLoop {
         self.acceptor = Acceptor(shared)
         self.pollers = PollerPair(pollers)
         self.settings = settings
-        self.sent = sequences
+        self.fanOut = NoticeFanOut(shared, sequences: sequences)
         self.metrics = shared.metrics
         self.delegate = delegate
         self.buffer = [UInt8](
             repeating: 0,
             count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * TLSPipe.inputBytesMax
         )
-        self.heads = HeadSchedule(interval: settings.headInterval)
         self.clock = LoopClock(tickInterval: settings.syncInterval)
         self.deadlines = Deadlines(settings)
         self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)
-        self.pushed = shared.metrics.cell(.pushedConnections)
         self.encrypted = shared.metrics.cell(.encryptedConnections)
-        self.ringBytes = shared.metrics.cell(.ringBytes)
     }
 
     /// Serves until somebody calls ``EdgeShared/stop()``.
@@ -308,8 +291,7 @@ package final class EdgeLoop {
             self.delegate.keepHouse(in: self)
             self.flushScratch()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
-            self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
-            self.ringBytesTold = self.rings.bytes
+            self.fanOut.tellRingBytes()
             if self.number == 0, self.clock.takeMinute() { self.shared.forgetOldAddresses(at: self.now) }
         }
     }

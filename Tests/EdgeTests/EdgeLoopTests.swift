@@ -302,7 +302,7 @@ struct EdgeLoopTests {
         #expect(pairs[crowd].received() == 0)
         loop.writeNotices()
         #expect(pairs.allSatisfy { $0.received() == 150_000 })
-        #expect(loop.streams[stream]?.ring.count == 0)
+        #expect(loop.fanOut.stream(stream)?.ring.count == 0)
     }
 
     @Test(arguments: [true, false])

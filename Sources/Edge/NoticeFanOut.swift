@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import CuecastWire
+internal import GatewayCore
+
+/// The streams that connections of an ``EdgeLoop`` hear, what was sent of each, and when its position is repeated.
+///
+/// It does no I/O. Which stream writes next is the ``RunQueue``'s to say, and which of its connections the ``EdgeStream``'s.
+struct NoticeFanOut {
+    private let shared: EdgeShared
+    /// What the rings of this loop may hold: each loop has its part of what all may hold.
+    private let ringsBytesMax: Int
+    private var streams: [StreamID: EdgeStream] = [:]
+    /// What their rings hold.
+    private let rings = EdgeStream.Total()
+    /// What was sent last, which is what a head notice may tell: the board may be ahead.
+    private var sent: [StreamID: UInt64]
+    private var heads: HeadSchedule
+    /// Connections that notices are pushed to, of all loops.
+    private let pushed: MetricRegistry.Cell
+    private let ringBytes: MetricRegistry.Cell
+    /// How much of what the rings hold that metric knows.
+    private var ringBytesTold = 0
+
+    /// - Parameters:
+    ///   - shared: what all loops have in common.
+    ///   - sequences: the newest notice of each stream that was sent before.
+    init(_ shared: EdgeShared, sequences: [StreamID: UInt64]) {
+        self.shared = shared
+        self.ringsBytesMax = shared.settings.ringsBytesMax / shared.inboxes.count
+        self.sent = sequences
+        self.heads = HeadSchedule(interval: shared.settings.headInterval)
+        self.pushed = shared.metrics.cell(.pushedConnections)
+        self.ringBytes = shared.metrics.cell(.ringBytes)
+    }
+
+    // MARK: - What connections hear
+
+    /// A stream that a connection hears; `nil`: none does.
+    func stream(_ id: StreamID) -> EdgeStream? { self.streams[id] }
+
+    /// A connection hears a stream: every notice that comes after this, and none from before.
+    mutating func add(_ slot: Int, to id: StreamID, at elapsed: Timestamp) -> EdgeSlot.Subscription {
+        let stream: EdgeStream
+        if let known = self.streams[id] {
+            stream = known
+        } else {
+            stream = EdgeStream(id: id, ringBytesMax: self.shared.settings.ringBytesMax, total: self.rings)
+            self.streams[id] = stream
+            self.heads.subscribed(id, at: elapsed)
+            self.shared.subscribed(to: id)
+        }
+        let place = stream.add(UInt32(slot))
+        return EdgeSlot.Subscription(stream: stream, cursor: NoticeCursor(end: stream.ring.end), place: place)
+    }
+
+    /// A connection hears a stream no more.
+    ///
+    /// - Returns: the slot of the connection that has its place among the stream's subscribers now; `nil`: none.
+    mutating func remove(_ slot: Int, _ subscription: EdgeSlot.Subscription) -> UInt32? {
+        let stream = subscription.stream
+        let moved = stream.remove(at: subscription.place)
+        stream.early.remove(UInt32(slot))
+        if subscription.session != nil {
+            stream.pushedCount -= 1
+            self.pushed.add(-1)
+        }
+        if subscription.isBehind {
+            stream.behindCount -= 1
+            stream.clearIfTaken()
+        }
+        if stream.subscribers.isEmpty {
+            stream.clear()
+            self.streams[stream.id] = nil
+            self.heads.unsubscribed(stream.id)
+            self.shared.unsubscribed(from: stream.id)
+        }
+        return moved
+    }
+
+    /// Notices of a stream are pushed to one of the connections that hear it.
+    func beginPush(of stream: EdgeStream) {
+        stream.pushedCount += 1
+        self.pushed.add()
+    }
+
+    // MARK: - Notices
+
+    /// The sequence of a stream that was sent last.
+    func sequence(of stream: StreamID) -> UInt64 { self.sent[stream] ?? 0 }
+
+    /// A notice is sent.
+    ///
+    /// - Returns: its stream, where a connection hears it.
+    mutating func noticed(_ notice: EdgeNotice, at elapsed: Timestamp) -> EdgeStream? {
+        self.sent[notice.stream] = notice.sequence
+        self.heads.noticed(notice.stream, at: elapsed)
+        return self.streams[notice.stream]
+    }
+
+    /// The positions that are to be repeated now.
+    mutating func takeRepeats(at elapsed: Timestamp) -> [HeadSchedule.Repeat] { self.heads.due(at: elapsed) }
+
+    // MARK: - Rings
+
+    /// Whether the rings hold more than they may.
+    var holdsTooMuch: Bool { self.rings.bytes > self.ringsBytesMax }
+
+    /// Has the largest rings let go of their older halves, until there is room again for a while.
+    ///
+    /// - Returns: whether they held too much.
+    func bound() -> Bool { EdgeStream.bound(self.streams.values, self.rings, bytesMax: self.ringsBytesMax) }
+
+    /// Tells the metric what the rings hold.
+    mutating func tellRingBytes() {
+        self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
+        self.ringBytesTold = self.rings.bytes
+    }
+}
