@@ -28,7 +28,7 @@ extension EdgeLoop {
     func readEncrypted(_ index: Int, _ kept: Int) {
         let count = System.read(
             self.connections[index].descriptor,
-            into: &self.pipe.input,
+            into: &self.buffers.pipe.input,
             at: 0,
             bytesMax: TLSPipe.inputBytesMax
         )
@@ -45,12 +45,12 @@ extension EdgeLoop {
 
     /// Handles what came, which is in the pipe.
     func handleEncrypted(_ index: Int, _ count: Int, _ kept: Int) {
-        self.pipe.received(count)
+        self.buffers.pipe.received(count)
         let generation = self.connections[index].generation
         do throws(TLSFailure) {
             guard let session = try self.session(of: index) else { return self.close(index) }
             guard try self.shakeHands(index, session) else { return }
-            let (end, hasEnded) = try session.readAll(into: &self.buffer, at: kept)
+            let (end, hasEnded) = try session.readAll(into: &self.buffers.plain, at: kept)
             // OpenSSL answers by itself where the peer changes its keys.
             self.sendPipe(index)
             guard self.connections[index].generation == generation else { return }
@@ -58,7 +58,7 @@ extension EdgeLoop {
             guard self.connections[index].generation == generation else { return }
             if end > 0 { self.handleInput(index, end, isLast: hasEnded) }
             guard hasEnded, self.connections[index].generation == generation else { return }
-            self.flushScratch()
+            self.flushAnswers()
             if self.connections[index].generation == generation { self.close(index) }
         } catch {
             // The peer is told why, where there is a way to say it.
@@ -70,9 +70,9 @@ extension EdgeLoop {
     /// The session of a connection, which begins with its first bytes: who connects and says nothing costs none.
     private func session(of index: Int) throws(TLSFailure) -> TLSSession? {
         if let session = self.connections[index].session { return session }
-        guard self.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }
+        guard self.buffers.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }
         guard let identity = self.shared.doors[Int(self.connections[index].door)].identity else { return nil }
-        let session = TLSSession(identity.current, through: self.pipe)
+        let session = TLSSession(identity.current, through: self.buffers.pipe)
         self.connections[index].session = session
         return session
     }
@@ -89,7 +89,7 @@ extension EdgeLoop {
             return false
         }
         self.metrics.count(.encryptionHandshakes, .done)
-        self.encrypted.add()
+        self.shared.cells.encrypted.add()
         let greeting = self.connections[index].connection.greeting
         self.write(greeting.span, index)
         return self.connections[index].generation == generation
@@ -117,10 +117,10 @@ extension EdgeLoop {
 
     /// Sends what the session of a connection has to say.
     private func sendPipe(_ index: Int) {
-        let bytes = self.pipe.takeOutput()
+        let bytes = self.buffers.pipe.takeOutput()
         guard !bytes.isEmpty else { return }
         self.put(bytes.span, index)
-        self.pipe.reuse(bytes)
+        self.buffers.pipe.reuse(bytes)
     }
 
     /// Writes what waits for a connection on one stream up to a cursor, in pieces, for as long as the kernel takes them.
@@ -149,10 +149,10 @@ extension EdgeLoop {
     /// Tells the peer that nothing more comes, where what was sent before has gone.
     func endSession(_ index: Int) {
         guard let session = self.connections[index].session, session.isOpen else { return }
-        self.encrypted.add(-1)
+        self.shared.cells.encrypted.add(-1)
         guard self.connections[index].output.isEmpty else { return }
         session.end()
-        let bytes = self.pipe.takeOutput()
+        let bytes = self.buffers.pipe.takeOutput()
         if !bytes.isEmpty { _ = System.write(self.connections[index].descriptor, bytes.span) }
     }
 

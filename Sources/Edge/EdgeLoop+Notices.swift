@@ -18,7 +18,8 @@ extension EdgeLoop {
         switch change {
         case .begins(let session, let id, let head, let proof):
             self.push(id, of: session, above: head, proof, to: index)
-        case .ends: if let pushed = self.connections[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
+        case .ends:
+            if let pushed = self.connections[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
         }
     }
 
@@ -43,7 +44,9 @@ extension EdgeLoop {
 
     /// A connection hears a stream no more.
     func unsubscribe(_ index: Int, _ stream: EdgeStream) {
-        guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else { return }
+        guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
+            return
+        }
         let subscription = self.connections[index].subscriptions.remove(at: number)
         guard let moved = self.fanOut.remove(index, subscription).map({ Int($0) }),
             let other = self.connections[moved].subscriptions.firstIndex(where: { $0.stream === stream })
@@ -89,7 +92,8 @@ extension EdgeLoop {
         let end = stream.ring.end
         for slot in stream.subscribers {
             // Such a connection hears one stream.
-            guard let first = self.connections[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind else {
+            guard let first = self.connections[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind
+            else {
                 continue
             }
             self.connections[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
@@ -149,7 +153,7 @@ extension EdgeLoop {
         let stream = self.connections[index].subscriptions[number].stream
         let cursor = self.connections[index].subscriptions[number].cursor.place
         // An answer that gathered for it goes first.
-        if self.scratchOwner == index { self.flushScratch() }
+        if self.answers.owner == index { self.flushAnswers() }
         guard self.connections[index].phase != .free else { return }
         guard self.connections[index].output.isEmpty else { return self.fallBehind(index, number) }
         if stream.ring.hasLapped(cursor) {

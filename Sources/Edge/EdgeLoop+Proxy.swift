@@ -59,7 +59,7 @@ extension EdgeLoop {
         // What follows the header goes to the pipe where it is encrypted: there is room for all of it.
         let count = System.read(
             self.connections[index].descriptor,
-            into: &self.buffer,
+            into: &self.buffers.plain,
             at: kept,
             bytesMax: TLSPipe.inputBytesMax
         )
@@ -74,7 +74,7 @@ extension EdgeLoop {
         let end = kept + count
         do throws(ProxyFailure) {
             // One more reference to the bytes, given back at once: nothing is copied.
-            let buffer = self.buffer
+            let buffer = self.buffers.plain
             guard let header = try ProxyHeader.read(buffer.span.extracting(0..<end)) else {
                 return self.keepInput(index, end, from: 0)
             }
@@ -93,9 +93,9 @@ extension EdgeLoop {
         case .client: self.metrics.count(.proxyHeaders, .client)
         }
         if self.connections[index].isByTLS {
-            let rest = self.buffer[header.byteCount..<end]
+            let rest = self.buffers.plain[header.byteCount..<end]
             guard !rest.isEmpty else { return }
-            self.pipe.input.replaceSubrange(0..<rest.count, with: rest)
+            self.buffers.pipe.input.replaceSubrange(0..<rest.count, with: rest)
             return self.handleEncrypted(index, rest.count, 0)
         }
         let generation = self.connections[index].generation

@@ -9,7 +9,7 @@ internal import ZMTP
 extension EdgeLoop {
     /// Reads once what is there, and handles every whole message of it.
     func readable(_ index: Int) {
-        self.connections[index].light.takeOne(of: self.lightMessages, at: self.now)
+        self.connections[index].allowance.takeRead(self.limits, at: self.now)
         let kept = self.takeInput(index)
         // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
@@ -19,9 +19,9 @@ extension EdgeLoop {
         if self.connections[index].isByTLS { return self.readEncrypted(index, kept) }
         let count = System.read(
             self.connections[index].descriptor,
-            into: &self.buffer,
+            into: &self.buffers.plain,
             at: kept,
-            bytesMax: Self.readBytesMax
+            bytesMax: ReadBuffers.readBytesMax
         )
         guard count > 0 else {
             if count < 0, System.wouldBlock(count) {
@@ -70,15 +70,12 @@ extension EdgeLoop {
 
     /// Those who sent too much may go on once they may send something again.
     func endThrottling() {
-        guard !self.throttled.isEmpty else { return }
-        let peers = self.throttled
-        self.throttled = []
-        for peer in peers {
+        for peer in self.runQueue.takeThrottled() {
             guard let index = self.connections.place(of: peer) else { continue }
             if self.reachedRate(index) == nil, self.mayHaveTokenRefused(index) {
                 self.lift(.throttled, index)
             } else {
-                self.throttled.append(peer)
+                self.runQueue.throttle(peer)
             }
         }
     }
@@ -87,8 +84,7 @@ extension EdgeLoop {
     /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
-        self.connections[index].light.takeOne(of: self.lightMessages, at: self.now)
-        self.connections[index].messages.takeOne(of: self.connectionMessages, at: self.now)
+        self.connections[index].allowance.takeMessage(self.limits, at: self.now)
         self.connections[index].shared?.messages.takeOne(at: self.now)
         self.shared.messages.takeOne(at: self.now)
         if let limit = self.reachedRate(index) { self.throttle(index, limit) }
@@ -96,7 +92,7 @@ extension EdgeLoop {
 
     /// Which limit on messages leaves nothing; `nil`: none.
     private func reachedRate(_ index: Int) -> LimitName? {
-        guard self.connections[index].messages.hasOne(of: self.connectionMessages, at: self.now) else {
+        guard self.connections[index].allowance.hasMessage(self.limits, at: self.now) else {
             return .messagesPerConnectionPerSecondMax
         }
         if let shared = self.connections[index].shared, !shared.messages.hasOne(at: self.now) {
@@ -106,30 +102,30 @@ extension EdgeLoop {
     }
 
     private func mayHaveTokenRefused(_ index: Int) -> Bool {
-        self.connections[index].refusals.hasOne(of: self.connectionRefusals, at: self.now)
+        self.connections[index].allowance.hasRefusal(self.limits, at: self.now)
     }
 
     /// Takes note that a token was refused; after one too many the connection is read from later.
     private func noteRefusedToken(_ index: Int) {
-        self.connections[index].refusals.takeOne(of: self.connectionRefusals, at: self.now)
+        self.connections[index].allowance.takeRefusal(self.limits, at: self.now)
         if !self.mayHaveTokenRefused(index) { self.throttle(index, .refusedTokensPerConnectionPerSecondMax) }
     }
 
     private func throttle(_ index: Int, _ limit: LimitName) {
         guard !self.connections[index].pause.contains(.throttled) else { return }
         self.metrics.count(.limitsHit, .limit(limit))
-        self.throttled.append(self.connections.peer(at: index))
+        self.runQueue.throttle(self.connections.peer(at: index))
         self.pause(.throttled, index)
     }
 
     /// Whether a connection may begin a session.
     private func mayBeginSession(_ index: Int) -> Bool {
-        self.connections[index].sessions.hasOne(of: self.connectionSessions, at: self.now)
+        self.connections[index].allowance.hasSession(self.limits, at: self.now)
             && self.connections[index].shared?.sessions.hasOne(at: self.now) ?? true
     }
 
     private func noteSession(_ index: Int) {
-        self.connections[index].sessions.takeOne(of: self.connectionSessions, at: self.now)
+        self.connections[index].allowance.takeSession(self.limits, at: self.now)
         self.connections[index].shared?.sessions.takeOne(at: self.now)
     }
 
@@ -139,7 +135,7 @@ extension EdgeLoop {
     private func takeInput(_ index: Int) -> Int {
         let kept = self.connections[index].input.count
         guard kept > 0 else { return 0 }
-        self.buffer.replaceSubrange(0..<kept, with: self.connections[index].input)
+        self.buffers.plain.replaceSubrange(0..<kept, with: self.connections[index].input)
         self.connections[index].input = []
         self.hold(-kept)
         return kept
@@ -148,7 +144,7 @@ extension EdgeLoop {
     /// Keeps what was not handled.
     func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
-        self.connections[index].input = Array(self.buffer[offset..<count])
+        self.connections[index].input = Array(self.buffers.plain[offset..<count])
         self.hold(count - offset)
     }
 
@@ -189,14 +185,14 @@ extension EdgeLoop {
             case .ping(let context):
                 self.takeAllowance(index)
                 var pong: [UInt8] = []
-                Outgoing.appendPong(context: Array(self.buffer[context]), to: &pong)
+                Outgoing.appendPong(context: Array(self.buffers.plain[context]), to: &pong)
                 self.write(pong.span, index)
             case .strange(let strange):
                 self.takeAllowance(index)
                 self.count(strange, index)
             case .endless: self.close(index, .endless)
             case .failed(.noSignature)
-            where self.buffer[offset] == Self.recordOfHandshake && !self.connections[index].isByTLS:
+            where self.buffers.plain[offset] == Self.recordOfHandshake && !self.connections[index].isByTLS:
                 self.close(index, .encrypted)
             case .failed(let error): self.close(index, .violation(error))
             }
@@ -205,19 +201,19 @@ extension EdgeLoop {
 
     private func next(_ index: Int, _ count: Int, _ offset: inout Int) -> EdgeConnection.Event {
         // One more reference to the bytes, given back at once: nothing is copied.
-        let buffer = self.buffer
+        let buffer = self.buffers.plain
         return self.connections[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
     }
 
     private func request(_ index: Int, _ body: Range<Int>, _ correlation: EdgeCorrelation?) {
         self.takeAllowance(index)
         self.connections[index].isUsed = true
-        self.request.removeAll(keepingCapacity: true)
-        self.request += self.buffer[body]
+        self.buffers.request.removeAll(keepingCapacity: true)
+        self.buffers.request += self.buffers.plain[body]
         let peer = self.connections.peer(at: index, correlation)
         let mayBegin = self.mayBeginSession(index)
         let answer = self.delegate.handle(
-            self.request,
+            self.buffers.request,
             from: peer,
             mayBeginSession: mayBegin,
             push: self.pushPlace(index)
@@ -226,7 +222,7 @@ extension EdgeLoop {
         if answer.refusesToken {
             self.noteRefusedToken(index)
             // It is closed where the poller cannot be told.
-            guard self.connections.place(of: peer) != nil else { return self.repliesGone.add() }
+            guard self.connections.place(of: peer) != nil else { return self.shared.cells.repliesGone.add() }
         }
         if let reply = answer.reply {
             self.send(reply, index, correlation)
@@ -250,7 +246,7 @@ extension EdgeLoop {
     ///   - peer: whose request it is.
     ///   - decide: is told whether the connection may begin a session, and whether notices can go to it; answers now.
     package func answer(_ peer: EdgePeer, _ decide: (_ mayBeginSession: Bool, _ push: PushPlace) -> EdgeAnswer) {
-        guard let index = self.connections.place(of: peer) else { return self.repliesGone.add() }
+        guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }
         let answer = decide(self.mayBeginSession(index), self.pushPlace(index))
         guard let reply = answer.reply else { preconditionFailure("a late answer cannot come later still") }
         if answer.hasBegunSession { self.noteSession(index) }
@@ -263,7 +259,9 @@ extension EdgeLoop {
     private func pushPlace(_ index: Int) -> PushPlace {
         guard self.connections[index].connection.peer == .dealer else { return .impossible }
         // Who asks cannot subscribe: what it hears was pushed.
-        guard let pushed = self.connections[index].subscriptions.first, let session = pushed.session else { return .free }
+        guard let pushed = self.connections[index].subscriptions.first, let session = pushed.session else {
+            return .free
+        }
         return .taken(session: session, stream: pushed.stream.id)
     }
 
@@ -282,14 +280,15 @@ extension EdgeLoop {
 
     private func subscription(_ index: Int, _ topic: Range<Int>, cancels: Bool) {
         self.takeAllowance(index)
-        if topic.count == NoticeFrame.syncTopic.count, self.buffer[topic].elementsEqual(NoticeFrame.syncTopic) {
+        if topic.count == NoticeFrame.syncTopic.count, self.buffers.plain[topic].elementsEqual(NoticeFrame.syncTopic) {
             self.connections[index].isUsed = true
             if cancels { self.endTicks(index) } else { self.beginTicks(index) }
             return
         }
         // A topic is matched whole: a stream's id and its zero byte.
-        guard topic.count > 1, topic.count <= WireLimits.streamIDBytesMax + 1, self.buffer[topic.upperBound - 1] == 0,
-            let id = try? StreamID(String(decoding: self.buffer[topic.dropLast()], as: UTF8.self))
+        guard topic.count > 1, topic.count <= WireLimits.streamIDBytesMax + 1,
+            self.buffers.plain[topic.upperBound - 1] == 0,
+            let id = try? StreamID(String(decoding: self.buffers.plain[topic.dropLast()], as: UTF8.self))
         else {
             if !cancels { self.metrics.count(.framesRefused, .unknownTopic) }
             return

@@ -7,14 +7,11 @@ internal import NetworkIO
 internal import ZMTP
 
 extension EdgeLoop {
-    /// So many bytes of answers to one connection go out at the latest.
-    private static let scratchBytesMax = 65_536
-
     /// Answers a request that was not answered at once; on the loop's thread.
     ///
     /// An answer to a connection that has ended is dropped and counted.
     package func answer(_ reply: ReplyBytes, to peer: EdgePeer) {
-        guard let index = self.connections.place(of: peer) else { return self.repliesGone.add() }
+        guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }
         self.connections[index].waitingCount -= 1
         self.send(reply, index, peer.correlation)
         guard self.connections.place(of: peer) != nil else { return }
@@ -23,34 +20,22 @@ extension EdgeLoop {
         }
     }
 
-    /// Sends a reply, as a ROUTER does: what the request's envelope was, an empty frame and one body.
-    ///
-    /// It goes out with the others of the connection.
+    /// Sends a reply; it goes out with the others of the connection.
     func send(_ reply: ReplyBytes, _ index: Int, _ correlation: EdgeCorrelation?) {
-        if self.scratchOwner != index {
-            self.flushScratch()
-            self.scratchOwner = index
+        if self.answers.owner != index {
+            self.flushAnswers()
+            self.answers.begin(index)
         }
-        if let correlation { correlation.appendFrame(to: &self.scratch) }
-        FrameHeader.append(bodyBytes: 0, more: true, to: &self.scratch)
-        FrameHeader.append(bodyBytes: reply.head.count + reply.tail.count, to: &self.scratch)
-        self.scratch += reply.head
-        self.scratch += reply.tail
-        if self.scratch.count >= Self.scratchBytesMax { self.flushScratch() }
+        self.answers.append(reply, correlation)
+        if self.answers.isFull { self.flushAnswers() }
     }
 
     /// Writes the answers that gathered for one connection.
-    func flushScratch() {
-        guard self.scratchOwner >= 0 else { return }
-        let index = self.scratchOwner
-        self.scratchOwner = -1
-        // Taken out, so that nothing can be added meanwhile, and given back for its room.
-        var bytes: [UInt8] = []
-        swap(&bytes, &self.scratch)
+    func flushAnswers() {
+        guard let index = self.answers.owner else { return }
+        var bytes = self.answers.take()
         self.write(bytes.span, index)
-        guard bytes.capacity <= 4 * Self.scratchBytesMax else { return }
-        bytes.removeAll(keepingCapacity: true)
-        self.scratch = bytes
+        self.answers.reuse(&bytes)
     }
 
     /// One frame of a message, with its header.
@@ -88,7 +73,9 @@ extension EdgeLoop {
     func keep(_ bytes: Span<UInt8>, _ index: Int) {
         System.append(bytes, to: &self.connections[index].output)
         self.beginStall(index)
-        if self.connections[index].output.count - self.connections[index].outputSent > EdgeSettings.bytesWaitingBeforePause {
+        if self.connections[index].output.count - self.connections[index].outputSent
+            > EdgeSettings.bytesWaitingBeforePause
+        {
             self.pause(.unread, index)
         }
         self.hold(bytes.count)
@@ -156,7 +143,9 @@ extension EdgeLoop {
             // Only now: while it counted, the ring could not be cleared because the last other laggard was closed meanwhile.
             stream.behindCount -= 1
             guard self.connections[index].generation == generation else { return stream.clearIfTaken() }
-            guard self.connections[index].output.isEmpty, !self.connections[index].subscriptions[number].isBehind else { return }
+            guard self.connections[index].output.isEmpty, !self.connections[index].subscriptions[number].isBehind else {
+                return
+            }
             stream.clearIfTaken()
         }
         self.connections[index].taking.end()

@@ -19,69 +19,41 @@ internal import ZMTP
 /// There may be several, each with connections of its own. The first one accepts them and hands them out in turn; a connection
 /// stays with its loop.
 ///
-/// All connections read into one buffer. A connection keeps only what came of a frame that is not there in full and what the
-/// kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
+/// The loop does the I/O and asks the delegate. Its parts own the state and decide: ``RunQueue`` which connection is served next,
+/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when it is late, ``NoticeFanOut`` and
+/// ``EdgeStream`` which notices wait for it, ``MessageAllowance`` what it may send.
 ///
-/// Who sends little comes first (``EdgeSettings/lightMessagesPerSecondMax``), then those who stand aside: who
-/// has asked for nothing yet, and who has left. Thousands that connect or go at once delay nobody who listens.
-/// Connections take turns of ``EdgeSettings/messagesPerTurnMax`` messages. Whoever has sent more gets in line. All that listeners would wait
-/// for has a fifth of a millisecond a round, however many there are. Whoever sends too much is read from later, and so is whoever does not take its answers.
-/// Whoever takes nothing for long is closed (``EdgeSettings``).
+/// All connections read into one buffer (``ReadBuffers``). A connection keeps only what came of a frame that is not there in full and
+/// what the kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
+///
+/// A connection that sends more than it may is read from later, and so is one that does not take its answers. One that takes nothing for
+/// long is closed (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
-    /// How many bytes one read takes.
-    ///
-    /// Some turns' messages, so that little is kept of who stands in the line: what is behind them stays in the kernel.
-    static let readBytesMax = 8_192
     /// So many events of what stands aside at most are handled in one round.
     private static let asidePerTurn = 32
     /// So many who hear a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
-    let settings: EdgeSettings
-    let metrics: MetricRegistry
+
     let shared: EdgeShared
+    unowned let delegate: any EdgeDelegate
     /// Which of the loops it is; the first one has the doors.
-    private let number: Int
-    private let inbox: EdgeInbox
+    let number: Int
     private var hasStopped = false
-    private var acceptor: Acceptor
-
-    private var pollers: PollerPair
-    var connections = ConnectionTable()
-    /// The limits of messages, sessions and refused tokens of a connection.
-    let connectionMessages: RateBucket.Limit
-    let connectionSessions: RateBucket.Limit
-    let connectionRefusals: RateBucket.Limit
-    let lightMessages = RateBucket.Limit.rate(
-        EdgeSettings.lightMessagesPerSecondMax,
-        atOnce: EdgeSettings.lightMessagesAtOnceMax
-    )
-    /// Which connection is read from or written to next.
-    var runQueue = RunQueue()
-    /// What all connections read into.
-    var buffer: [UInt8]
-    /// What the sessions of those that are encrypted read from and write to.
-    let pipe = TLSPipe()
-    /// The request at hand.
-    var request: [UInt8] = []
-    /// Answers to one connection, which go out as one write.
-    var scratch: [UInt8] = []
-    /// Whose they are.
-    var scratchOwner = -1
-    /// Connections that sent too much.
-    var throttled: [EdgePeer] = []
-
-    var fanOut: NoticeFanOut
-    var ticks = TickList()
-    private(set) var clock: LoopClock
-    private var deadlines: Deadlines
-    let repliesGone: MetricRegistry.Cell
-    /// Connections that are encrypted, of all loops.
-    let encrypted: MetricRegistry.Cell
-    unowned var delegate: any EdgeDelegate
     /// How often the rules had changed by which connections were looked at last.
     private var rulesNumber = 0
+
+    private var acceptor: Acceptor
+    private var pollers: PollerPair
+    private(set) var clock: LoopClock
+    private var deadlines: Deadlines
+    var connections = ConnectionTable()
+    var runQueue = RunQueue()
+    var buffers = ReadBuffers(requestBytesMax: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax)
+    var answers = AnswerBuffer()
+    var fanOut: NoticeFanOut
+    var ticks = TickList()
 
     /// - Parameters:
     ///   - number: which of the loops it is, from 0.
@@ -96,28 +68,23 @@ package final class EdgeLoop {
         sequences: [StreamID: UInt64],
         delegate: any EdgeDelegate
     ) {
-        let settings = shared.settings
-        self.connectionMessages = .rate(settings.messagesPerConnectionPerSecondMax)
-        self.connectionSessions = .count(settings.sessionsPerConnectionMax, within: settings.lease)
-        self.connectionRefusals = .rate(settings.refusedTokensPerConnectionPerSecondMax)
         self.number = number
         self.shared = shared
-        self.inbox = shared.inboxes[number]
+        self.delegate = delegate
         self.acceptor = Acceptor(shared)
         self.pollers = PollerPair(pollers)
-        self.settings = settings
+        self.clock = LoopClock(tickInterval: shared.settings.syncInterval)
+        self.deadlines = Deadlines(shared.settings)
         self.fanOut = NoticeFanOut(shared, sequences: sequences)
-        self.metrics = shared.metrics
-        self.delegate = delegate
-        self.buffer = [UInt8](
-            repeating: 0,
-            count: EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax + 2 * TLSPipe.inputBytesMax
-        )
-        self.clock = LoopClock(tickInterval: settings.syncInterval)
-        self.deadlines = Deadlines(settings)
-        self.repliesGone = shared.metrics.cell(.repliesDropped, .peerGone)
-        self.encrypted = shared.metrics.cell(.encryptedConnections)
     }
+
+    var settings: EdgeSettings { self.shared.settings }
+    var metrics: MetricRegistry { self.shared.metrics }
+    /// What each connection may send.
+    var limits: MessageAllowance.Limits { self.shared.connectionLimits }
+    /// Monotonic time, in nanoseconds, as it was read last.
+    var now: UInt64 { self.clock.now }
+    private var inbox: EdgeInbox { self.shared.inboxes[self.number] }
 
     /// Serves until somebody calls ``EdgeShared/stop()``.
     package func run() {
@@ -134,9 +101,6 @@ package final class EdgeLoop {
     }
 
     // MARK: - One round
-
-    /// Monotonic time, in nanoseconds, as it was read last.
-    var now: UInt64 { self.clock.now }
 
     /// Waits until something is ready, and tells the run queue what is.
     private func beginRound() {
@@ -161,9 +125,8 @@ package final class EdgeLoop {
 
     private func finding(_ event: Poller.Event) -> RunQueue.Finding {
         if event.sendsNoMore { return .leaving }
-        let slot = Int(UInt32(truncatingIfNeeded: event.key))
-        let isLight = self.connections[slot].light.hasOne(of: self.lightMessages, at: self.now)
-        return event.isReadable && isLight ? .quiet : .busy
+        guard event.isReadable, let index = self.connections.place(of: event.key) else { return .busy }
+        return self.connections[index].allowance.isQuiet(self.limits, at: self.now) ? .quiet : .busy
     }
 
     private static func events(of poller: inout Poller, nanoseconds: UInt64, eventsMax: Int) -> Int {
@@ -181,17 +144,19 @@ package final class EdgeLoop {
         case .handle(let number): self.handle(self.pollers.main.event(number))
         case .moveAside(let number): return self.moveAside(self.pollers.main.event(number))
         case .putOff(let number):
-            if self.pollers.main.event(number).isReadable { self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax)) }
+            if self.pollers.main.event(number).isReadable {
+                self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
+            }
             return
         case .lookAside: self.lookAside()
         case .handleAside(let number): self.handleAside(self.pollers.aside.event(number))
         case .takeTurn(let peer): if let index = self.connections.place(of: peer) { self.takeTurn(index, peer) }
         case .endPass:
-            self.flushScratch()
+            self.flushAnswers()
             self.delegate.passEnded(in: self)
-            return self.flushScratch()
+            return self.flushAnswers()
         case .takeInbox:
-            self.flushScratch()
+            self.flushAnswers()
             self.takeInbox()
             guard self.runQueue.hasWork else { return }
         case .letNoticesGather:
@@ -271,7 +236,7 @@ package final class EdgeLoop {
         if content.holdsTooMuch { self.boundBytes() }
         if content.isPoked {
             self.delegate.poked(in: self)
-            self.flushScratch()
+            self.flushAnswers()
         }
         if let accepts = content.accepts { self.setAccepting(accepts) }
         if content.isStopped { self.hasStopped = true }
@@ -289,7 +254,7 @@ package final class EdgeLoop {
         self.closeLate()
         if self.clock.takeSecond() {
             self.delegate.keepHouse(in: self)
-            self.flushScratch()
+            self.flushAnswers()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
             self.fanOut.tellRingBytes()
             if self.number == 0, self.clock.takeMinute() { self.shared.forgetOldAddresses(at: self.now) }
@@ -364,44 +329,6 @@ package final class EdgeLoop {
         self.write(greeting.span, index)
     }
 
-    /// Closes a connection because of what its peer did or did not do.
-    func close(_ index: Int, _ reason: EdgeClosing) {
-        let (address, door) = (self.connections[index].address, Int(self.connections[index].door))
-        self.noteHeaderEnd(index, reason)
-        self.noteSessionEnd(index, reason)
-        self.close(index)
-        self.count(reason, peer: address, on: self.shared.doors[door].label)
-    }
-
-    private func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
-        self.metrics.count(.connectionsClosed, reason.metricLabel)
-        if let limit = reason.limit { self.metrics.count(.limitsHit, .limit(limit)) }
-        self.delegate.tell(.closed(reason, peer: peer, on: label))
-    }
-
-    /// Ends a connection; its slot is free for another one.
-    func close(_ index: Int) {
-        guard self.connections[index].phase != .free else { return }
-        if self.scratchOwner == index {
-            self.scratch.removeAll(keepingCapacity: true)
-            self.scratchOwner = -1
-        }
-        while let subscription = self.connections[index].subscriptions.last { self.unsubscribe(index, subscription.stream) }
-        self.endTicks(index)
-        self.noteHeaderEnd(index, nil)
-        self.noteSessionEnd(index, nil)
-        self.endSession(index)
-        System.close(self.connections[index].descriptor)
-        let address = self.connections[index].address
-        if self.connections[index].shared != nil { self.shared.leave(address, at: self.now) }
-        self.hold(-self.connections[index].bytesHeld)
-        let label = self.label(of: index)
-        self.connections.remove(index)
-        self.shared.counting.ended(on: label)
-    }
-
-    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections[index].door)].label }
-
     /// Has the poller look for what is wanted now.
     func watch(_ index: Int) {
         var look = self.connections[index].look
@@ -421,34 +348,6 @@ package final class EdgeLoop {
         for index in self.connections.places where self.connections[index].phase == .ready { self.lookAtRules(index) }
     }
 
-    /// Ends what a connection hears and may hear no more.
-    private func lookAtRules(_ index: Int) {
-        for each in self.connections[index].subscriptions
-        where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
-            guard each.session == nil else { return self.close(index, .expired) }
-            self.unsubscribe(index, each.stream)
-        }
-    }
-
-    /// So many bytes more are kept for connections, or less.
-    func hold(_ change: Int) {
-        guard change != 0 else { return }
-        self.shared.hold(change, in: self.number)
-        if change > 0 { self.boundBytes() }
-    }
-
-    /// Closes whoever holds most while all together hold too much; where the connections of another loop hold more than those
-    /// of this one, that loop does.
-    private func boundBytes() {
-        while let loop = self.shared.whoHoldsTooMuch() {
-            guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }
-            guard let largest = self.connections.places.max(by: { self.connections[$0].bytesHeld < self.connections[$1].bytesHeld }),
-                self.connections[largest].bytesHeld > 0
-            else { return }
-            self.close(largest, .memory)
-        }
-    }
-
     // MARK: - The end
 
     /// Sends what was answered and what the rings hold, and closes everything.
@@ -456,9 +355,11 @@ package final class EdgeLoop {
         self.setAccepting(false)
         self.takeInbox()
         self.writeNotices()
-        self.flushScratch()
+        self.flushAnswers()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.connections.places.contains(where: { self.connections[$0].taking.isWaiting }), System.monotonicNanoseconds() < deadline {
+        while self.connections.places.contains(where: { self.connections[$0].taking.isWaiting }),
+            System.monotonicNanoseconds() < deadline
+        {
             guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }
             for number in 0..<count { self.write(self.pollers.main.event(number)) }
             guard let count = try? self.pollers.aside.wait(nanoseconds: 0) else { break }
@@ -466,8 +367,12 @@ package final class EdgeLoop {
         }
         for index in self.connections.places where self.connections[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
-            while System.read(self.connections[index].descriptor, into: &self.buffer, at: 0, bytesMax: self.buffer.count) > 0
-            {}
+            while System.read(
+                self.connections[index].descriptor,
+                into: &self.buffers.plain,
+                at: 0,
+                bytesMax: self.buffers.plain.count
+            ) > 0 {}
             self.close(index)
         }
         if self.number == 0 { for door in self.shared.doors { door.close() } }

@@ -15,13 +15,34 @@ package final class EdgeShared: NoticeSink {
         let count = Atomic<Int>(0)
     }
 
+    /// Metrics that loops change often.
+    struct Cells: Sendable {
+        let repliesGone: MetricRegistry.Cell
+        /// Connections that notices are pushed to.
+        let pushed: MetricRegistry.Cell
+        /// Connections that are encrypted.
+        let encrypted: MetricRegistry.Cell
+        /// What rings hold.
+        let ringBytes: MetricRegistry.Cell
+
+        init(_ metrics: MetricRegistry) {
+            self.repliesGone = metrics.cell(.repliesDropped, .peerGone)
+            self.pushed = metrics.cell(.pushedConnections)
+            self.encrypted = metrics.cell(.encryptedConnections)
+            self.ringBytes = metrics.cell(.ringBytes)
+        }
+    }
+
     package let settings: EdgeSettings
     /// Where connections come in; closed by the first loop when it ends.
     package let doors: [EdgeDoor]
     /// One for each loop; the first one's loop accepts connections.
     package let inboxes: [EdgeInbox]
     let metrics: MetricRegistry
+    let cells: Cells
     let counting: any ConnectionCounting
+    /// What each connection may send.
+    let connectionLimits: MessageAllowance.Limits
     /// What all connections have taken.
     let messages: SharedRateBucket
     private let held: [HeldBytes]
@@ -49,12 +70,14 @@ package final class EdgeShared: NoticeSink {
         self.doors = doors
         self.settings = settings
         self.metrics = metrics
+        self.cells = Cells(metrics)
         self.counting = counting
         self.clock = clock
         var inboxes: [EdgeInbox] = []
         for _ in 0..<max(1, threads) { inboxes.append(try EdgeInbox()) }
         self.inboxes = inboxes
         self.held = inboxes.map { _ in HeldBytes() }
+        self.connectionLimits = MessageAllowance.Limits(settings)
         self.messages = SharedRateBucket(.rate(settings.messagesPerSecondMax))
         self.addresses = Mutex(
             EdgeAddresses(

@@ -56,13 +56,8 @@ struct EdgeSlot {
     var tickPlace: Int32 = -1
     /// How many of its requests are answered later.
     var waitingCount: UInt32 = 0
-    /// The messages that it may send, and the sessions that it may begin.
-    var messages = RateBucket()
-    var sessions = RateBucket()
-    /// The tokens of its joins that may be refused.
-    var refusals = RateBucket()
-    /// What it may send, and how often, before it counts as one that sends much.
-    var light = RateBucket()
+    /// What it has taken of what a connection may send.
+    var allowance = MessageAllowance()
     /// What all connections of its address have taken; `nil`: those are not limited.
     var shared: EdgeAddress?
     /// When it was accepted, or its handshake was done, in nanoseconds.

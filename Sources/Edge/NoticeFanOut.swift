@@ -17,10 +17,7 @@ struct NoticeFanOut {
     /// What was sent last, which is what a head notice may tell: the board may be ahead.
     private var sent: [StreamID: UInt64]
     private var heads: HeadSchedule
-    /// Connections that notices are pushed to, of all loops.
-    private let pushed: MetricRegistry.Cell
-    private let ringBytes: MetricRegistry.Cell
-    /// How much of what the rings hold that metric knows.
+    /// How much of what the rings hold the metric knows.
     private var ringBytesTold = 0
 
     /// - Parameters:
@@ -31,8 +28,6 @@ struct NoticeFanOut {
         self.ringsBytesMax = shared.settings.ringsBytesMax / shared.inboxes.count
         self.sent = sequences
         self.heads = HeadSchedule(interval: shared.settings.headInterval)
-        self.pushed = shared.metrics.cell(.pushedConnections)
-        self.ringBytes = shared.metrics.cell(.ringBytes)
     }
 
     // MARK: - What connections hear
@@ -64,7 +59,7 @@ struct NoticeFanOut {
         stream.early.remove(UInt32(slot))
         if subscription.session != nil {
             stream.pushedCount -= 1
-            self.pushed.add(-1)
+            self.shared.cells.pushed.add(-1)
         }
         if subscription.isBehind {
             stream.behindCount -= 1
@@ -82,7 +77,7 @@ struct NoticeFanOut {
     /// Notices of a stream are pushed to one of the connections that hear it.
     func beginPush(of stream: EdgeStream) {
         stream.pushedCount += 1
-        self.pushed.add()
+        self.shared.cells.pushed.add()
     }
 
     // MARK: - Notices
@@ -114,7 +109,7 @@ struct NoticeFanOut {
 
     /// Tells the metric what the rings hold.
     mutating func tellRingBytes() {
-        self.ringBytes.add(self.rings.bytes - self.ringBytesTold)
+        self.shared.cells.ringBytes.add(self.rings.bytes - self.ringBytesTold)
         self.ringBytesTold = self.rings.bytes
     }
 }

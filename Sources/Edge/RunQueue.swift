@@ -118,6 +118,8 @@ struct RunQueue {
     private var aside = ReadyEvents()
     private var line: Deque<EdgePeer> = []
     private var streams: Deque<EdgeStream> = []
+    /// Connections that sent more than they may: they wait for time, and then get in line.
+    private var throttled: [EdgePeer] = []
     private var gathering = NoticeGathering()
     /// Since when the round has read without a slice of notices.
     private var readingSince: UInt64 = 0
@@ -173,6 +175,16 @@ struct RunQueue {
     /// A connection sent more messages than fit into a turn, or may be read from again; it does not stand in the line.
     mutating func getInLine(_ peer: EdgePeer) { self.line.append(peer) }
 
+    /// A connection sent more than it may; it is not throttled already.
+    mutating func throttle(_ peer: EdgePeer) { self.throttled.append(peer) }
+
+    /// The connections that were throttled; those that still have to wait are to be throttled again.
+    mutating func takeThrottled() -> [EdgePeer] {
+        guard !self.throttled.isEmpty else { return [] }
+        defer { self.throttled = [] }
+        return self.throttled
+    }
+
     /// A round of a stream's notices begins; the stream has none that goes on.
     mutating func append(_ stream: EdgeStream) { self.streams.append(stream) }
 
@@ -192,7 +204,9 @@ struct RunQueue {
         while true {
             switch self.phase {
             case .quiet:
-                guard !self.noticesAreDue(hasRead: !self.found.quiet.isUntouched, at: now) else { return self.takeInbox(then: .quiet) }
+                guard !self.noticesAreDue(hasRead: !self.found.quiet.isUntouched, at: now) else {
+                    return self.takeInbox(then: .quiet)
+                }
                 if let event = self.found.quiet.next() { return .handle(event: event) }
                 self.phase = .leaving
             case .leaving:

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import GatewayCore
+internal import NetworkIO
+
+extension EdgeLoop {
+    /// Closes a connection because of what its peer did or did not do.
+    func close(_ index: Int, _ reason: EdgeClosing) {
+        let (address, door) = (self.connections[index].address, Int(self.connections[index].door))
+        self.noteHeaderEnd(index, reason)
+        self.noteSessionEnd(index, reason)
+        self.close(index)
+        self.count(reason, peer: address, on: self.shared.doors[door].label)
+    }
+
+    func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
+        self.metrics.count(.connectionsClosed, reason.metricLabel)
+        if let limit = reason.limit { self.metrics.count(.limitsHit, .limit(limit)) }
+        self.delegate.tell(.closed(reason, peer: peer, on: label))
+    }
+
+    /// Ends a connection; its slot is free for another one.
+    func close(_ index: Int) {
+        guard self.connections[index].phase != .free else { return }
+        self.answers.forget(index)
+        while let subscription = self.connections[index].subscriptions.last {
+            self.unsubscribe(index, subscription.stream)
+        }
+        self.endTicks(index)
+        self.noteHeaderEnd(index, nil)
+        self.noteSessionEnd(index, nil)
+        self.endSession(index)
+        System.close(self.connections[index].descriptor)
+        let address = self.connections[index].address
+        if self.connections[index].shared != nil { self.shared.leave(address, at: self.now) }
+        self.hold(-self.connections[index].bytesHeld)
+        let label = self.label(of: index)
+        self.connections.remove(index)
+        self.shared.counting.ended(on: label)
+    }
+
+    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections[index].door)].label }
+
+    /// Ends what a connection hears and may hear no more.
+    func lookAtRules(_ index: Int) {
+        for each in self.connections[index].subscriptions
+        where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
+            guard each.session == nil else { return self.close(index, .expired) }
+            self.unsubscribe(index, each.stream)
+        }
+    }
+
+    /// So many bytes more are kept for connections, or less.
+    func hold(_ change: Int) {
+        guard change != 0 else { return }
+        self.shared.hold(change, in: self.number)
+        if change > 0 { self.boundBytes() }
+    }
+
+    /// Closes whoever holds most while all together hold too much; where the connections of another loop hold more than those
+    /// of this one, that loop does.
+    func boundBytes() {
+        while let loop = self.shared.whoHoldsTooMuch() {
+            guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }
+            guard
+                let largest = self.connections.places.max(by: {
+                    self.connections[$0].bytesHeld < self.connections[$1].bytesHeld
+                }),
+                self.connections[largest].bytesHeld > 0
+            else { return }
+            self.close(largest, .memory)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+internal import TLS
+
+/// What all connections of an ``EdgeLoop`` are read into, one after the other.
+struct ReadBuffers {
+    /// How many bytes one read takes.
+    ///
+    /// Some turns' messages, so that little is kept of connections in the line: what is behind them stays in the kernel.
+    static let readBytesMax = 8_192
+
+    /// Plain bytes: what a connection kept, and behind it what came.
+    var plain: [UInt8]
+    /// What sessions of encrypted connections read from and write to.
+    let pipe = TLSPipe()
+    /// The request at hand.
+    var request: [UInt8] = []
+
+    init(requestBytesMax: Int) {
+        self.plain = [UInt8](repeating: 0, count: requestBytesMax + 2 * TLSPipe.inputBytesMax)
+    }
+}
