@@ -20,7 +20,8 @@ struct Acceptor {
 
     /// So many connections are accepted at a door in one round.
     ///
-    /// Each takes some 30 µs, and connections that are there already wait for them. The others wait at the door, where no time runs for them.
+    /// Each takes some 30 µs, and connections that are there already wait for them. The others wait at the door, where no time runs
+    /// for them.
     static let connectionsPerRound = 4
 
     private let shared: EdgeShared

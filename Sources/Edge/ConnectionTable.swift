@@ -3,8 +3,8 @@
 
 /// The connections of an ``EdgeLoop``, each at a place of its own for as long as it is open.
 ///
-/// A place is used again after its connection has ended. Each connection of a place has another generation, so that nothing that was meant
-/// for one reaches the next one.
+/// A place is used again after its connection has ended. Each connection of a place has another generation, so that nothing that
+/// was meant for one reaches the next one.
 struct ConnectionTable {
     /// Generations stay below what would make a connection's key one of the loop's own keys.
     private static let generationMask: UInt32 = 0x7FFF_FFFF

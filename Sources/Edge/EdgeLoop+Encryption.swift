@@ -5,14 +5,15 @@ internal import GatewayCore
 internal import NetworkIO
 internal import TLS
 
-/// Connections that came by a door with a certificate: TLS stands between the socket and ``EdgeConnection``, which sees plain bytes.
+/// Connections that came by a door with a certificate: TLS stands between the socket and ``EdgeConnection``, which sees plain
+/// bytes.
 ///
 /// Everything that came is decrypted at once, so that what waits is plain in ``EdgeSlot/input`` and encrypted in
-/// ``EdgeSlot/output``, and both count as they do without TLS. A step of a handshake takes as long as many messages; no connection takes
-/// more than one of them in a row, and notices have their turn between them as they do between reads.
+/// ``EdgeSlot/output``, and both count as they do without TLS. A step of a handshake takes as long as many messages; no connection
+/// takes more than one of them in a row, and notices have their turn between them as they do between reads.
 extension EdgeLoop {
-    /// So many bytes of notices are encrypted at the most before the kernel has taken them: what is encrypted has to be sent, and is kept for each
-    /// connection by itself.
+    /// So many bytes of notices are encrypted at the most before the kernel has taken them: what is encrypted has to be sent, and
+    /// is kept for each connection by itself.
     private static let noticePieceBytesMax = 16_384
 
     /// What a connection begins with by a door with a certificate: nothing is sent before the peer has.

@@ -75,7 +75,8 @@ extension EdgeLoop {
         to stream: EdgeStream,
         isForPushed: Bool = true
     ) {
-        // Whoever takes what comes loses nothing, however much that is: only who does not, as soon as the kernel and the ring are full, is lapped.
+        // Whoever takes what comes loses nothing, however much that is: only who does not, as soon as the kernel and the ring are
+        // full, is lapped.
         if !stream.ring.hasRoom(for: frame.count) { self.writeNotices() }
         // Writing may have shown that the last one who heard it is gone.
         guard !stream.subscribers.isEmpty else { return }

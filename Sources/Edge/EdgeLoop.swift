@@ -20,14 +20,14 @@ internal import ZMTP
 /// stays with its loop.
 ///
 /// The loop does the I/O and asks the delegate. Its parts own the state and decide: ``RunQueue`` which connection is served next,
-/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when it is late, ``NoticeFanOut`` and
-/// ``EdgeStream`` which notices wait for it, ``MessageAllowance`` what it may send.
+/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when it is late,
+/// ``NoticeFanOut`` and ``EdgeStream`` which notices wait for it, ``MessageAllowance`` what it may send.
 ///
-/// All connections read into one buffer (``ReadBuffers``). A connection keeps only what came of a frame that is not there in full and
-/// what the kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
+/// All connections read into one buffer (``ReadBuffers``). A connection keeps only what came of a frame that is not there in full
+/// and what the kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
 ///
-/// A connection that sends more than it may is read from later, and so is one that does not take its answers. One that takes nothing for
-/// long is closed (``EdgeSettings``).
+/// A connection that sends more than it may is read from later, and so is one that does not take its answers. One that takes
+/// nothing for long is closed (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
@@ -192,8 +192,8 @@ package final class EdgeLoop {
         self.move(index, aside: false)
     }
 
-    /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and it
-    /// is closed there, which takes the kernel 15 µs.
+    /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and
+    /// it is closed there, which takes the kernel 15 µs.
     private func moveAside(_ event: Poller.Event) {
         // An earlier event of the same wait may have ended it.
         guard let index = self.connections.place(of: event.key) else { return }

@@ -22,13 +22,13 @@ internal import DequeModule
 /// 1. *quiet* connections, which send little, as listeners do: all of them;
 /// 2. *leaving* connections, whose peers send no more: they only move aside;
 /// 3. what stands *aside* (the doors, newcomers, and what has left), for one time slice;
-/// 4. *busy* connections, which send much or take notices late: for one time slice where quiet connections are about, else all of them;
+/// 4. *busy* connections, which send much or take notices late: for one time slice where quiet ones are about, else all of them;
 /// 5. the *line* of connections that sent more messages than fit into a turn, for one time slice;
 /// 6. the *streams* with notices that wait, for one time slice.
 ///
-/// Between two reads notices have a slice of their own where reading takes long. The first entry of a class has its turn however late it
-/// is, and the next slice of the class begins with the first entry that had none: no entry starves. A quiet connection waits for one slice of
-/// each other class at most.
+/// Between two reads notices have a slice of their own where reading takes long. Each slice serves one entry at least, and begins with the
+/// first entry that the slice before did not reach: no entry starves. A quiet connection waits for one slice of each other class at
+/// most.
 struct RunQueue {
     /// What the poller told of a connection.
     enum Finding {
@@ -91,8 +91,10 @@ struct RunQueue {
         var isFull = false
         var isAsideReady = false
 
-        /// Whether the other poller is looked at: where this one told of all that it might there may be more behind those of both. Where
-        /// connections leave, those that listen come first.
+        /// Whether the other poller is looked at.
+        ///
+        /// Where this one told of all that it might there may be more behind those of both. Where connections leave, those that
+        /// listen come first.
         var looksAside: Bool { self.isFull ? self.leaving.isEmpty : self.isAsideReady || !self.leaving.isEmpty }
 
         mutating func begin(isFull: Bool) {
@@ -277,8 +279,8 @@ struct RunQueue {
     }
 }
 
-/// In a burst, threads that make notices go first now and then: their notices go out with those that are there, in one write to each
-/// connection.
+/// In a burst, threads that make notices go first now and then: their notices go out with those that are there, in one write to
+/// each connection.
 ///
 /// Where those threads have a processor of their own no connection waits for this one.
 private struct NoticeGathering {
