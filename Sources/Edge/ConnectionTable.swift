@@ -9,19 +9,14 @@ struct ConnectionTable {
     /// Generations stay below what would make a connection's key one of the loop's own keys.
     private static let generationMask: UInt32 = 0x7FFF_FFFF
 
-    private var slots: [EdgeSlot] = []
+    /// The connections by their places, which are made and given back by `add` and `remove` only.
+    ///
+    /// They are read and changed where they stand: an accessor in between would cost a call for each, and a copy all arrays of a connection.
+    var slots: [EdgeSlot] = []
     private var free: [UInt32] = []
 
     /// All places, those without a connection too.
     var places: Range<Int> { self.slots.indices }
-
-    /// A connection by its place.
-    ///
-    /// It is read and changed where it stands: a copy would copy its arrays with the first change.
-    subscript(place: Int) -> EdgeSlot {
-        @inline(__always) _read { yield self.slots[place] }
-        @inline(__always) _modify { yield &self.slots[place] }
-    }
 
     /// A place for a new connection.
     mutating func add() -> Int {

@@ -7,7 +7,7 @@ internal import NetworkIO
 extension EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.
     func close(_ index: Int, _ reason: EdgeClosing) {
-        let (address, door) = (self.connections[index].address, Int(self.connections[index].door))
+        let (address, door) = (self.connections.slots[index].address, Int(self.connections.slots[index].door))
         self.noteHeaderEnd(index, reason)
         self.noteSessionEnd(index, reason)
         self.close(index)
@@ -22,29 +22,29 @@ extension EdgeLoop {
 
     /// Ends a connection; its slot is free for another one.
     func close(_ index: Int) {
-        guard self.connections[index].phase != .free else { return }
+        guard self.connections.slots[index].phase != .free else { return }
         self.answers.forget(index)
-        while let subscription = self.connections[index].subscriptions.last {
+        while let subscription = self.connections.slots[index].subscriptions.last {
             self.unsubscribe(index, subscription.stream)
         }
         self.endTicks(index)
         self.noteHeaderEnd(index, nil)
         self.noteSessionEnd(index, nil)
         self.endSession(index)
-        System.close(self.connections[index].descriptor)
-        let address = self.connections[index].address
-        if self.connections[index].shared != nil { self.shared.leave(address, at: self.now) }
-        self.hold(-self.connections[index].bytesHeld)
+        System.close(self.connections.slots[index].descriptor)
+        let address = self.connections.slots[index].address
+        if self.connections.slots[index].shared != nil { self.shared.leave(address, at: self.now) }
+        self.hold(-self.connections.slots[index].bytesHeld)
         let label = self.label(of: index)
         self.connections.remove(index)
         self.shared.counting.ended(on: label)
     }
 
-    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections[index].door)].label }
+    func label(of index: Int) -> MetricLabel { self.shared.doors[Int(self.connections.slots[index].door)].label }
 
     /// Ends what a connection hears and may hear no more.
     func lookAtRules(_ index: Int) {
-        for each in self.connections[index].subscriptions
+        for each in self.connections.slots[index].subscriptions
         where !self.delegate.mayHear(each.stream.id, each.session, each.proof) {
             guard each.session == nil else { return self.close(index, .expired) }
             self.unsubscribe(index, each.stream)
@@ -65,9 +65,9 @@ extension EdgeLoop {
             guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }
             guard
                 let largest = self.connections.places.max(by: {
-                    self.connections[$0].bytesHeld < self.connections[$1].bytesHeld
+                    self.connections.slots[$0].bytesHeld < self.connections.slots[$1].bytesHeld
                 }),
-                self.connections[largest].bytesHeld > 0
+                self.connections.slots[largest].bytesHeld > 0
             else { return }
             self.close(largest, .memory)
         }

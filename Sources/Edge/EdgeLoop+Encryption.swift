@@ -28,7 +28,7 @@ extension EdgeLoop {
     ///   - kept: so many plain bytes are at the beginning of the buffer already.
     func readEncrypted(_ index: Int, _ kept: Int) {
         let count = System.read(
-            self.connections[index].descriptor,
+            self.connections.slots[index].descriptor,
             into: &self.buffers.pipe.input,
             at: 0,
             bytesMax: TLSPipe.inputBytesMax
@@ -47,60 +47,60 @@ extension EdgeLoop {
     /// Handles what came, which is in the pipe.
     func handleEncrypted(_ index: Int, _ count: Int, _ kept: Int) {
         self.buffers.pipe.received(count)
-        let generation = self.connections[index].generation
+        let generation = self.connections.slots[index].generation
         do throws(TLSFailure) {
             guard let session = try self.session(of: index) else { return self.close(index) }
             guard try self.shakeHands(index, session) else { return }
             let (end, hasEnded) = try session.readAll(into: &self.buffers.plain, at: kept)
             // OpenSSL answers by itself where the peer changes its keys.
             self.sendPipe(index)
-            guard self.connections[index].generation == generation else { return }
+            guard self.connections.slots[index].generation == generation else { return }
             self.noteMemory(of: session, index)
-            guard self.connections[index].generation == generation else { return }
+            guard self.connections.slots[index].generation == generation else { return }
             if end > 0 { self.handleInput(index, end, isLast: hasEnded) }
-            guard hasEnded, self.connections[index].generation == generation else { return }
+            guard hasEnded, self.connections.slots[index].generation == generation else { return }
             self.flushAnswers()
-            if self.connections[index].generation == generation { self.close(index) }
+            if self.connections.slots[index].generation == generation { self.close(index) }
         } catch {
             // The peer is told why, where there is a way to say it.
             self.sendPipe(index)
-            if self.connections[index].generation == generation { self.close(index, .encryption(error)) }
+            if self.connections.slots[index].generation == generation { self.close(index, .encryption(error)) }
         }
     }
 
     /// The session of a connection, which begins with its first bytes: who connects and says nothing costs none.
     private func session(of index: Int) throws(TLSFailure) -> TLSSession? {
-        if let session = self.connections[index].session { return session }
+        if let session = self.connections.slots[index].session { return session }
         guard self.buffers.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }
-        guard let identity = self.shared.doors[Int(self.connections[index].door)].identity else { return nil }
+        guard let identity = self.shared.doors[Int(self.connections.slots[index].door)].identity else { return nil }
         let session = TLSSession(identity.current, through: self.buffers.pipe)
-        self.connections[index].session = session
+        self.connections.slots[index].session = session
         return session
     }
 
     /// - Returns: whether the handshake is done, and the connection still there.
     private func shakeHands(_ index: Int, _ session: TLSSession) throws(TLSFailure) -> Bool {
         guard !session.isOpen else { return true }
-        let generation = self.connections[index].generation
+        let generation = self.connections.slots[index].generation
         let isDone = try session.shakeHands()
         self.sendPipe(index)
-        guard self.connections[index].generation == generation else { return false }
+        guard self.connections.slots[index].generation == generation else { return false }
         guard isDone else {
             self.noteMemory(of: session, index)
             return false
         }
         self.metrics.count(.encryptionHandshakes, .done)
         self.shared.cells.encrypted.add()
-        let greeting = self.connections[index].connection.greeting
+        let greeting = self.connections.slots[index].connection.greeting
         self.write(greeting.span, index)
-        return self.connections[index].generation == generation
+        return self.connections.slots[index].generation == generation
     }
 
     /// Counts what the session keeps of what its peer sent.
     private func noteMemory(of session: TLSSession, _ index: Int) {
         let bytes = session.bytesHeld
-        let change = bytes - self.connections[index].sessionBytes
-        self.connections[index].sessionBytes = bytes
+        let change = bytes - self.connections.slots[index].sessionBytes
+        self.connections.slots[index].sessionBytes = bytes
         self.hold(change)
     }
 
@@ -126,11 +126,11 @@ extension EdgeLoop {
 
     /// Writes what waits for a connection on one stream up to a cursor, in pieces, for as long as the kernel takes them.
     func writeNotices(_ index: Int, _ number: Int, through session: TLSSession, until end: NoticeRing.Cursor) {
-        let generation = self.connections[index].generation
-        let stream = self.connections[index].subscriptions[number].stream
-        while self.connections[index].subscriptions[number].cursor.place < end {
-            guard self.connections[index].output.isEmpty else { return self.fallBehind(index, number) }
-            let cursor = self.connections[index].subscriptions[number].cursor.place
+        let generation = self.connections.slots[index].generation
+        let stream = self.connections.slots[index].subscriptions[number].stream
+        while self.connections.slots[index].subscriptions[number].cursor.place < end {
+            guard self.connections.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
+            let cursor = self.connections.slots[index].subscriptions[number].cursor.place
             let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticePieceBytesMax)
             do throws(TLSFailure) {
                 try stream.ring.withPending(cursor) { (bytes) throws(TLSFailure) in
@@ -139,9 +139,9 @@ extension EdgeLoop {
             } catch {
                 return self.close(index, .encryption(error))
             }
-            self.connections[index].subscriptions[number].cursor.place = next
+            self.connections.slots[index].subscriptions[number].cursor.place = next
             self.sendPipe(index)
-            guard self.connections[index].generation == generation else { return }
+            guard self.connections.slots[index].generation == generation else { return }
         }
     }
 
@@ -149,12 +149,12 @@ extension EdgeLoop {
 
     /// Tells the peer that nothing more comes, where what was sent before has gone.
     func endSession(_ index: Int) {
-        guard let session = self.connections[index].session, session.isOpen else { return }
+        guard let session = self.connections.slots[index].session, session.isOpen else { return }
         self.shared.cells.encrypted.add(-1)
-        guard self.connections[index].output.isEmpty else { return }
+        guard self.connections.slots[index].output.isEmpty else { return }
         session.end()
         let bytes = self.buffers.pipe.takeOutput()
-        if !bytes.isEmpty { _ = System.write(self.connections[index].descriptor, bytes.span) }
+        if !bytes.isEmpty { _ = System.write(self.connections.slots[index].descriptor, bytes.span) }
     }
 
     /// Counts a handshake that comes to nothing, or what ends a session after it, once.
@@ -163,11 +163,11 @@ extension EdgeLoop {
     ///   - index: a connection that is about to end.
     ///   - reason: why; `nil`: its peer is gone, or the gateway stops.
     func noteSessionEnd(_ index: Int, _ reason: EdgeClosing?) {
-        guard self.connections[index].isByTLS else { return }
-        self.connections[index].isByTLS = false
+        guard self.connections.slots[index].isByTLS else { return }
+        self.connections.slots[index].isByTLS = false
         switch reason {
         case .encryption(let failure): self.metrics.count(.encryptionHandshakes, failure.metricLabel)
-        case _ where self.connections[index].session?.isOpen == true: break
+        case _ where self.connections.slots[index].session?.isOpen == true: break
         case .handshake: self.metrics.count(.encryptionHandshakes, .late)
         case nil: self.metrics.count(.encryptionHandshakes, .gone)
         default: self.metrics.count(.encryptionHandshakes, .refused)

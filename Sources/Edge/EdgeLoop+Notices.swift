@@ -10,7 +10,7 @@ extension EdgeLoop {
 
     /// From now on a connection hears a stream: every notice that comes after this, and none from before.
     func subscribe(_ index: Int, to id: StreamID) {
-        self.connections[index].subscriptions.append(self.fanOut.add(index, to: id, at: self.clock.elapsed))
+        self.connections.slots[index].subscriptions.append(self.fanOut.add(index, to: id, at: self.clock.elapsed))
     }
 
     /// What a request changed about notices on its own connection; its answer was sent before.
@@ -19,39 +19,40 @@ extension EdgeLoop {
         case .begins(let session, let id, let head, let proof):
             self.push(id, of: session, above: head, proof, to: index)
         case .ends:
-            if let pushed = self.connections[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
+            if let pushed = self.connections.slots[index].subscriptions.first { self.unsubscribe(index, pushed.stream) }
         }
     }
 
     /// Every notice above the head of the answer follows it: what waited for the connection is in the answer, and so is what comes
     /// into the ring up to that head.
     private func push(_ id: StreamID, of session: SessionID, above head: Position, _ proof: PushProof?, to index: Int) {
-        if self.connections[index].subscriptions.isEmpty {
+        if self.connections.slots[index].subscriptions.isEmpty {
             self.subscribe(index, to: id)
-            self.connections[index].subscriptions[0].session = session
-            self.fanOut.beginPush(of: self.connections[index].subscriptions[0].stream)
+            self.connections.slots[index].subscriptions[0].session = session
+            self.fanOut.beginPush(of: self.connections.slots[index].subscriptions[0].stream)
         }
-        self.connections[index].subscriptions[0].proof = proof
-        let stream = self.connections[index].subscriptions[0].stream
-        self.connections[index].subscriptions[0].cursor
+        self.connections.slots[index].subscriptions[0].proof = proof
+        let stream = self.connections.slots[index].subscriptions[0].stream
+        self.connections.slots[index].subscriptions[0].cursor
             .follow(head.sequence, sent: self.fanOut.sequence(of: id), end: stream.ring.end)
-        if self.connections[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
-        guard self.connections[index].subscriptions[0].isBehind else { return }
-        self.connections[index].subscriptions[0].isBehind = false
+        if self.connections.slots[index].subscriptions[0].cursor.isEarly { stream.early.insert(UInt32(index)) }
+        guard self.connections.slots[index].subscriptions[0].isBehind else { return }
+        self.connections.slots[index].subscriptions[0].isBehind = false
         stream.behindCount -= 1
         stream.clearIfTaken()
     }
 
     /// A connection hears a stream no more.
     func unsubscribe(_ index: Int, _ stream: EdgeStream) {
-        guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
+        guard let number = self.connections.slots[index].subscriptions.firstIndex(where: { $0.stream === stream })
+        else {
             return
         }
-        let subscription = self.connections[index].subscriptions.remove(at: number)
+        let subscription = self.connections.slots[index].subscriptions.remove(at: number)
         guard let moved = self.fanOut.remove(index, subscription).map({ Int($0) }),
-            let other = self.connections[moved].subscriptions.firstIndex(where: { $0.stream === stream })
+            let other = self.connections.slots[moved].subscriptions.firstIndex(where: { $0.stream === stream })
         else { return }
-        self.connections[moved].subscriptions[other].place = subscription.place
+        self.connections.slots[moved].subscriptions[other].place = subscription.place
     }
 
     // MARK: - Notices
@@ -93,11 +94,12 @@ extension EdgeLoop {
         let end = stream.ring.end
         for slot in stream.subscribers {
             // Such a connection hears one stream.
-            guard let first = self.connections[Int(slot)].subscriptions.first, first.session != nil, !first.isBehind
+            guard let first = self.connections.slots[Int(slot)].subscriptions.first, first.session != nil,
+                !first.isBehind
             else {
                 continue
             }
-            self.connections[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
+            self.connections.slots[Int(slot)].subscriptions[0].cursor.pass(from: before, to: end)
         }
     }
 
@@ -106,8 +108,8 @@ extension EdgeLoop {
         let end = stream.ring.end
         for slot in stream.early {
             let index = Int(slot)
-            self.connections[index].subscriptions[0].cursor.appended(sequence, end: end)
-            if !self.connections[index].subscriptions[0].cursor.isEarly { stream.early.remove(slot) }
+            self.connections.slots[index].subscriptions[0].cursor.appended(sequence, end: end)
+            if !self.connections.slots[index].subscriptions[0].cursor.isEarly { stream.early.remove(slot) }
         }
     }
 
@@ -138,10 +140,11 @@ extension EdgeLoop {
         while left > 0, let slot = stream.next() {
             left -= 1
             let index = Int(slot)
-            guard let number = self.connections[index].subscriptions.firstIndex(where: { $0.stream === stream }) else {
+            guard let number = self.connections.slots[index].subscriptions.firstIndex(where: { $0.stream === stream })
+            else {
                 continue
             }
-            let subscription = self.connections[index].subscriptions[number]
+            let subscription = self.connections.slots[index].subscriptions[number]
             guard !subscription.isBehind, subscription.cursor.place != stream.ring.end else { continue }
             self.writeNotices(index, number, inRound: true)
         }
@@ -151,43 +154,44 @@ extension EdgeLoop {
     ///
     /// What is more than ``noticesBytesMax`` has another turn, behind the others.
     func writeNotices(_ index: Int, _ number: Int, inRound: Bool) {
-        let stream = self.connections[index].subscriptions[number].stream
-        let cursor = self.connections[index].subscriptions[number].cursor.place
+        let stream = self.connections.slots[index].subscriptions[number].stream
+        let cursor = self.connections.slots[index].subscriptions[number].cursor.place
         // An answer that gathered for it goes first.
         if self.answers.owner == index { self.flushAnswers() }
-        guard self.connections[index].phase != .free else { return }
-        guard self.connections[index].output.isEmpty else { return self.fallBehind(index, number) }
+        guard self.connections.slots[index].phase != .free else { return }
+        guard self.connections.slots[index].output.isEmpty else { return self.fallBehind(index, number) }
         if stream.ring.hasLapped(cursor) {
             // Its position tells it that notices are missing.
             self.metrics.count(.limitsHit, .limit(.ringBytesMax))
-            self.connections[index].subscriptions[number].cursor.place = stream.ring.end
+            self.connections.slots[index].subscriptions[number].cursor.place = stream.ring.end
             return
         }
         let (count, next) = stream.ring.wholeFrames(behind: cursor, bytesMax: Self.noticesBytesMax)
-        if let session = self.connections[index].session {
+        if let session = self.connections.slots[index].session {
             self.writeNotices(index, number, through: session, until: next)
         } else {
             self.writeNotices(index, number, bytes: count, until: next)
         }
-        guard self.connections[index].phase != .free, !self.connections[index].subscriptions[number].isBehind,
-            self.connections[index].subscriptions[number].cursor.place != stream.ring.end
+        guard self.connections.slots[index].phase != .free,
+            !self.connections.slots[index].subscriptions[number].isBehind,
+            self.connections.slots[index].subscriptions[number].cursor.place != stream.ring.end
         else { return }
         if inRound { stream.goOn() } else { self.fallBehind(index, number) }
     }
 
     private func writeNotices(_ index: Int, _ number: Int, bytes wanted: Int, until next: NoticeRing.Cursor) {
-        let stream = self.connections[index].subscriptions[number].stream
-        let cursor = self.connections[index].subscriptions[number].cursor.place
-        let descriptor = self.connections[index].descriptor
+        let stream = self.connections.slots[index].subscriptions[number].stream
+        let cursor = self.connections.slots[index].subscriptions[number].cursor.place
+        let descriptor = self.connections.slots[index].descriptor
         let written = stream.ring.withPending(cursor) { System.write(descriptor, $0.extracting(0..<wanted)) }
         if written == wanted {
-            self.connections[index].subscriptions[number].cursor.place = next
+            self.connections.slots[index].subscriptions[number].cursor.place = next
         } else if written >= 0 {
             // A frame that is begun has to be finished, whatever becomes of the ring.
             let (rest, next) = stream.ring.restOfFrame(after: written, behind: cursor)
-            self.connections[index].subscriptions[number].cursor.place = next
+            self.connections.slots[index].subscriptions[number].cursor.place = next
             if !rest.isEmpty { self.keep(rest.span, index) }
-            if self.connections[index].phase != .free { self.fallBehind(index, number) }
+            if self.connections.slots[index].phase != .free { self.fallBehind(index, number) }
         } else if System.wouldBlock(written) {
             self.fallBehind(index, number)
         } else {
@@ -196,9 +200,9 @@ extension EdgeLoop {
     }
 
     func fallBehind(_ index: Int, _ number: Int) {
-        if !self.connections[index].subscriptions[number].isBehind {
-            self.connections[index].subscriptions[number].isBehind = true
-            self.connections[index].subscriptions[number].stream.behindCount += 1
+        if !self.connections.slots[index].subscriptions[number].isBehind {
+            self.connections.slots[index].subscriptions[number].isBehind = true
+            self.connections.slots[index].subscriptions[number].stream.behindCount += 1
         }
         self.beginStall(index)
     }
@@ -235,22 +239,22 @@ extension EdgeLoop {
     /// A tick says that subscriptions from before it have taken effect: to nobody who has something waiting, who would hear
     /// of it late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
-        guard !self.connections[index].taking.isWaiting else { return }
+        guard !self.connections.slots[index].taking.isWaiting else { return }
         self.write(frame.span, index)
     }
 
     /// The proof that subscriptions have taken effect: they were made on this thread, before this, so the first tick can go
     /// at once.
     func beginTicks(_ index: Int) {
-        guard self.connections[index].tickPlace < 0 else { return }
-        self.connections[index].tickPlace = self.ticks.add(index)
+        guard self.connections.slots[index].tickPlace < 0 else { return }
+        self.connections.slots[index].tickPlace = self.ticks.add(index)
         self.sendTick(self.tickFrame, index)
     }
 
     func endTicks(_ index: Int) {
-        let place = self.connections[index].tickPlace
+        let place = self.connections.slots[index].tickPlace
         guard place >= 0 else { return }
-        self.connections[index].tickPlace = -1
-        if let moved = self.ticks.remove(at: place) { self.connections[moved].tickPlace = place }
+        self.connections.slots[index].tickPlace = -1
+        if let moved = self.ticks.remove(at: place) { self.connections.slots[moved].tickPlace = place }
     }
 }

@@ -58,7 +58,7 @@ extension EdgeLoop {
     func readHeader(_ index: Int, _ kept: Int) {
         // What follows the header goes to the pipe where it is encrypted: there is room for all of it.
         let count = System.read(
-            self.connections[index].descriptor,
+            self.connections.slots[index].descriptor,
             into: &self.buffers.plain,
             at: kept,
             bytesMax: TLSPipe.inputBytesMax
@@ -87,21 +87,21 @@ extension EdgeLoop {
     /// Takes a connection for its client's, and handles what follows the header.
     private func take(_ header: ProxyHeader, _ index: Int, _ end: Int) {
         if let refusal = self.admit(header, index) { return self.close(index, refusal) }
-        self.connections[index].awaitsHeader = false
+        self.connections.slots[index].awaitsHeader = false
         switch header.source {
         case .balancer: self.metrics.count(.proxyHeaders, .balancer)
         case .client: self.metrics.count(.proxyHeaders, .client)
         }
-        if self.connections[index].isByTLS {
+        if self.connections.slots[index].isByTLS {
             let rest = self.buffers.plain[header.byteCount..<end]
             guard !rest.isEmpty else { return }
             self.buffers.pipe.input.replaceSubrange(0..<rest.count, with: rest)
             return self.handleEncrypted(index, rest.count, 0)
         }
-        let generation = self.connections[index].generation
-        let greeting = self.connections[index].connection.greeting
+        let generation = self.connections.slots[index].generation
+        let greeting = self.connections.slots[index].connection.greeting
         self.write(greeting.span, index)
-        guard self.connections[index].generation == generation, header.byteCount < end else { return }
+        guard self.connections.slots[index].generation == generation, header.byteCount < end else { return }
         self.handleInput(index, end, from: header.byteCount)
     }
 
@@ -112,14 +112,16 @@ extension EdgeLoop {
         // The balancer's own connections are nobody's.
         guard case .client(let client) = header.source else { return nil }
         let address = PeerAddress(client)
-        self.connections[index].address = address
-        let balancers = self.shared.doors[Int(self.connections[index].door)].balancers
-        if balancers?.mustEncrypt == true, !header.isEncrypted, !self.connections[index].isByTLS, !address.isLoopback {
+        self.connections.slots[index].address = address
+        let balancers = self.shared.doors[Int(self.connections.slots[index].door)].balancers
+        if balancers?.mustEncrypt == true, !header.isEncrypted, !self.connections.slots[index].isByTLS,
+            !address.isLoopback
+        {
             return .proxy(.unencrypted)
         }
         guard self.shared.limits(address) else { return nil }
         guard let shared = self.shared.admit(address) else { return .address }
-        self.connections[index].shared = shared
+        self.connections.slots[index].shared = shared
         return nil
     }
 
@@ -129,7 +131,7 @@ extension EdgeLoop {
     ///   - index: a connection that is about to end.
     ///   - reason: why; `nil`: the balancer is gone, or the gateway stops.
     func noteHeaderEnd(_ index: Int, _ reason: EdgeClosing?) {
-        guard self.connections[index].awaitsHeader else { return }
+        guard self.connections.slots[index].awaitsHeader else { return }
         switch reason {
         case .proxy(let refusal): self.metrics.count(.proxyHeaders, refusal.metricLabel)
         case .handshake: self.metrics.count(.proxyHeaders, .late)
@@ -137,7 +139,7 @@ extension EdgeLoop {
         default: self.metrics.count(.proxyHeaders, .refused)
         }
         // Nothing after it has begun.
-        self.connections[index].isByTLS = false
-        self.connections[index].awaitsHeader = false
+        self.connections.slots[index].isByTLS = false
+        self.connections.slots[index].awaitsHeader = false
     }
 }

@@ -9,16 +9,16 @@ internal import ZMTP
 extension EdgeLoop {
     /// Reads once what is there, and handles every whole message of it.
     func readable(_ index: Int) {
-        self.connections[index].allowance.takeRead(self.limits, at: self.now)
+        self.connections.slots[index].allowance.takeRead(self.limits, at: self.now)
         let kept = self.takeInput(index)
         // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
             return self.handleInput(index, kept)
         }
-        if self.connections[index].awaitsHeader { return self.readHeader(index, kept) }
-        if self.connections[index].isByTLS { return self.readEncrypted(index, kept) }
+        if self.connections.slots[index].awaitsHeader { return self.readHeader(index, kept) }
+        if self.connections.slots[index].isByTLS { return self.readEncrypted(index, kept) }
         let count = System.read(
-            self.connections[index].descriptor,
+            self.connections.slots[index].descriptor,
             into: &self.buffers.plain,
             at: kept,
             bytesMax: ReadBuffers.readBytesMax
@@ -39,32 +39,32 @@ extension EdgeLoop {
     /// Only where nothing is left of it, also not in the kernel, it has the right of those who send little again: to be read from
     /// as soon as something comes.
     func takeTurn(_ index: Int, _ peer: EdgePeer) {
-        self.connections[index].pause.remove(.inLine)
-        guard self.connections[index].pause.isEmpty else { return }
+        self.connections.slots[index].pause.remove(.inLine)
+        guard self.connections.slots[index].pause.isEmpty else { return }
         let kept = self.takeInput(index)
         if kept > 0 { self.handleInput(index, kept) }
-        guard self.connections.place(of: peer) != nil, self.connections[index].pause.isEmpty else { return }
+        guard self.connections.place(of: peer) != nil, self.connections.slots[index].pause.isEmpty else { return }
         self.readable(index)
         if self.connections.place(of: peer) != nil { self.watch(index) }
     }
 
     /// A connection goes on once those have had their turn who stand in the line already.
     private func getInLine(_ index: Int) {
-        guard !self.connections[index].pause.contains(.inLine) else { return }
+        guard !self.connections.slots[index].pause.contains(.inLine) else { return }
         self.pause(.inLine, index)
         self.runQueue.getInLine(self.connections.peer(at: index))
     }
 
     /// Ends a reason not to read from a connection.
     func lift(_ pause: EdgeSlot.Pause, _ index: Int) {
-        guard self.connections[index].pause.contains(pause) else { return }
-        self.connections[index].pause.remove(pause)
-        if self.connections[index].pause.isEmpty { self.getInLine(index) }
+        guard self.connections.slots[index].pause.contains(pause) else { return }
+        self.connections.slots[index].pause.remove(pause)
+        if self.connections.slots[index].pause.isEmpty { self.getInLine(index) }
     }
 
     /// Does not read from a connection for a while.
     func pause(_ pause: EdgeSlot.Pause, _ index: Int) {
-        self.connections[index].pause.insert(pause)
+        self.connections.slots[index].pause.insert(pause)
         self.watch(index)
     }
 
@@ -84,35 +84,35 @@ extension EdgeLoop {
     /// next ones of the connection come later.
     @inline(__always)
     private func takeAllowance(_ index: Int) {
-        self.connections[index].allowance.takeMessage(self.limits, at: self.now)
-        self.connections[index].shared?.messages.takeOne(at: self.now)
+        self.connections.slots[index].allowance.takeMessage(self.limits, at: self.now)
+        self.connections.slots[index].shared?.messages.takeOne(at: self.now)
         self.shared.messages.takeOne(at: self.now)
         if let limit = self.reachedRate(index) { self.throttle(index, limit) }
     }
 
     /// Which limit on messages leaves nothing; `nil`: none.
     private func reachedRate(_ index: Int) -> LimitName? {
-        guard self.connections[index].allowance.hasMessage(self.limits, at: self.now) else {
+        guard self.connections.slots[index].allowance.hasMessage(self.limits, at: self.now) else {
             return .messagesPerConnectionPerSecondMax
         }
-        if let shared = self.connections[index].shared, !shared.messages.hasOne(at: self.now) {
+        if let shared = self.connections.slots[index].shared, !shared.messages.hasOne(at: self.now) {
             return .messagesPerAddressPerSecondMax
         }
         return self.shared.messages.hasOne(at: self.now) ? nil : .messagesPerSecondMax
     }
 
     private func mayHaveTokenRefused(_ index: Int) -> Bool {
-        self.connections[index].allowance.hasRefusal(self.limits, at: self.now)
+        self.connections.slots[index].allowance.hasRefusal(self.limits, at: self.now)
     }
 
     /// Takes note that a token was refused; after one too many the connection is read from later.
     private func noteRefusedToken(_ index: Int) {
-        self.connections[index].allowance.takeRefusal(self.limits, at: self.now)
+        self.connections.slots[index].allowance.takeRefusal(self.limits, at: self.now)
         if !self.mayHaveTokenRefused(index) { self.throttle(index, .refusedTokensPerConnectionPerSecondMax) }
     }
 
     private func throttle(_ index: Int, _ limit: LimitName) {
-        guard !self.connections[index].pause.contains(.throttled) else { return }
+        guard !self.connections.slots[index].pause.contains(.throttled) else { return }
         self.metrics.count(.limitsHit, .limit(limit))
         self.runQueue.throttle(self.connections.peer(at: index))
         self.pause(.throttled, index)
@@ -120,23 +120,23 @@ extension EdgeLoop {
 
     /// Whether a connection may begin a session.
     private func mayBeginSession(_ index: Int) -> Bool {
-        self.connections[index].allowance.hasSession(self.limits, at: self.now)
-            && self.connections[index].shared?.sessions.hasOne(at: self.now) ?? true
+        self.connections.slots[index].allowance.hasSession(self.limits, at: self.now)
+            && self.connections.slots[index].shared?.sessions.hasOne(at: self.now) ?? true
     }
 
     private func noteSession(_ index: Int) {
-        self.connections[index].allowance.takeSession(self.limits, at: self.now)
-        self.connections[index].shared?.sessions.takeOne(at: self.now)
+        self.connections.slots[index].allowance.takeSession(self.limits, at: self.now)
+        self.connections.slots[index].shared?.sessions.takeOne(at: self.now)
     }
 
     // MARK: - Input
 
     /// Moves what a connection kept to the beginning of the buffer.
     private func takeInput(_ index: Int) -> Int {
-        let kept = self.connections[index].input.count
+        let kept = self.connections.slots[index].input.count
         guard kept > 0 else { return 0 }
-        self.buffers.plain.replaceSubrange(0..<kept, with: self.connections[index].input)
-        self.connections[index].input = []
+        self.buffers.plain.replaceSubrange(0..<kept, with: self.connections.slots[index].input)
+        self.connections.slots[index].input = []
         self.hold(-kept)
         return kept
     }
@@ -144,7 +144,7 @@ extension EdgeLoop {
     /// Keeps what was not handled.
     func keepInput(_ index: Int, _ count: Int, from offset: Int) {
         guard offset < count else { return }
-        self.connections[index].input = Array(self.buffers.plain[offset..<count])
+        self.connections.slots[index].input = Array(self.buffers.plain[offset..<count])
         self.hold(count - offset)
     }
 
@@ -156,17 +156,17 @@ extension EdgeLoop {
     ///   - start: where they begin.
     ///   - isLast: whether the peer has ended; then all of them are handled, because it cannot stand in a line.
     func handleInput(_ index: Int, _ count: Int, from start: Int = 0, isLast: Bool = false) {
-        let generation = self.connections[index].generation
+        let generation = self.connections.slots[index].generation
         var offset = start
         var left = isLast ? Int.max : EdgeSettings.messagesPerTurnMax
-        while self.connections[index].generation == generation {
-            if left == 0, offset < count, self.connections[index].pause.isEmpty {
+        while self.connections.slots[index].generation == generation {
+            if left == 0, offset < count, self.connections.slots[index].pause.isEmpty {
                 self.metrics.count(.limitsHit, .limit(.messagesPerTurnMax))
                 self.getInLine(index)
                 // It is closed where the poller cannot be told.
-                guard self.connections[index].generation == generation else { return }
+                guard self.connections.slots[index].generation == generation else { return }
             }
-            guard self.connections[index].pause.isEmpty else {
+            guard self.connections.slots[index].pause.isEmpty else {
                 self.keepInput(index, count, from: offset)
                 return
             }
@@ -176,9 +176,9 @@ extension EdgeLoop {
             case .needsMore: return self.keepInput(index, count, from: offset)
             case .request(let body, let correlation): self.request(index, body, correlation)
             case .ready:
-                self.connections[index].phase = .ready
-                self.connections[index].since = self.now
-                let ready = self.connections[index].connection.ready
+                self.connections.slots[index].phase = .ready
+                self.connections.slots[index].since = self.now
+                let ready = self.connections.slots[index].connection.ready
                 self.write(ready.span, index)
             case .subscribe(let topic): self.subscription(index, topic, cancels: false)
             case .cancel(let topic): self.subscription(index, topic, cancels: true)
@@ -192,7 +192,7 @@ extension EdgeLoop {
                 self.count(strange, index)
             case .endless: self.close(index, .endless)
             case .failed(.noSignature)
-            where self.buffers.plain[offset] == Self.recordOfHandshake && !self.connections[index].isByTLS:
+            where self.buffers.plain[offset] == Self.recordOfHandshake && !self.connections.slots[index].isByTLS:
                 self.close(index, .encrypted)
             case .failed(let error): self.close(index, .violation(error))
             }
@@ -202,12 +202,12 @@ extension EdgeLoop {
     private func next(_ index: Int, _ count: Int, _ offset: inout Int) -> EdgeConnection.Event {
         // One more reference to the bytes, given back at once: nothing is copied.
         let buffer = self.buffers.plain
-        return self.connections[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
+        return self.connections.slots[index].connection.next(in: buffer.span.extracting(0..<count), at: &offset)
     }
 
     private func request(_ index: Int, _ body: Range<Int>, _ correlation: EdgeCorrelation?) {
         self.takeAllowance(index)
-        self.connections[index].isUsed = true
+        self.connections.slots[index].isUsed = true
         self.buffers.request.removeAll(keepingCapacity: true)
         self.buffers.request += self.buffers.plain[body]
         let peer = self.connections.peer(at: index, correlation)
@@ -228,9 +228,9 @@ extension EdgeLoop {
             self.send(reply, index, correlation)
             if let change = answer.push, self.connections.place(of: peer) != nil { self.change(change, index) }
         } else {
-            self.connections[index].waitingCount += 1
-            if self.connections[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
-                !self.connections[index].pause.contains(.waiting)
+            self.connections.slots[index].waitingCount += 1
+            if self.connections.slots[index].waitingCount >= self.settings.requestsWaitingPerConnectionMax,
+                !self.connections.slots[index].pause.contains(.waiting)
             {
                 self.metrics.count(.limitsHit, .limit(.requestsWaitingPerConnectionMax))
                 self.pause(.waiting, index)
@@ -257,9 +257,9 @@ extension EdgeLoop {
 
     /// Whether notices can go to a connection that asks, and whose do.
     private func pushPlace(_ index: Int) -> PushPlace {
-        guard self.connections[index].connection.peer == .dealer else { return .impossible }
+        guard self.connections.slots[index].connection.peer == .dealer else { return .impossible }
         // Who asks cannot subscribe: what it hears was pushed.
-        guard let pushed = self.connections[index].subscriptions.first, let session = pushed.session else {
+        guard let pushed = self.connections.slots[index].subscriptions.first, let session = pushed.session else {
             return .free
         }
         return .taken(session: session, stream: pushed.stream.id)
@@ -273,7 +273,7 @@ extension EdgeLoop {
             case .notSubscription: .notSubscription
             }
         self.metrics.count(.framesRefused, label)
-        self.delegate.tell(.strange(strange, from: self.connections[index].address, on: self.label(of: index)))
+        self.delegate.tell(.strange(strange, from: self.connections.slots[index].address, on: self.label(of: index)))
     }
 
     // MARK: - Subscriptions
@@ -281,7 +281,7 @@ extension EdgeLoop {
     private func subscription(_ index: Int, _ topic: Range<Int>, cancels: Bool) {
         self.takeAllowance(index)
         if topic.count == NoticeFrame.syncTopic.count, self.buffers.plain[topic].elementsEqual(NoticeFrame.syncTopic) {
-            self.connections[index].isUsed = true
+            self.connections.slots[index].isUsed = true
             if cancels { self.endTicks(index) } else { self.beginTicks(index) }
             return
         }
@@ -293,16 +293,16 @@ extension EdgeLoop {
             if !cancels { self.metrics.count(.framesRefused, .unknownTopic) }
             return
         }
-        self.connections[index].isUsed = true
+        self.connections.slots[index].isUsed = true
         guard !self.delegate.isProtected(id) else {
             if !cancels { self.metrics.count(.framesRefused, .protectedTopic) }
             return
         }
-        let known = self.connections[index].subscriptions.first { $0.stream.id == id }
+        let known = self.connections.slots[index].subscriptions.first { $0.stream.id == id }
         if cancels {
             if let known { self.unsubscribe(index, known.stream) }
         } else if known == nil {
-            guard self.connections[index].subscriptions.count < self.settings.subscriptionsPerConnectionMax else {
+            guard self.connections.slots[index].subscriptions.count < self.settings.subscriptionsPerConnectionMax else {
                 return self.close(index, .subscriptions)
             }
             self.subscribe(index, to: id)

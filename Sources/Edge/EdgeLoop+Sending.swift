@@ -12,10 +12,10 @@ extension EdgeLoop {
     /// An answer to a connection that has ended is dropped and counted.
     package func answer(_ reply: ReplyBytes, to peer: EdgePeer) {
         guard let index = self.connections.place(of: peer) else { return self.shared.cells.repliesGone.add() }
-        self.connections[index].waitingCount -= 1
+        self.connections.slots[index].waitingCount -= 1
         self.send(reply, index, peer.correlation)
         guard self.connections.place(of: peer) != nil else { return }
-        if Int(self.connections[index].waitingCount) <= self.settings.requestsWaitingPerConnectionMax / 2 {
+        if Int(self.connections.slots[index].waitingCount) <= self.settings.requestsWaitingPerConnectionMax / 2 {
             self.lift(.waiting, index)
         }
     }
@@ -50,7 +50,7 @@ extension EdgeLoop {
 
     /// Writes what the kernel takes and keeps the rest, encrypted where the connection is.
     func write(_ bytes: Span<UInt8>, _ index: Int) {
-        if let session = self.connections[index].session {
+        if let session = self.connections.slots[index].session {
             self.writeEncrypted(bytes, index, session)
         } else {
             self.put(bytes, index)
@@ -59,8 +59,8 @@ extension EdgeLoop {
 
     /// Writes what the kernel takes, as it is, and keeps the rest.
     func put(_ bytes: Span<UInt8>, _ index: Int) {
-        guard self.connections[index].output.isEmpty else { return self.keep(bytes, index) }
-        let written = System.write(self.connections[index].descriptor, bytes)
+        guard self.connections.slots[index].output.isEmpty else { return self.keep(bytes, index) }
+        let written = System.write(self.connections.slots[index].descriptor, bytes)
         if written == bytes.count { return }
         if written < 0 {
             guard System.wouldBlock(written) else { return self.close(index) }
@@ -71,9 +71,9 @@ extension EdgeLoop {
 
     /// Keeps what the kernel did not take, as it is.
     func keep(_ bytes: Span<UInt8>, _ index: Int) {
-        System.append(bytes, to: &self.connections[index].output)
+        System.append(bytes, to: &self.connections.slots[index].output)
         self.beginStall(index)
-        if self.connections[index].output.count - self.connections[index].outputSent
+        if self.connections.slots[index].output.count - self.connections.slots[index].outputSent
             > EdgeSettings.bytesWaitingBeforePause
         {
             self.pause(.unread, index)
@@ -83,16 +83,16 @@ extension EdgeLoop {
 
     /// Something waits for the peer: the poller tells when it takes more.
     func beginStall(_ index: Int) {
-        if !self.connections[index].taking.isWaiting {
-            self.connections[index].taking.begin(self.bytesWaiting(index), at: self.now)
+        if !self.connections.slots[index].taking.isWaiting {
+            self.connections.slots[index].taking.begin(self.bytesWaiting(index), at: self.now)
         }
         self.watch(index)
     }
 
     /// How many bytes of answers and notices wait for a connection.
     private func bytesWaiting(_ index: Int) -> Int {
-        var bytes = self.connections[index].output.count - self.connections[index].outputSent
-        for subscription in self.connections[index].subscriptions where subscription.isBehind {
+        var bytes = self.connections.slots[index].output.count - self.connections.slots[index].outputSent
+        for subscription in self.connections.slots[index].subscriptions where subscription.isBehind {
             bytes += subscription.stream.ring.withPending(subscription.cursor.place) { $0.count }
         }
         return bytes
@@ -100,20 +100,21 @@ extension EdgeLoop {
 
     /// The peer takes something again.
     func writable(_ index: Int) {
-        let generation = self.connections[index].generation
+        let generation = self.connections.slots[index].generation
         let before = self.bytesWaiting(index)
         self.sendWaiting(index)
-        guard self.connections[index].generation == generation, self.connections[index].taking.isWaiting else { return }
+        guard self.connections.slots[index].generation == generation, self.connections.slots[index].taking.isWaiting
+        else { return }
         let left = self.bytesWaiting(index)
-        self.connections[index].taking.took(before - left, left: left, at: self.now)
+        self.connections.slots[index].taking.took(before - left, left: left, at: self.now)
     }
 
     private func sendWaiting(_ index: Int) {
-        if !self.connections[index].output.isEmpty {
-            let sent = self.connections[index].outputSent
-            let output = self.connections[index].output
+        if !self.connections.slots[index].output.isEmpty {
+            let sent = self.connections.slots[index].outputSent
+            let output = self.connections.slots[index].output
             let written = System.write(
-                self.connections[index].descriptor,
+                self.connections.slots[index].descriptor,
                 output.span.extracting(sent..<output.count)
             )
             guard written >= 0 else {
@@ -121,12 +122,12 @@ extension EdgeLoop {
                 return
             }
             guard sent + written == output.count else {
-                self.connections[index].outputSent = sent + written
+                self.connections.slots[index].outputSent = sent + written
                 return
             }
             self.hold(-output.count)
-            self.connections[index].output = []
-            self.connections[index].outputSent = 0
+            self.connections.slots[index].output = []
+            self.connections.slots[index].outputSent = 0
             self.lift(.unread, index)
         }
         self.catchUp(index)
@@ -134,21 +135,23 @@ extension EdgeLoop {
 
     /// Writes the notices that wait for a connection that was behind.
     private func catchUp(_ index: Int) {
-        let generation = self.connections[index].generation
-        for number in self.connections[index].subscriptions.indices {
-            guard self.connections[index].subscriptions[number].isBehind else { continue }
-            let stream = self.connections[index].subscriptions[number].stream
-            self.connections[index].subscriptions[number].isBehind = false
+        let generation = self.connections.slots[index].generation
+        for number in self.connections.slots[index].subscriptions.indices {
+            guard self.connections.slots[index].subscriptions[number].isBehind else { continue }
+            let stream = self.connections.slots[index].subscriptions[number].stream
+            self.connections.slots[index].subscriptions[number].isBehind = false
             self.writeNotices(index, number, inRound: false)
             // Only now: while it counted, the ring could not be cleared because the last other laggard was closed meanwhile.
             stream.behindCount -= 1
-            guard self.connections[index].generation == generation else { return stream.clearIfTaken() }
-            guard self.connections[index].output.isEmpty, !self.connections[index].subscriptions[number].isBehind else {
+            guard self.connections.slots[index].generation == generation else { return stream.clearIfTaken() }
+            guard self.connections.slots[index].output.isEmpty,
+                !self.connections.slots[index].subscriptions[number].isBehind
+            else {
                 return
             }
             stream.clearIfTaken()
         }
-        self.connections[index].taking.end()
+        self.connections.slots[index].taking.end()
         self.watch(index)
     }
 }

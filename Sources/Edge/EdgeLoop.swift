@@ -37,6 +37,9 @@ package final class EdgeLoop {
     static let subscribersPerTurn = 16
 
     let shared: EdgeShared
+    let metrics: MetricRegistry
+    /// What each connection may send.
+    let limits: MessageAllowance.Limits
     unowned let delegate: any EdgeDelegate
     /// Which of the loops it is; the first one has the doors.
     let number: Int
@@ -70,6 +73,8 @@ package final class EdgeLoop {
     ) {
         self.number = number
         self.shared = shared
+        self.metrics = shared.metrics
+        self.limits = MessageAllowance.Limits(shared.settings)
         self.delegate = delegate
         self.acceptor = Acceptor(shared)
         self.pollers = PollerPair(pollers)
@@ -79,9 +84,6 @@ package final class EdgeLoop {
     }
 
     var settings: EdgeSettings { self.shared.settings }
-    var metrics: MetricRegistry { self.shared.metrics }
-    /// What each connection may send.
-    var limits: MessageAllowance.Limits { self.shared.connectionLimits }
     /// Monotonic time, in nanoseconds, as it was read last.
     var now: UInt64 { self.clock.now }
     private var inbox: EdgeInbox { self.shared.inboxes[self.number] }
@@ -126,7 +128,7 @@ package final class EdgeLoop {
     private func finding(_ event: Poller.Event) -> RunQueue.Finding {
         if event.sendsNoMore { return .leaving }
         guard event.isReadable, let index = self.connections.place(of: event.key) else { return .busy }
-        return self.connections[index].allowance.isQuiet(self.limits, at: self.now) ? .quiet : .busy
+        return self.connections.slots[index].allowance.isQuiet(self.limits, at: self.now) ? .quiet : .busy
     }
 
     private static func events(of poller: inout Poller, nanoseconds: UInt64, eventsMax: Int) -> Int {
@@ -185,8 +187,9 @@ package final class EdgeLoop {
 
     /// Looks at a connection among those that listen from now on, once it has asked for something.
     private func endNewness(of event: Poller.Event) {
-        guard !event.sendsNoMore, let index = self.connections.place(of: event.key), self.connections[index].isUsed,
-            self.connections[index].look.isAside
+        guard !event.sendsNoMore, let index = self.connections.place(of: event.key),
+            self.connections.slots[index].isUsed,
+            self.connections.slots[index].look.isAside
         else { return }
         self.runQueue.heardQuiet(at: self.now)
         self.move(index, aside: false)
@@ -201,15 +204,15 @@ package final class EdgeLoop {
     }
 
     private func move(_ index: Int, aside: Bool) {
-        self.pollers.remove(self.connections[index].descriptor, self.connections[index].look)
-        self.connections[index].look.isAside = aside
+        self.pollers.remove(self.connections.slots[index].descriptor, self.connections.slots[index].look)
+        self.connections.slots[index].look.isAside = aside
         self.look(at: index)
     }
 
     /// Has one of the pollers look at a connection.
     private func look(at index: Int) {
-        let (descriptor, key) = (self.connections[index].descriptor, self.connections.key(of: index))
-        if !self.pollers.add(descriptor, key: key, self.connections[index].look) { self.close(index) }
+        let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
+        if !self.pollers.add(descriptor, key: key, self.connections.slots[index].look) { self.close(index) }
     }
 
     private func handle(_ event: Poller.Event) {
@@ -217,9 +220,9 @@ package final class EdgeLoop {
         guard let index = self.connections.place(of: event.key) else { return }
         if event.isWritable { self.writable(index) }
         guard event.isReadable, self.connections.place(of: event.key) != nil else { return }
-        if self.connections[index].pause.isEmpty {
+        if self.connections.slots[index].pause.isEmpty {
             self.readable(index)
-        } else if event.hasEnded, self.connections[index].pause != .inLine {
+        } else if event.hasEnded, self.connections.slots[index].pause != .inLine {
             self.close(index)
         }
         // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
@@ -272,8 +275,9 @@ package final class EdgeLoop {
     }
 
     private func lateness(of index: Int) -> EdgeClosing? {
-        if let lateness = self.deadlines.lateness(of: self.connections[index], at: self.now) { return lateness }
-        guard self.connections[index].phase == .ready, let proof = self.connections[index].subscriptions.first?.proof,
+        if let lateness = self.deadlines.lateness(of: self.connections.slots[index], at: self.now) { return lateness }
+        guard self.connections.slots[index].phase == .ready,
+            let proof = self.connections.slots[index].subscriptions.first?.proof,
             !self.delegate.isGood(proof)
         else { return nil }
         return .expired
@@ -313,30 +317,30 @@ package final class EdgeLoop {
 
     private func open(_ arrival: EdgeInbox.Arrival) {
         let index = self.connections.add()
-        self.connections[index].phase = .handshake
-        self.connections[index].door = UInt8(arrival.door)
-        self.connections[index].descriptor = arrival.descriptor
-        self.connections[index].address = arrival.address
-        self.connections[index].shared = arrival.shared
-        self.connections[index].since = self.now
+        self.connections.slots[index].phase = .handshake
+        self.connections.slots[index].door = UInt8(arrival.door)
+        self.connections.slots[index].descriptor = arrival.descriptor
+        self.connections.slots[index].address = arrival.address
+        self.connections.slots[index].shared = arrival.shared
+        self.connections.slots[index].since = self.now
         self.look(at: index)
-        guard self.connections[index].phase != .free else { return }
-        self.connections[index].isByTLS = self.shared.doors[arrival.door].identity != nil
-        self.connections[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
+        guard self.connections.slots[index].phase != .free else { return }
+        self.connections.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
+        self.connections.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
         // Else it follows the balancer's header, or the handshake of TLS.
-        guard !self.connections[index].isByTLS, !self.connections[index].awaitsHeader else { return }
-        let greeting = self.connections[index].connection.greeting
+        guard !self.connections.slots[index].isByTLS, !self.connections.slots[index].awaitsHeader else { return }
+        let greeting = self.connections.slots[index].connection.greeting
         self.write(greeting.span, index)
     }
 
     /// Has the poller look for what is wanted now.
     func watch(_ index: Int) {
-        var look = self.connections[index].look
-        look.forReading = self.connections[index].pause.isEmpty
-        look.forWriting = self.connections[index].taking.isWaiting
-        guard look != self.connections[index].look else { return }
-        self.connections[index].look = look
-        let (descriptor, key) = (self.connections[index].descriptor, self.connections.key(of: index))
+        var look = self.connections.slots[index].look
+        look.forReading = self.connections.slots[index].pause.isEmpty
+        look.forWriting = self.connections.slots[index].taking.isWaiting
+        guard look != self.connections.slots[index].look else { return }
+        self.connections.slots[index].look = look
+        let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
         if !self.pollers.change(descriptor, key: key, look) { self.close(index) }
     }
 
@@ -345,7 +349,9 @@ package final class EdgeLoop {
         let rulesNumber = self.delegate.rulesNumber
         guard rulesNumber != self.rulesNumber else { return }
         self.rulesNumber = rulesNumber
-        for index in self.connections.places where self.connections[index].phase == .ready { self.lookAtRules(index) }
+        for index in self.connections.places where self.connections.slots[index].phase == .ready {
+            self.lookAtRules(index)
+        }
     }
 
     // MARK: - The end
@@ -357,7 +363,7 @@ package final class EdgeLoop {
         self.writeNotices()
         self.flushAnswers()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.connections.places.contains(where: { self.connections[$0].taking.isWaiting }),
+        while self.connections.places.contains(where: { self.connections.slots[$0].taking.isWaiting }),
             System.monotonicNanoseconds() < deadline
         {
             guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }
@@ -365,10 +371,10 @@ package final class EdgeLoop {
             guard let count = try? self.pollers.aside.wait(nanoseconds: 0) else { break }
             for number in 0..<count { self.write(self.pollers.aside.event(number)) }
         }
-        for index in self.connections.places where self.connections[index].phase != .free {
+        for index in self.connections.places where self.connections.slots[index].phase != .free {
             // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
             while System.read(
-                self.connections[index].descriptor,
+                self.connections.slots[index].descriptor,
                 into: &self.buffers.plain,
                 at: 0,
                 bytesMax: self.buffers.plain.count

@@ -41,8 +41,6 @@ package final class EdgeShared: NoticeSink {
     let metrics: MetricRegistry
     let cells: Cells
     let counting: any ConnectionCounting
-    /// What each connection may send.
-    let connectionLimits: MessageAllowance.Limits
     /// What all connections have taken.
     let messages: SharedRateBucket
     private let held: [HeldBytes]
@@ -77,7 +75,6 @@ package final class EdgeShared: NoticeSink {
         for _ in 0..<max(1, threads) { inboxes.append(try EdgeInbox()) }
         self.inboxes = inboxes
         self.held = inboxes.map { _ in HeldBytes() }
-        self.connectionLimits = MessageAllowance.Limits(settings)
         self.messages = SharedRateBucket(.rate(settings.messagesPerSecondMax))
         self.addresses = Mutex(
             EdgeAddresses(

@@ -251,8 +251,8 @@ struct EdgeLoopTests {
             .map { index, stream in
                 let pair = try SocketPair()
                 #expect(loop.connections.add() == index)
-                loop.connections[index].phase = .ready
-                loop.connections[index].descriptor = pair.near
+                loop.connections.slots[index].phase = .ready
+                loop.connections.slots[index].descriptor = pair.near
                 loop.subscribe(index, to: stream)
                 return pair
             }
