@@ -16,7 +16,7 @@ struct EdgeSlot {
         var place: Int
         /// Whether the kernel did not take all that waited.
         var isBehind = false
-        /// Who joined on the connection itself; `nil`: it subscribed.
+        /// The session that joined on the connection itself; `nil`: it subscribed.
         var session: SessionID?
         /// What lets the connection hear a protected stream; `nil`: it needs nothing.
         var proof: PushProof?
@@ -31,7 +31,7 @@ struct EdgeSlot {
         static let unread = Pause(rawValue: 2)
         /// Too many of its requests wait for the event log.
         static let waiting = Pause(rawValue: 4)
-        /// It stands in the line of those who sent more than fits into a turn.
+        /// It stands in the line of connections that sent more than fits into a turn.
         static let inLine = Pause(rawValue: 8)
     }
 

@@ -46,7 +46,7 @@ struct DeadlinesTests {
         self.expect(slow, isLate: .slow, after: 40)
     }
 
-    @Test func `who has asked and takes its answers is never late`() {
+    @Test func `a connection that has asked and takes its answers is never late`() {
         let deadlines = Deadlines(self.settings)
         #expect(deadlines.lateness(of: self.slot(.ready, isUsed: true), at: .max) == nil)
         #expect(deadlines.lateness(of: self.slot(.free), at: .max) == nil)
