@@ -129,7 +129,7 @@ let package = Package(
         library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
-        library("GatewayCore", ["CuecastWire", sha256, heap, hashTrees]),
+        library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
         library("SQLiteStore", ["GatewayCore", "CuecastWire", "SecretFiles", deque, grdb, sqlite]),
         library(
             "Gateway",

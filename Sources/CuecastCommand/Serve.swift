@@ -237,7 +237,7 @@ extension Serve {
         parts.audit = { try await gateway.audit.records($0) }
         parts.note = { gateway.audit.note($0) }
         parts.broadcast = { request, principal, origin in
-            await gateway.broadcast.ask(
+            await gateway.breakDesk.ask(
                 request,
                 by: principal,
                 from: RequestOrigin(.http, address: origin.address, requestID: origin.requestID),

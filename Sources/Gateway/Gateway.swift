@@ -50,8 +50,8 @@ package struct Gateway: Sendable {
     package let instance: UInt64
     /// What broadcasters know this gateway by; `nil`: nothing.
     package let broadcasterKeys: CurveKeyPair?
-    /// The way in for requests of broadcasters that come by HTTP, or by anything else inside the process.
-    package let broadcast: BroadcastEntrance
+    /// Decides about broadcasters' requests.
+    package let breakDesk: BreakDesk
     /// Who asked for what to be changed.
     package let audit: AuditTrail
     /// Which requests are traced.
@@ -67,7 +67,8 @@ package struct Gateway: Sendable {
     /// The certificate that listeners are shown; `nil`: their ports are plain.
     private let listenerIdentity: DoorIdentity?
     let listenerService: ListenerService
-    private let requestService: BroadcastService
+    private let broadcastEndpoint: BroadcastEndpoint
+    private let drain: GatewayDrain
     /// What the others need, and what tells of their end.
     private let resources: [any Service]
     private let workers: [any Service]
@@ -259,6 +260,7 @@ package struct Gateway: Sendable {
         )
         let logHealth = LogHealth(
             log: log,
+            origin: instance,
             silenceMax: configuration.logSilenceMax,
             metrics: metrics,
             readiness: readiness,
@@ -326,28 +328,39 @@ package struct Gateway: Sendable {
             callsMax: configuration.broadcastCallsWaitingMax,
             bytesMax: configuration.broadcastCallBytesWaitingMax
         )
-        let requestService = BroadcastService(
-            thread: requestThread,
+        let desk = BreakDesk(
+            BreakDesk.Tools(
+                thread: requestThread,
+                log: logHealth,
+                holder: holder,
+                clock: clock,
+                forecast: ListenerForecast(
+                    live: live,
+                    expected: Self.expected(before, at: clock.reading(), configuration: configuration),
+                    counts: counts
+                ),
+                retention: retention,
+                recorder: BroadcastRecorder(metrics: metrics, peers: peers, audit: trail, traces: traces, clock: clock),
+                calls: calls,
+                logFailed: { listenerService.noteLogFailure() },
+                logger: logger
+            ),
+            configuration: configuration
+        )
+        let endpoint = BroadcastEndpoint(
             socket: broadcast,
             connections: connections,
             authentication: authentication,
             directory: access?.directory,
+            desk: desk,
+            readiness: readiness
+        )
+        let drain = GatewayDrain(
+            desk: desk,
             listeners: listenerService,
-            live: live,
             log: logHealth,
-            holder: holder,
-            configuration: configuration,
-            clock: clock,
-            metrics: metrics,
             readiness: readiness,
-            retention: retention,
-            expected: Self.expected(before, at: clock.reading(), configuration: configuration),
-            counts: counts,
-            manager: manager,
-            peers: peers,
-            calls: calls,
-            audit: trail,
-            traces: traces,
+            timeout: configuration.drainTimeout,
             logger: logger
         )
         let ledgerFeed = LedgerFeed(board)
@@ -366,7 +379,7 @@ package struct Gateway: Sendable {
             log: log,
             holder: holder,
             changes: changes,
-            observers: [requestService, ledgerFeed, breakChanges],
+            observers: [desk, ledgerFeed, breakChanges],
             sinks: [edge, hub],
             metrics: metrics,
             traces: traces,
@@ -391,7 +404,7 @@ package struct Gateway: Sendable {
         if let tokenChecks { resources.append(tokenChecks) }
         resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
-            LogWatchService(log: log, requests: requestService, readiness: readiness, logger: logger),
+            LogWatchService(log: log, drain: drain, readiness: readiness, logger: logger),
             RoomService(
                 log: log,
                 ledger: ledger,
@@ -407,6 +420,7 @@ package struct Gateway: Sendable {
                 metrics: metrics,
                 drainTimeout: configuration.drainTimeout
             ),
+            ThreadWatchdog(thread: requestThread, manager: manager, listeners: listenerService),
         ]
         self.resources = resources
         let stores: [Any?] = [log, ledger, audit.store]
@@ -420,15 +434,16 @@ package struct Gateway: Sendable {
             clockServices + [
                 memoryService, ledgerService, hub,
                 listenerService,
-                ThreadedService(boardService, on: boardThread), requestService,
+                ThreadedService(boardService, on: boardThread), desk, endpoint, drain,
             ]
         self.readiness = readiness
         self.metrics = metrics
         self.board = holder
         self.control = control
         self.instance = instance
-        self.requestService = requestService
-        self.broadcast = BroadcastEntrance(requestService, calls: calls, clock: clock, metrics: metrics, audit: trail)
+        self.broadcastEndpoint = endpoint
+        self.drain = drain
+        self.breakDesk = desk
         self.audit = trail
         self.traces = traces
         self.listenerService = listenerService
@@ -465,7 +480,11 @@ package struct Gateway: Sendable {
             listenerIdentity.replace(by: identity)
             self.metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity.notAfter))
         }
-        await self.requestService.reload(configuration, access?.directory)
+        await self.broadcastEndpoint.reload(access?.directory)
+        await self.breakDesk.reload(configuration)
+        self.drain.reload(timeout: configuration.drainTimeout)
+        self.listenerService.reload(configuration)
+        self.traces.reload(configuration.tracing)
     }
 }
 

@@ -53,6 +53,7 @@ struct LogHeads: EventLog {
 
     func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) { done(.failure(.closed)) }

@@ -84,7 +84,7 @@ struct TraceTests {
             parts.logger = running.logs.logger
             parts.traces = running.gateway.traces
             parts.broadcast = { request, principal, origin in
-                await running.gateway.broadcast.ask(
+                await running.gateway.breakDesk.ask(
                     request,
                     by: principal,
                     from: RequestOrigin(.http, address: origin.address, requestID: origin.requestID),

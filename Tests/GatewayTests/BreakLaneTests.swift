@@ -20,8 +20,8 @@ struct BreakLaneTests {
     /// Hands the next group to the log.
     ///
     /// - Returns: its number.
-    private func close(_ lane: inout BreakLane) throws -> UInt64 {
-        let closed = lane.close()
+    private func close(_ lane: inout BreakLane, _ number: UInt64) throws -> AppendID {
+        let closed = lane.close(as: AppendID(origin: 1, number: number))
         return try #require(closed).id
     }
 
@@ -30,8 +30,10 @@ struct BreakLaneTests {
         var lane = BreakLane(entriesWaitingMax: .max, entryBytesWaitingMax: .max)
         for each in members { #expect(lane.add(each) == nil) }
         var counts: [Int] = []
-        while let (id, record) = lane.close() {
-            counts.append(try BreakGroup(decoding: record).entries.count)
+        while let (id, record) = lane.close(as: AppendID(origin: 1, number: UInt64(counts.count))) {
+            let group = try BreakGroup(decoding: record)
+            #expect(group.id == id)
+            counts.append(group.entries.count)
             #expect(lane.failed(id).count == counts.last)
         }
         #expect(lane.isIdle)
@@ -69,28 +71,32 @@ struct BreakLaneTests {
         // The log answers first, then the board; and the other way round.
         for boardIsFirst in [false, true] {
             #expect(lane.add(try self.member(1)) == nil)
-            let id = try self.close(&lane)
+            let id = try self.close(&lane, boardIsFirst ? 1 : 2)
             #expect(!lane.isSettled(stream))
             let results = [EntryResult.refused(.logBehind)]
             if boardIsFirst {
-                #expect(lane.applied(results, offset: 7).isEmpty)
+                #expect(lane.applied(results, of: id).isEmpty)
                 #expect(!lane.isSettled(stream))
-                #expect(lane.appended(id, offset: 7).count == 1)
+                #expect(lane.appended(id).count == 1)
             } else {
-                #expect(lane.appended(id, offset: 7).isEmpty)
+                #expect(lane.appended(id).isEmpty)
                 #expect(!lane.isSettled(stream))
-                #expect(lane.applied(results, offset: 7).count == 1)
+                // Another gateway's group, or one that was written without an id, is none of ours.
+                #expect(lane.applied(results, of: AppendID(origin: 2, number: id.number)).isEmpty)
+                #expect(lane.applied(results, of: nil).isEmpty)
+                #expect(!lane.isSettled(stream))
+                #expect(lane.applied(results, of: id).count == 1)
             }
             #expect(lane.isSettled(stream))
         }
 
         // Two groups, of which one fails.
         #expect(lane.add(try self.member(1)) == nil)
-        let failing = try self.close(&lane)
+        let failing = try self.close(&lane, 3)
         #expect(lane.add(try self.member(1)) == nil)
         #expect(lane.failed(failing).count == 1)
         #expect(!lane.isSettled(stream))
-        let last = try self.close(&lane)
+        let last = try self.close(&lane, 4)
         #expect(lane.failed(last).count == 1)
         #expect(lane.isSettled(stream))
     }

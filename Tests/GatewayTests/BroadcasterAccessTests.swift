@@ -87,7 +87,7 @@ final class BroadcasterAccessTests {
             #expect(running.metrics.value(.broadcasterKeys) == 2)
             // The same where somebody of that name and those streams asks over HTTP.
             let caller = BroadcastPrincipal(name: "studio", streams: try [#require(StreamPattern("radio1"))])
-            let called = await running.gateway.broadcast.ask(
+            let called = await running.gateway.breakDesk.ask(
                 BroadcastRequest(id: 1, kind: try self.publication("b1", of: "tv1")),
                 by: caller,
                 from: RequestOrigin(.http)

@@ -162,12 +162,11 @@ struct PipelinedBroadcasterTests {
                 principal: .anybody,
                 bytes: bytes,
                 waiting: WaitingBroadcaster(
-                    side: .call(id),
                     requestID: id,
                     kind: .cancel,
                     key: key,
                     origin: RequestOrigin(.zeromq)
-                ),
+                ) { _ in },
                 reading: ClockReading(now: Timestamp(microseconds: 1))
             )
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import GatewayCore
 import GatewayTestKit
 import Synchronization
@@ -198,6 +199,36 @@ struct EventLogContractTests {
         await #expect(throws: EventLogError.closed) {
             try await log.save(SnapshotPortion.whole(1, [:]), of: lane)
         }
+        await harness.close()
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a repeat with the same id gets the first one's offset and adds no record`(_ kind: StoreKind) async throws {
+        var harness = try LogHarness(kind)
+        var log = try await harness.open()
+        let (first, second) = (AppendID(origin: 7, number: 1), AppendID(origin: 7, number: 2))
+        #expect(try await log.append([1], id: first, to: self.lane) == 1)
+        #expect(try await log.append([2], id: second, to: self.lane) == 2)
+        #expect(try await log.append([9], id: first, to: self.lane) == 1)
+        // The same id is another append in another lane, and for another gateway.
+        #expect(try await log.append([3], id: first, to: .breaks) == 1)
+        #expect(try await log.append([4], id: AppendID(origin: 8, number: 1), to: self.lane) == 3)
+        #expect(try await log.everything(in: self.lane).map(\.bytes) == [[1], [2], [4]])
+
+        // Repeats of an append that is under way.
+        let answers = Mutex<[UInt64]>([])
+        for _ in 0..<100 {
+            log.append([5], id: AppendID(origin: 7, number: 3), to: self.lane) { result in
+                answers.withLock { $0.append((try? result.get()) ?? 0) }
+            }
+        }
+        try await until("all are answered") { answers.withLock { $0.count } == 100 }
+        #expect(answers.withLock { Set($0) } == [4])
+        #expect(try await log.head(of: self.lane) == 4)
+
+        // A log that is opened again knows no id: the gateways that gave them have gone.
+        log = try await harness.open()
+        #expect(try await log.append([1], id: first, to: self.lane) == 5)
         await harness.close()
     }
 

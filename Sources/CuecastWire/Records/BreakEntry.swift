@@ -147,10 +147,13 @@ package struct BreakGroup: Hashable, Sendable {
     /// The last offset that a group can have: the numbers of its breaks still fit into 64 bits.
     package static let offsetMax = UInt64.max / UInt64(groupEntriesMax)
 
+    /// Of the append that brought it; `nil`: the writer gave none.
+    package var id: AppendID?
     package var entries: [BreakEntry]
 
-    package init(entries: [BreakEntry]) {
+    package init(id: AppendID? = nil, entries: [BreakEntry]) {
         precondition(entries.count <= Self.groupEntriesMax, "a group holds at most \(Self.groupEntriesMax) entries")
+        self.id = id
         self.entries = entries
     }
 
@@ -172,12 +175,23 @@ package struct BreakGroup: Hashable, Sendable {
             what: "a group of breaks"
         )
         try requireAtMost(Self.groupEntriesMax, wire.entries.count, limit: "groupEntriesMax")
+        self.id = wire.hasID ? AppendID(origin: wire.id.origin, number: wire.id.number) : nil
         self.entries = try wire.entries.map { (entry) throws(WireError) in try BreakEntry(wire: entry) }
     }
 
     /// The record's bytes.
     package func encoded() -> [UInt8] {
-        encode(Cuecast_V1_BreakGroup.with { $0.entries = self.entries.map(\.wire) })
+        encode(
+            Cuecast_V1_BreakGroup.with {
+                if let id = self.id {
+                    $0.id = .with {
+                        $0.origin = id.origin
+                        $0.number = id.number
+                    }
+                }
+                $0.entries = self.entries.map(\.wire)
+            }
+        )
     }
 }
 

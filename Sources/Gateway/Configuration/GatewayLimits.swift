@@ -62,12 +62,12 @@ extension Gateway {
             LimitState(
                 .broadcastCallsWaitingMax,
                 configuration.broadcastCallsWaitingMax,
-                use: self.broadcast.waitingCount
+                use: self.breakDesk.callsWaiting
             ),
             LimitState(.deliveriesWaitingMax, configuration.deliveriesWaitingMax),
             LimitState(.entriesWaitingMax, configuration.entriesWaitingMax),
             LimitState(.entryBytesWaitingMax, configuration.entryBytesWaitingMax, .bytes),
-            LimitState(.eventsMax, BroadcastService.eventsMax),
+            LimitState(.eventsMax, BreakDesk.eventsMax),
             LimitState(.httpNoticesWaitingMax, NoticeHub.Settings(epoch: 0).noticesWaitingMax),
             LimitState(.httpRequestsWaitingMax, ListenerEntrance.Limits().requestsWaitingMax),
             LimitState(.httpRequestsWaitingPerAddressMax, ListenerEntrance.Limits().requestsWaitingPerAddressMax),

@@ -298,7 +298,7 @@ final class ListenerDesk: EdgeDelegate {
             self.lane.opened()
             self.tools.metrics.count(.acknowledgementGroups)
             let mailbox = self.mailbox
-            self.tools.log.append(group.encoded(), to: .acknowledgements(0)) { result in
+            self.tools.log.append(group.encoded(), id: self.tools.log.nextID(), to: .acknowledgements(0)) { result in
                 mailbox.post(.appended(number, isDurable: (try? result.get()) != nil))
             }
         }

@@ -16,6 +16,9 @@ final class LogHealth: Sendable {
     }
 
     private let log: any EventLog
+    /// The run of the gateway.
+    private let origin: UInt64
+    private let appends = Atomic<UInt64>(0)
     private let state: Mutex<State>
     private let metrics: MetricRegistry
     private let readiness: ReadinessBoard
@@ -23,38 +26,48 @@ final class LogHealth: Sendable {
 
     /// - Parameters:
     ///   - log: the event log.
+    ///   - origin: the run of the gateway.
     ///   - silenceMax: how long it may answer nothing at all while something waits before an operator is told.
     ///   - metrics: counts what it answers.
     ///   - readiness: shows whether it works.
     ///   - logger: for people.
     init(
         log: any EventLog,
+        origin: UInt64,
         silenceMax: Duration,
         metrics: MetricRegistry,
         readiness: ReadinessBoard,
         logger: Logger
     ) {
         self.log = log
+        self.origin = origin
         self.state = Mutex(State(silence: LogSilence(silenceMax: silenceMax)))
         self.metrics = metrics
         self.readiness = readiness
         self.logger = logger
     }
 
+    /// An id for the next append; no two are the same.
+    func nextID() -> AppendID {
+        AppendID(origin: self.origin, number: self.appends.add(1, ordering: .relaxed).newValue)
+    }
+
     /// Hands a record to the log.
     ///
     /// - Parameters:
     ///   - record: the bytes.
+    ///   - id: of the append.
     ///   - lane: to which lane.
     ///   - answered: called once, on any thread, with the record's offset, or why the log does not have it.
     func append(
         _ record: [UInt8],
+        id: AppendID,
         to lane: Lane,
         answered: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         let handedOver = ContinuousClock.now
         self.state.withLock { $0.silence.asked(at: handedOver) }
-        self.log.append(record, to: lane) { result in
+        self.log.append(record, id: id, to: lane) { result in
             self.metrics.observe(.appendSeconds, ContinuousClock.now - handedOver)
             self.note(result, of: lane)
             answered(result)

@@ -17,7 +17,7 @@ package struct LogStopped: Error, Hashable, Sendable, CustomStringConvertible {
 /// Opening the log again is the only way to learn what it holds, so that going on would only refuse (docs/decisions/0023).
 struct LogWatchService: Service {
     let log: any EventLog
-    let requests: BroadcastService
+    let drain: GatewayDrain
     let readiness: ReadinessBoard
     let logger: Logger
 
@@ -30,7 +30,7 @@ struct LogWatchService: Service {
         self.readiness.set(.log, isReady: false)
         self.readiness.fail(error.description)
         self.logger.critical("the event log failed; the gateway ends", metadata: ["error": "\(reason)"])
-        await self.requests.refuseWhatWaits()
+        await self.drain.refuseWhatWaits()
         throw error
     }
 }

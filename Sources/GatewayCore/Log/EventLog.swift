@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 
 /// One ordered sequence of records in the event log.
 ///
@@ -149,8 +149,16 @@ package protocol EventLog: Sendable {
     /// that failed leaves no gap: its offset goes to the next one. After a failure that leaves what the store holds
     /// uncertain, it refuses every later append until it is opened again. A record larger than
     /// `EventLogLimits.recordBytesMax` is refused.
+    ///
+    /// - Parameters:
+    ///   - record: the bytes.
+    ///   - id: tells this append from every other one: a repeat with the id of one of the newest `EventLogLimits.appendIDsKept` appends to
+    ///     the lane gets that one's answer, and adds no record, while the log stays open. `nil`: a repeat is another record.
+    ///   - lane: to which lane.
+    ///   - done: called once with the offset, or the reason why nothing may be confirmed.
     func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     )
@@ -236,10 +244,23 @@ extension EventLog {
     }
 
     /// Appends a record and returns its offset once it is durable.
-    package func append(_ record: [UInt8], to lane: Lane) async throws(EventLogError) -> UInt64 {
+    package func append(
+        _ record: [UInt8],
+        id: AppendID? = nil,
+        to lane: Lane
+    ) async throws(EventLogError) -> UInt64 {
         let result = await withCheckedContinuation { continuation in
-            self.append(record, to: lane) { continuation.resume(returning: $0) }
+            self.append(record, id: id, to: lane) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Appends a record of which a repeat would be another record.
+    package func append(
+        _ record: [UInt8],
+        to lane: Lane,
+        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
+    ) {
+        self.append(record, id: nil, to: lane, done: done)
     }
 }

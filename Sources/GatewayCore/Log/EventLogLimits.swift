@@ -6,6 +6,8 @@ extension EventLogLimits {
     ///
     /// The largest request is a quarter of it.
     package static let recordBytesMax = 4 * 1_048_576
+    /// How many of the newest appends of a log are known by their ids (see `RecentAppends`).
+    package static let appendIDsKept = 8_192
     /// What a log takes beyond its bound so that breaks can still be started, ended and cancelled, and timers still fire, in
     /// bytes (64 MiB).
     package static let reservedBytes = 64 * 1_048_576

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import DequeModule
 import GatewayCore
 
@@ -8,8 +9,12 @@ import GatewayCore
 struct WaitingAppend: Sendable {
     /// The number of its lane.
     let lane: Int
+    /// Tells it from every other one; `nil`: nothing does.
+    let id: AppendID?
     let record: [UInt8]
-    let done: @Sendable (Result<UInt64, EventLogError>) -> Void
+    let done: Done
+
+    typealias Done = @Sendable (Result<UInt64, EventLogError>) -> Void
 }
 
 /// An append in the hands of the writer, with the offset that it gets if it becomes durable.
@@ -23,7 +28,6 @@ struct OfferedAppend: Sendable {
 
     var lane: Int { self.append.lane }
     var record: [UInt8] { self.append.record }
-    func answer(_ result: Result<UInt64, EventLogError>) { self.append.done(result) }
 }
 
 /// What a log keeps in memory: who waits, where each lane stands, and its newest records.
@@ -84,6 +88,7 @@ struct EventLogState {
 
     private var queue: [WaitingAppend] = []
     private var queueBytes = 0
+    private var recent = RecentAppends<WaitingAppend.Done>()
     /// Whether the writer will look at the queue.
     private var writerComes = false
 
@@ -124,14 +129,25 @@ struct EventLogState {
 // MARK: - Appending
 
 extension EventLogState {
+    /// What becomes of an append that is taken.
+    enum Taken {
+        /// The writer has to be called.
+        case callWriter
+        /// The writer comes, or a repeat waits for the append that it repeats.
+        case waits
+        /// It repeats an append that is durable at this offset.
+        case durable(UInt64)
+    }
+
     /// Takes an append.
     ///
-    /// - Returns: whether the writer has to be called.
+    /// - Returns: what becomes of it.
     mutating func enqueue(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
-        done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
-    ) throws(EventLogError) -> Bool {
+        done: @escaping WaitingAppend.Done
+    ) throws(EventLogError) -> Taken {
         if let refusal = self.refusal { throw refusal }
         guard record.count <= EventLogLimits.recordBytesMax else {
             throw .failed("the limit recordBytesMax (\(EventLogLimits.recordBytesMax)) is passed")
@@ -146,10 +162,27 @@ extension EventLogState {
         guard self.lanes[number].head + UInt64(self.queue.count) + 1 < EventLogLimits.offsetsPerLaneMax,
             self.base + UInt64(self.queue.count) + 1 < EventLogLimits.offsetsPerLaneMax
         else { throw .failed("the limit offsetsPerLaneMax (\(EventLogLimits.offsetsPerLaneMax)) is reached") }
-        self.queue.append(WaitingAppend(lane: number, record: record, done: done))
+        if let id {
+            switch self.recent.begin(id, in: number, done) {
+            case .new: break
+            case .underWay: return .waits
+            case .durable(let offset): return .durable(offset)
+            }
+        }
+        self.queue.append(WaitingAppend(lane: number, id: id, record: record, done: done))
         self.queueBytes += record.count
         defer { self.writerComes = true }
-        return !self.writerComes
+        return self.writerComes ? .waits : .callWriter
+    }
+
+    /// An append has its answer.
+    ///
+    /// - Parameters:
+    ///   - append: which one.
+    ///   - offset: where it became durable; `nil`: it failed.
+    /// - Returns: repeats of it, which get the same answer.
+    mutating func settle(_ append: WaitingAppend, at offset: UInt64?) -> [WaitingAppend.Done] {
+        append.id.map { self.recent.settle($0, in: append.lane, at: offset) } ?? []
     }
 
     /// The number of a lane that has one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import CuecastWire
 import Dispatch
 import GRDB
 package import GatewayCore
@@ -154,25 +155,26 @@ package final class SQLiteEventLog: EventLog, CachingStore {
 
     package func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         let isExhausted = self.usage?.isExhausted ?? false
-        let mustCall = self.state.withLock { state in
+        let taken = self.state.withLock { state in
             Result { () throws(EventLogError) in
                 if let refusal = state.refusal { throw refusal }
                 guard !isExhausted else {
                     throw .noRoom("the limit log.bytesMax (\(self.limits.bytesMax)) is passed, and its reserve is used")
                 }
-                return try state.enqueue(record, to: lane, done: done)
+                return try state.enqueue(record, id: id, to: lane, done: done)
             }
         }
-        switch mustCall {
-        case .success(true): self.callWriter()
-        case .success(false): break
-        case .failure(let refusal):
-            // Not on the caller's thread: it may hold a lock that `done` takes.
-            DispatchQueue.global().async { done(.failure(refusal)) }
+        // Not on the caller's thread: it may hold a lock that `done` takes.
+        switch taken {
+        case .success(.callWriter): self.callWriter()
+        case .success(.waits): break
+        case .success(.durable(let offset)): DispatchQueue.global().async { done(.success(offset)) }
+        case .failure(let refusal): DispatchQueue.global().async { done(.failure(refusal)) }
         }
     }
 
@@ -202,14 +204,14 @@ package final class SQLiteEventLog: EventLog, CachingStore {
                 self.state.withLock { $0.putBack(batch) }
                 writer.busyRetries += 1
                 return self.limits.busyRetryAfter * (1 << (writer.busyRetries - 1))
-            case .retry: for each in batch { each.answer(.failure(.failed(error.sentence))) }
+            case .retry: self.fail(batch, .failed(error.sentence))
             case .noRoom:
-                for each in batch { each.answer(.failure(.noRoom(error.sentence))) }
+                self.fail(batch, .noRoom(error.sentence))
                 writer.wantCheckpoint()
             case .uncertain:
                 let stopped = self.stop(after: error)
-                for each in batch { each.answer(.failure(.uncertain(error.sentence))) }
-                stopped.tell()
+                self.fail(batch, .uncertain(error.sentence))
+                self.tell(stopped)
                 return nil
             }
             writer.busyRetries = 0
@@ -218,18 +220,34 @@ package final class SQLiteEventLog: EventLog, CachingStore {
         }
         writer.busyRetries = 0
         self.bytesUsed.store(writer.bytesUsed, ordering: .relaxed)
-        let readers = self.state.withLock { $0.committed(batch) }
-        for each in batch { each.answer(.success(each.offset)) }
+        let (readers, repeats) = self.state.withLock { state in
+            let readers = state.committed(batch)
+            return (readers, batch.map { state.settle($0.append, at: $0.offset) })
+        }
+        for (each, repeats) in zip(batch, repeats) {
+            each.append.done(.success(each.offset))
+            for again in repeats { again(.success(each.offset)) }
+        }
         for reader in readers { reader.resume() }
         self.checkpointIfDue(writer, database)
         return nil
+    }
+
+    private func fail(_ batch: [OfferedAppend], _ error: EventLogError) {
+        for each in batch { self.fail(each.append, error) }
+    }
+
+    private func fail(_ append: WaitingAppend, _ error: EventLogError) {
+        let repeats = self.state.withLock { $0.settle(append, at: nil) }
+        append.done(.failure(error))
+        for again in repeats { again(.failure(error)) }
     }
 
     private func checkpointIfDue(_ writer: EventLogWriter, _ database: Database) {
         do throws(LogWriteError) {
             try writer.checkpointIfDue(database)
         } catch {
-            self.stop(after: error).tell()
+            self.tell(self.stop(after: error))
         }
     }
 
@@ -241,6 +259,11 @@ package final class SQLiteEventLog: EventLog, CachingStore {
             let (appends, watchers) = state.fail(error.sentence)
             return StoppedLog(appends: appends, reason: state.refusal ?? .closed, watchers: watchers)
         }
+    }
+
+    private func tell(_ stopped: StoppedLog) {
+        for each in stopped.appends { self.fail(each, stopped.reason) }
+        for each in stopped.watchers { each.resume() }
     }
 
     package func read(
@@ -393,7 +416,11 @@ package final class SQLiteEventLog: EventLog, CachingStore {
             }
             if self.failure == nil {
                 // Where this fails, everything is durable in the write-ahead log.
-                do throws(LogWriteError) { try writer.checkpointAll(database) } catch { self.stop(after: error).tell() }
+                do throws(LogWriteError) {
+                    try writer.checkpointAll(database)
+                } catch {
+                    self.tell(self.stop(after: error))
+                }
             }
         }
         for reader in self.state.withLock({ $0.endClosing() }) { reader.resume() }
@@ -429,7 +456,7 @@ package final class SQLiteEventLog: EventLog, CachingStore {
                         self.checkpointIfDue(writer, database)
                         throw EventLogError.noRoom(error.sentence)
                     case .uncertain:
-                        self.stop(after: error).tell()
+                        self.tell(self.stop(after: error))
                         throw EventLogError.uncertain(error.sentence)
                     }
                 }
@@ -461,9 +488,4 @@ private struct StoppedLog {
     let appends: [WaitingAppend]
     let reason: EventLogError
     let watchers: [CheckedContinuation<Void, Never>]
-
-    func tell() {
-        for each in self.appends { each.done(.failure(self.reason)) }
-        for each in self.watchers { each.resume() }
-    }
 }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// One thread of the operating system that polls sockets and is the executor of the actors that own them.
 ///
 /// ```swift
-/// actor BroadcastService {
+/// actor BroadcastEndpoint {
 ///     private let thread: PollingThread
 ///     private let socket: Socket
 ///     private var frames = FrameBuffer(framesMax: 3)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import CuecastWire
 import Dispatch
 package import GatewayCore
 import Synchronization
@@ -98,14 +99,15 @@ package final class FailingEventLog: EventLog {
 
     package func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         let effect = self.state.withLock { $0.plan.next(.append) }
         switch effect {
-        case nil: self.base.append(record, to: lane) { result in self.answer { done(result) } }
+        case nil: self.base.append(record, id: id, to: lane) { result in self.answer { done(result) } }
         case .happened:
-            self.base.append(record, to: lane) { _ in self.answer { done(.failure(Self.error)) } }
+            self.base.append(record, id: id, to: lane) { _ in self.answer { done(.failure(Self.error)) } }
         case .nothingHappened:
             self.answers.async { self.answer { done(.failure(Self.error)) } }
         }

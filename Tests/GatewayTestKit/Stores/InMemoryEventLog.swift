@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+package import CuecastWire
 import Dispatch
 package import GatewayCore
 import Synchronization
@@ -17,6 +18,8 @@ package final class InMemoryEventLog: EventLog {
     fileprivate struct LaneState {
         /// The newest offset.
         var head: UInt64 = 0
+        /// The offsets of appends with an id; as long as the log is open.
+        var appends: [AppendID: UInt64] = [:]
         /// Records before it were pruned.
         var firstKept: UInt64 = 1
         /// The records that are kept: those at the end, up to `head`.
@@ -64,7 +67,9 @@ package final class InMemoryEventLog: EventLog {
 
     /// The same history in a log that is open, as after a restart.
     package func reopened() -> InMemoryEventLog {
-        InMemoryEventLog(self.identity, lanes: self.state.withLock(\.lanes))
+        var lanes = self.state.withLock(\.lanes)
+        for lane in lanes.keys { lanes[lane]?.appends = [:] }
+        return InMemoryEventLog(self.identity, lanes: lanes)
     }
 
     /// The same history in a new epoch, as after a restore.
@@ -85,16 +90,22 @@ package final class InMemoryEventLog: EventLog {
 
     package func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         let (result, waiting) = self.state.withLock { state -> (Result<UInt64, EventLogError>, [Waiter]) in
             guard !state.isClosed else { return (.failure(.closed), []) }
+            if let id, let offset = state.lanes[lane]?.appends[id] {
+                self.answers.async { done(.success(offset)) }
+                return (.success(offset), [])
+            }
             let previous = state.lanes[lane]?.head ?? 0
             let offset = max(previous, self.identity.current.base) + 1
             state.lanes[lane, default: LaneState()].records
                 .append(LoggedRecord(offset: offset, previous: previous, bytes: record))
             state.lanes[lane, default: LaneState()].head = offset
+            if let id { state.lanes[lane]?.appends[id] = offset }
             // In the lock, so that answers come in the order of the offsets.
             self.answers.async { done(.success(offset)) }
             return (.success(offset), state.takeWaiting())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastWire
 import GatewayCore
 import Synchronization
 
@@ -106,6 +107,7 @@ final class ControlledLog: EventLog {
 
     func append(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
@@ -115,14 +117,14 @@ final class ControlledLog: EventLog {
             state.appended[lane, default: 0] += 1
             // A log that has stopped keeps nobody waiting.
             let mode = state.failure == nil ? state.modes[lane] ?? .passing : .passing
-            if case .holding = mode { state.held.append { self.pass(record, to: lane, done: done) } }
+            if case .holding = mode { state.held.append { self.pass(record, id: id, to: lane, done: done) } }
             return mode
         }
         switch mode {
-        case .passing: self.pass(record, to: lane, done: done)
+        case .passing: self.pass(record, id: id, to: lane, done: done)
         case .holding: break
         case .holdingAnswers:
-            base.append(record, to: lane) { result in
+            base.append(record, id: id, to: lane) { result in
                 let isHeld = self.state.withLock { state in
                     guard case .holdingAnswers = state.modes[lane] else { return false }
                     state.held.append { done(result) }
@@ -136,11 +138,12 @@ final class ControlledLog: EventLog {
 
     private func pass(
         _ record: [UInt8],
+        id: AppendID?,
         to lane: Lane,
         done: @escaping @Sendable (Result<UInt64, EventLogError>) -> Void
     ) {
         if let reason = self.state.withLock(\.failure) { return done(.failure(.uncertain(reason))) }
-        self.base.append(record, to: lane, done: done)
+        self.base.append(record, id: id, to: lane, done: done)
     }
 
     func read(

@@ -12,7 +12,7 @@ import Testing
 
 /// Requests of broadcasters that come by a caller inside the process: the same answers as on the broadcasters' socket.
 @Suite(.suiteLimit)
-struct BroadcastEntranceTests {
+struct BreakDeskTests {
     /// The ways by which a broadcaster asks.
     enum Way: CaseIterable {
         case socket
@@ -385,6 +385,6 @@ extension RunningGateway {
         by principal: BroadcastPrincipal = .anybody,
         from origin: RequestOrigin = RequestOrigin(.http, address: "127.0.0.1")
     ) async -> BroadcastReply {
-        await self.gateway.broadcast.ask(BroadcastRequest(id: 77, kind: kind), by: principal, from: origin)
+        await self.gateway.breakDesk.ask(BroadcastRequest(id: 77, kind: kind), by: principal, from: origin)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 package import GatewayCore
 import Logging
 import ServiceLifecycle
@@ -10,7 +10,12 @@ import Synchronization
 /// Somebody who wants to know what became of the records of the lane `breaks`.
 package protocol BoardObserver: Sendable {
     /// A group was applied. Called before its notices are sent; returns at once.
-    func applied(_ results: [EntryResult], offset: UInt64, board: Board)
+    ///
+    /// - Parameters:
+    ///   - results: of the group's entries, in their order.
+    ///   - id: of the group; `nil`: it has none.
+    ///   - board: with the group.
+    func applied(_ results: [EntryResult], of id: AppendID?, board: Board)
 }
 
 /// Follows the lane `breaks`, folds it into the board, and has the notices sent that follow from it.
@@ -223,7 +228,7 @@ package struct BreakBoardService: Service {
         self.holder.swap(board)
         self.metrics.set(.streams, to: board.streams.count)
         self.metrics.set(.boardBytes, to: board.bytes)
-        for observer in self.observers { observer.applied(results, offset: board.offset, board: board) }
+        for observer in self.observers { observer.applied(results, of: group.id, board: board) }
         return notices
     }
 

@@ -62,7 +62,7 @@ package final class BreakChanges: BoardObserver {
         self.state = Mutex(State(board: board, schedule: BreakSchedule(board, at: clock.now())))
     }
 
-    package func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
+    package func applied(_ results: [EntryResult], of id: AppendID?, board: Board) {
         let now = self.clock.now()
         self.state.withLock { state in
             // What time did before comes before.

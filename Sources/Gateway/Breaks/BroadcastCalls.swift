@@ -5,20 +5,6 @@ import CuecastWire
 import GatewayCore
 import Synchronization
 
-/// A request of a broadcaster from inside the process, on its way to the thread that decides.
-struct BroadcastCall: Sendable {
-    /// In the book of calls.
-    let number: UInt64
-    /// As it was asked.
-    let request: BroadcastRequest
-    /// As the wire's rules read it.
-    let read: Result<BroadcastRequest, WireError>
-    /// How large it is as a frame.
-    let bytes: Int
-    /// Its trace; `nil`: it is not traced.
-    let trace: RequestTrace?
-}
-
 /// The requests from inside the process that are not answered yet, and who waits for them.
 ///
 /// A request counts until it is answered, whether somebody still waits for it or not: otherwise whoever asks and leaves could have

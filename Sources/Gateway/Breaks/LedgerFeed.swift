@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
+package import CuecastWire
 package import GatewayCore
 import Synchronization
 
@@ -48,7 +48,7 @@ package final class LedgerFeed: BoardObserver {
     /// The newest board that the feed knows.
     package var board: Board { self.state.withLock(\.board) }
 
-    package func applied(_ results: [EntryResult], offset: UInt64, board: Board) {
+    package func applied(_ results: [EntryResult], of id: AppendID?, board: Board) {
         self.state.withLock { state in
             state.board = board
             for case .changed(let each, _) in results { state.waiting.insert(each.key) }

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import CuecastWire
+package import GatewayCore
+import Logging
+import ServiceLifecycle
+import ZeroMQ
+
+/// Decides about broadcasters' requests, whatever transport brings them, and records what time makes due.
+///
+/// A request is planned on the newest board. What changes a break is appended to the event log in a group, comes back with the log, is
+/// applied to the board (`BreakBoardService`), and is answered then. What changes nothing is answered at once, unless entries of its
+/// stream are on their way: then it is parked until the board has them. The desk never waits: the log and the board answer through
+/// `events`.
+///
+/// Adapters read and check a request once, and call `take`: the broadcasters' socket on the desk's own thread (`BroadcastEndpoint`),
+/// HTTP by `ask`.
+package actor BreakDesk: Service, BoardObserver {
+    /// What the log and the board answer.
+    private enum Event: Sendable {
+        case appended(AppendID, Result<UInt64, EventLogError>)
+        case applied([EntryResult], AppendID?)
+    }
+
+    /// What a desk works with.
+    struct Tools: Sendable {
+        let thread: PollingThread
+        let log: LogHealth
+        /// Has the newest board.
+        let holder: BoardHolder
+        let clock: any GatewayClock
+        let forecast: ListenerForecast
+        /// Whether the log's own time may go on.
+        let retention: RetentionGate
+        let recorder: BroadcastRecorder
+        /// Requests from inside the process.
+        let calls: BroadcastCalls
+        /// Told when the log has failed an append.
+        let logFailed: @Sendable () -> Void
+        let logger: Logger
+
+        var metrics: MetricRegistry { self.recorder.metrics }
+    }
+
+    /// The most events that wait; as many as groups can be in flight, many times over.
+    static let eventsMax = 65_536
+    /// How often the log's own time goes on and the log is looked at.
+    private static let housekeepingInterval: Duration = .seconds(1)
+    private static let begun = ContinuousClock.now
+    /// Monotonic time.
+    private static var elapsed: Timestamp {
+        Timestamp(microseconds: (ContinuousClock.now - Self.begun).inMicroseconds)
+    }
+
+    nonisolated let tools: Tools
+    private var planner: BroadcastPlanner
+    private var timekeeper: BreakTimekeeper
+    /// The newest board that this thread has seen.
+    private var board: Board
+    private var lane: BreakLane
+    private var parked: ParkedRequests
+    private var timer: PollingThread.Timer?
+    /// Whether the gateway is stopping.
+    private var isDraining = false
+    /// Whether the log has no room for new work.
+    private var isLogFull = false
+    /// Nobody waits any more, after a shutdown has begun.
+    private let drained = Occurrence()
+    private let events: AsyncStream<Event>
+    private let eventSink: AsyncStream<Event>.Continuation
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe self.tools.thread.asUnownedSerialExecutor()
+    }
+
+    /// - Parameters:
+    ///   - tools: what it works with.
+    ///   - configuration: checked.
+    init(_ tools: Tools, configuration: GatewayConfiguration) {
+        let board = tools.holder.board
+        self.tools = tools
+        self.board = board
+        self.planner = BroadcastPlanner(policy: configuration.breaks)
+        self.timekeeper = BreakTimekeeper(
+            board,
+            policy: configuration.breaks,
+            recheckInterval: configuration.timerRecheck,
+            elapsed: Self.elapsed
+        )
+        self.lane = BreakLane(
+            entriesWaitingMax: configuration.entriesWaitingMax,
+            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+        )
+        self.parked = ParkedRequests(
+            entriesWaitingMax: configuration.entriesWaitingMax,
+            entryBytesWaitingMax: configuration.entryBytesWaitingMax
+        )
+        (self.events, self.eventSink) = AsyncStream.makeStream(
+            of: Event.self,
+            bufferingPolicy: .bufferingOldest(Self.eventsMax)
+        )
+    }
+
+    /// Takes over what may change while the gateway runs.
+    ///
+    /// What was decided before stays: decisions stand in the log.
+    func reload(_ configuration: GatewayConfiguration) {
+        self.planner.policy = configuration.breaks
+        self.timekeeper.timers.policy = configuration.breaks
+    }
+
+    package func run() async throws {
+        let housekeeping = self.tools.thread.tick(every: Self.housekeepingInterval, for: self) { $0.keepHouse() }
+        self.runTimers()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.consume() }
+            try? await gracefulShutdown()
+            self.eventSink.finish()
+            await group.waitForAll()
+        }
+        housekeeping.cancel()
+        self.timer?.cancel()
+        self.tools.calls.close(at: self.tools.clock.now())
+    }
+
+    // MARK: - What the log and the board answer
+
+    package nonisolated func applied(_ results: [EntryResult], of id: AppendID?, board: Board) {
+        self.post(.applied(results, id))
+    }
+
+    private nonisolated func post(_ event: Event) {
+        // At most a few groups are in flight, and the consumer only moves bytes. A full buffer is a fault of ours, and a lost answer
+        // would leave a broadcaster waiting for ever.
+        if case .dropped = self.eventSink.yield(event) {
+            self.tools.logger.critical("an answer of the event log was lost: the limit eventsMax is passed")
+            self.tools.metrics.count(.limitsHit, .limit(.eventsMax))
+        }
+    }
+
+    private func consume() async {
+        for await event in self.events {
+            switch event {
+            case .appended(let id, let result): self.appended(id, result)
+            case .applied(let results, let id): self.applied(results, of: id)
+            }
+            self.closeGroups()
+            self.noteIfDrained()
+        }
+    }
+
+    private func appended(_ id: AppendID, _ result: Result<UInt64, EventLogError>) {
+        let recorder = self.tools.recorder
+        if recorder.traces.keepsSpans { recorder.committed(self.lane.traced(id), result) }
+        switch result {
+        case .success: self.answer(self.lane.appended(id))
+        case .failure:
+            self.tools.logFailed()
+            let failed = self.lane.failed(id)
+            for member in failed {
+                self.timekeeper.wasNotTaken(member.entry, board: self.tools.holder.board)
+                if let waiting = member.waiting { self.reply(.refused(.logUnavailable), to: waiting) }
+            }
+            self.release(behind: failed.map(\.entry))
+        }
+    }
+
+    private func applied(_ results: [EntryResult], of id: AppendID?) {
+        for result in results {
+            self.timekeeper.note(result)
+            if case .changed(let each, let notice) = result, notice?.kind == .available {
+                self.tools.metrics.count(
+                    .notifiedListeners,
+                    by: self.tools.forecast.live.count(of: each.key.stream)
+                )
+            }
+        }
+        self.answer(self.lane.applied(results, of: id))
+        self.runTimers()
+    }
+
+    private func answer(_ settled: [(member: BreakLane.Member, result: EntryResult)]) {
+        for (member, result) in settled {
+            if let waiting = member.waiting {
+                self.answer(waiting, result)
+            } else {
+                self.settle(member.entry, result)
+            }
+        }
+        self.release(behind: settled.map(\.member.entry))
+    }
+
+    private func answer(_ waiting: WaitingBroadcaster, _ result: EntryResult) {
+        let now = self.tools.clock.now()
+        switch result {
+        case .changed(let each, _): self.reply(.break(each.info(at: now)), to: waiting, isNew: true)
+        case .unchanged(let each): self.reply(.break(each.info(at: now)), to: waiting)
+        case .refused(let refusal): self.reply(.refused(refusal), to: waiting)
+        case .housekept: break  // No broadcaster asks for it.
+        }
+    }
+
+    /// The board has applied a record of the timekeeper.
+    private func settle(_ entry: BreakEntry, _ result: EntryResult) {
+        if case .housekept(let done) = result { self.housekept(done) }
+        if case .announce = entry.kind, case .changed(let each, _) = result {
+            self.tools.metrics.observe(.scheduleLateSeconds, entry.at - each.record.announce)
+        }
+    }
+
+    /// - Parameters:
+    ///   - body: the answer.
+    ///   - waiting: the request.
+    ///   - isNew: whether the request has changed something, and did not only find it done.
+    private func reply(_ body: BroadcastReply.Body, to waiting: WaitingBroadcaster, isNew: Bool = false) {
+        let reply = BroadcastReply(
+            requestID: waiting.requestID,
+            gatewayTime: self.tools.clock.now(),
+            trace: waiting.trace?.context,
+            changed: isNew,
+            body: body
+        )
+        self.tools.recorder.replied(reply, to: waiting)
+        waiting.answer(reply)
+    }
+}
+
+// MARK: - Requests
+
+extension BreakDesk {
+    /// An adapter begins to bring requests; it calls `endPass` behind the last of them.
+    func beginPass() { self.isLogFull = self.tools.log.lookAtRoom() }
+
+    /// What a pass gathered goes to the log.
+    func endPass() { self.closeGroups() }
+
+    /// Takes a request: it is decided now, or when the board has what is on its way to it.
+    func take(_ incoming: IncomingRequest) {
+        let kind = incoming.request.kind
+        var waiting = WaitingBroadcaster(
+            requestID: incoming.request.id,
+            kind: kind.metricLabel,
+            key: kind.key,
+            origin: incoming.origin,
+            trace: incoming.trace,
+            answer: incoming.answer
+        )
+        self.tools.metrics.count(.broadcastRequests, waiting.kind)
+        let principal: BroadcastPrincipal
+        switch incoming.principal {
+        case .success(let known): principal = known
+        case .failure(let refusal): return self.reply(.refused(refusal), to: waiting)
+        }
+        waiting.by = principal.name
+        guard !self.isDraining else { return self.reply(.refused(.draining), to: waiting) }
+        let admitted = AdmittedRequest(
+            request: incoming.request,
+            principal: principal,
+            bytes: incoming.bytes,
+            waiting: waiting,
+            reading: incoming.reading
+        )
+        // For each request, not for each pass: while a pass lasts the board may advance.
+        if self.tools.holder.offset != self.board.offset { self.board = self.tools.holder.board }
+        if let stream = admitted.stream, self.parked.holds(stream) {
+            self.park(admitted, of: stream)
+        } else if !self.decide(admitted), let stream = admitted.stream {
+            self.park(admitted, of: stream)
+        }
+    }
+
+    /// Refuses what is no request: an adapter could not read it.
+    func refuseUnread(_ refusal: Refusal, to waiting: WaitingBroadcaster) {
+        self.tools.metrics.count(.broadcastRequests, .undecodable)
+        self.reply(.refused(refusal), to: waiting)
+    }
+
+    private func park(_ admitted: AdmittedRequest, of stream: StreamID) {
+        guard let limit = self.parked.park(admitted, of: stream) else { return }
+        self.tools.metrics.count(.limitsHit, .limit(limit))
+        self.reply(.refused(.logBehind), to: admitted.waiting)
+    }
+
+    /// Decides about a request on the board as it is.
+    ///
+    /// What has to be recorded is decided once more when the board applies it, behind all entries before it. What needs no
+    /// record is answered for good, and only by a board that has all of them.
+    ///
+    /// - Returns: whether it was decided; where not, it has to wait for entries of its stream.
+    private func decide(_ admitted: AdmittedRequest) -> Bool {
+        var waiting = admitted.waiting
+        let reading = admitted.reading
+        let forecast = self.tools.forecast
+        let plan = self.planner.plan(
+            admitted.request,
+            by: admitted.principal,
+            on: self.board,
+            at: reading.now,
+            listeners: admitted.request.kind.stream.map { forecast.count(of: $0, at: reading.steady) } ?? 0,
+            trace: waiting.trace?.context
+        )
+        if case .answer = plan, let stream = admitted.stream, !self.lane.isSettled(stream) { return false }
+        if waiting.trace != nil { self.tools.recorder.decided(&waiting, plan, from: reading.now) }
+        switch plan {
+        case .answer(let body): self.reply(body, to: waiting)
+        case .append(let entry) where self.isLogFull && !entry.kind.mayUseReserve:
+            self.tools.metrics.count(.limitsHit, .limit(.logBytesMax))
+            self.reply(.refused(.logFull), to: waiting)
+        case .append(let entry):
+            if let limit = self.lane.add(BreakLane.Member(entry: entry, waiting: waiting, bytes: admitted.bytes)) {
+                self.tools.metrics.count(.limitsHit, .limit(limit))
+                self.reply(.refused(.logBehind), to: waiting)
+            }
+        }
+        return true
+    }
+
+    /// Decides about what waited for these entries.
+    private func release(behind entries: [BreakEntry]) {
+        guard self.parked.count > 0 else { return }
+        self.board = self.tools.holder.board
+        for stream in Set(entries.compactMap { $0.key?.stream }) where self.lane.isSettled(stream) {
+            self.parked.release(stream) { self.decide($0) }
+        }
+    }
+
+    private func closeGroups() {
+        self.lookAtRoom()
+        while let (id, record) = self.lane.close(as: self.tools.log.nextID()) {
+            self.tools.log.append(record, id: id, to: .breaks) { self.post(.appended(id, $0)) }
+        }
+    }
+
+    /// Looks whether the log has room for new work; when it has none, what gathered is refused.
+    private func lookAtRoom() {
+        self.isLogFull = self.tools.log.lookAtRoom()
+        guard self.isLogFull else { return }
+        let refused = self.lane.refuseNewWork()
+        for member in refused {
+            self.tools.metrics.count(.limitsHit, .limit(.logBytesMax))
+            if let waiting = member.waiting { self.reply(.refused(.logFull), to: waiting) }
+        }
+        self.release(behind: refused.map(\.entry))
+    }
+}
+
+// MARK: - Time
+
+extension BreakDesk {
+    /// Records what has fallen due, and sets the timer for what falls due next.
+    private func runTimers() {
+        self.timer?.cancel()
+        guard !self.isDraining else { return }
+        self.board = self.tools.holder.board
+        let reading = self.tools.clock.reading()
+        let forecast = self.tools.forecast
+        let due = self.timekeeper.due(on: self.board, at: reading.now) { forecast.count(of: $0, at: reading.steady) }
+        for entry in due { self.record(entry) }
+        if !due.isEmpty { self.closeGroups() }
+        let wait = self.timekeeper.wait(from: reading.now)
+        self.timer = self.tools.thread.schedule(at: .now + wait, for: self) { $0.runTimers() }
+    }
+
+    /// Has a record of the timekeeper gather; where too many wait it falls due again.
+    private func record(_ entry: BreakEntry) {
+        guard self.lane.add(BreakLane.Member(entry: entry, waiting: nil, bytes: 0)) != nil else { return }
+        self.timekeeper.wasNotTaken(entry, board: self.board)
+    }
+
+    /// Appends a record that lets the log's own time go on, where it is time for one.
+    private func letTimePass() {
+        guard !self.isDraining else { return }
+        let entry = self.timekeeper.housekeepingEntry(
+            on: self.board,
+            at: self.tools.clock.now(),
+            elapsed: Self.elapsed,
+            mayAdvance: self.tools.retention.isOpen
+        )
+        if let entry { self.record(entry) }
+    }
+
+    private func housekept(_ done: Housekeeping) {
+        self.timekeeper.housekept(done)
+        if done.condensed + done.retired + done.streams > 0 {
+            self.tools.logger.info(
+                "let go of what is too old",
+                metadata: [
+                    "condensed": "\(done.condensed)", "breaks": "\(done.retired)", "streams": "\(done.streams)",
+                ]
+            )
+        }
+        if done.hasMore { self.letTimePass() }
+    }
+
+    private func keepHouse() {
+        self.tools.log.lookAtSilence()
+        self.letTimePass()
+        self.tools.forecast.remember(at: self.tools.clock.reading().steady)
+        self.closeGroups()
+    }
+}
+
+// MARK: - The end
+
+extension BreakDesk {
+    /// How many requests are not answered yet.
+    var waitingCount: Int { self.lane.waitingCount + self.parked.count }
+
+    /// Refuses every request from now on; what was taken before is still answered.
+    func refuseNewRequests() {
+        self.isDraining = true
+        self.closeGroups()
+        self.noteIfDrained()
+    }
+
+    /// Waits until everything is answered that was taken before `refuseNewRequests`.
+    ///
+    /// - Parameter limit: how long to wait.
+    /// - Returns: whether nobody waits any more.
+    nonisolated func drain(atMost limit: Duration) async -> Bool { await self.drained.wait(atMost: limit) }
+
+    private func noteIfDrained() {
+        if self.isDraining, self.lane.isIdle, self.parked.count == 0 { self.drained.happen() }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import GatewayCore
+import Logging
+
+/// A request of a broadcaster as its adapter brings it to the desk: read and checked.
+struct IncomingRequest: Sendable {
+    let request: BroadcastRequest
+    /// The broadcaster and its rights, or the reason why they cannot be told.
+    let principal: Result<BroadcastPrincipal, Refusal>
+    /// How large the request is.
+    let bytes: Int
+    let origin: RequestOrigin
+    /// The request's trace; `nil`: it is not traced.
+    let trace: RequestTrace?
+    /// The gateway's clock when the request came.
+    let reading: ClockReading
+    /// Called once, on the desk's thread, with the answer.
+    let answer: @Sendable (BroadcastReply) -> Void
+}
+
+/// A broadcaster that waits for the answer to its request.
+struct WaitingBroadcaster: Sendable {
+    var requestID: UInt64
+    /// The kind of the request.
+    var kind: MetricLabel
+    /// The break that it is about; `nil`: none, or that cannot be read.
+    var key: BreakKey?
+    let origin: RequestOrigin
+    /// The broadcaster's name; empty where broadcasters are not told apart, or it is not known.
+    var by = ""
+    /// The request's trace; `nil`: it is not traced.
+    var trace: RequestTrace?
+    /// When the gateway decided to record it, by the gateway's clock; for traces only.
+    var decided: Timestamp?
+    /// Called once, on the desk's thread, with the answer.
+    let answer: @Sendable (BroadcastReply) -> Void
+
+    /// What a line of the log says about the request, and more.
+    func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        var metadata = more
+        metadata["requestId"] = self.origin.requestID.isEmpty ? "\(self.requestID)" : "\(self.origin.requestID)"
+        if self.origin.entrance != .zeromq { metadata["entrance"] = "\(self.origin.entrance.rawValue)" }
+        metadata["kind"] = "\(self.kind.text)"
+        metadata["stream"] = self.key.map { "\($0.stream)" }
+        metadata["break"] = self.key.map { "\($0.id)" }
+        if !self.by.isEmpty { metadata["by"] = "\(self.by)" }
+        if let trace { metadata.merge(trace.logFields) { _, new in new } }
+        return metadata
+    }
+
+    /// The line of the audit about the request.
+    ///
+    /// - Parameters:
+    ///   - reply: the answer.
+    ///   - isNew: whether something has changed, and was not only found done.
+    /// - Returns: the line.
+    func auditRecord(_ reply: BroadcastReply, isNew: Bool) -> AuditRecord {
+        var origin = self.origin
+        if origin.requestID.isEmpty { origin.requestID = "\(self.requestID)" }
+        var record = AuditRecord(
+            at: reply.gatewayTime,
+            principal: self.by,
+            origin: origin,
+            action: self.kind.text,
+            key: self.key,
+            outcome: isNew ? .changed : .unchanged
+        )
+        switch reply.body {
+        case .break(let info): record.revision = info.revision
+        case .refused(let refusal):
+            record.outcome = .refused
+            record.status = refusal.status
+            record.sentence = AuditLimits.cut(refusal.sentence, AuditLimits.auditSentenceBytesMax)
+        case .list: break
+        }
+        return record
+    }
+}
+
+extension BroadcastRequest.Kind {
+    var metricLabel: MetricLabel {
+        switch self {
+        case .publish: .publish
+        case .punch: .punch
+        case .update: .update
+        case .end: .end
+        case .cancel: .cancel
+        case .list: .list
+        case .postpone: .postpone
+        }
+    }
+}
