@@ -316,7 +316,7 @@ extension Serve {
                 .map { ListenerTokens($0, metrics: metrics) }
             let gateway = try await Gateway(
                 configuration: configuration,
-                log: log,
+                log: LogParts(local: log),
                 ledger: ledger,
                 keys: try SigningKeys.open(for: configuration, logger: logger),
                 signing: SigningSinceFile(directory: configuration.dataDirectory),

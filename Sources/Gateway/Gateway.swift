@@ -85,7 +85,7 @@ package struct Gateway: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - log: open; the last of `services` to end closes it.
+    ///   - log: the event log, open; the last of `services` to end closes it.
     ///   - ledger: open; closed with the log.
     ///   - keys: what signs deliveries, and checks those that come back.
     ///   - signing: knows since when deliveries of this log are signed; `nil`: all of them are.
@@ -102,7 +102,7 @@ package struct Gateway: Sendable {
     ///   files of broadcasters that the configuration names are not as they must be.
     package init(
         configuration: GatewayConfiguration,
-        log: any EventLog,
+        log: LogParts,
         ledger: any Ledger,
         keys: MessageKeys,
         signing: (any SigningRecord)? = nil,
@@ -145,7 +145,7 @@ package struct Gateway: Sendable {
             acceptedNewest = try Self.begin(
                 clock,
                 on: board,
-                newest: [board.hasTime ? board.newestTime : nil, await Self.newestAcknowledgement(in: log)]
+                newest: [board.hasTime ? board.newestTime : nil, await Self.newestAcknowledgement(in: log.log)]
                     .compactMap(\.self).max(),
                 before: before,
                 configuration: configuration
@@ -177,8 +177,8 @@ package struct Gateway: Sendable {
         metrics.set(.startTime, to: Int(clamping: clock.now().microseconds / 1_000_000))
         metrics.set(.streams, to: board.streams.count)
         metrics.set(.boardBytes, to: board.bytes)
-        for lane in [Lane.breaks, .acknowledgements(0)] {
-            metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.head(of: lane)))
+        for lane in [Lane.breaks] + Lane.acknowledgementLanes {
+            metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.log.head(of: lane)))
         }
 
         let access = try BroadcasterAccess.read(for: configuration)
@@ -389,7 +389,7 @@ package struct Gateway: Sendable {
 
         var resources: [any Service] = [
             ResourceService(
-                log: log,
+                log: log.log,
                 ledger: ledger,
                 threads: [requestThread],
                 workers: [boardThread],
@@ -404,9 +404,9 @@ package struct Gateway: Sendable {
         if let tokenChecks { resources.append(tokenChecks) }
         resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
-            LogWatchService(log: log, drain: drain, readiness: readiness, logger: logger),
+            LogWatchService(log: log.log, drain: drain, readiness: readiness, logger: logger),
             RoomService(
-                log: log,
+                log: log.maintenance,
                 ledger: ledger,
                 folder: configuration.dataDirectory,
                 interval: configuration.sampleInterval,
@@ -423,7 +423,7 @@ package struct Gateway: Sendable {
             ThreadWatchdog(thread: requestThread, manager: manager, listeners: listenerService),
         ]
         self.resources = resources
-        let stores: [Any?] = [log, ledger, audit.store]
+        let stores: [Any?] = [log.log, ledger, audit.store]
         let memoryService = MemoryService(
             connections: limit,
             stores: stores.compactMap { $0 as? any CachingStore },
@@ -580,7 +580,7 @@ extension Gateway {
     /// When the newest acknowledgement came, or the newest batch was handed out; `nil` where no record tells.
     private static func newestAcknowledgement(in log: any EventLog) async -> Timestamp? {
         var newest: Timestamp?
-        for lane in (0..<Lane.acknowledgementLaneCount).map({ Lane.acknowledgements($0) }) {
+        for lane in Lane.acknowledgementLanes {
             guard let head = try? await log.head(of: lane), head > 0,
                 let record = try? await log.read(lane, after: head - 1, recordsMax: 1, bytesMax: .max).last,
                 let group = try? AcknowledgementGroup(decoding: record.bytes)

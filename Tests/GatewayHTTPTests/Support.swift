@@ -67,14 +67,6 @@ struct LogHeads: EventLog {
         guard let head = self.heads[lane] else { throw .closed }
         return head
     }
-    func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError) { throw .closed }
-    func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64? { nil }
-    func snapshotParts(
-        of lane: Lane,
-        after key: String?,
-        bytesMax: Int
-    ) async throws(EventLogError) -> [SnapshotPart] { [] }
-    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) { throw .closed }
     func close() async {}
 }
 

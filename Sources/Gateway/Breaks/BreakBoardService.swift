@@ -37,7 +37,7 @@ package struct BreakBoardService: Service {
     /// The most bytes of a snapshot that are read at once.
     private static let snapshotPageBytesMax = 4 * 1_048_576
 
-    private let log: any EventLog
+    private let log: LogParts
     private let holder: BoardHolder
     private let observers: [any BoardObserver]
     private let sinks: [any NoticeSink]
@@ -58,7 +58,7 @@ package struct BreakBoardService: Service {
     ///   - clock: when they were sent.
     ///   - logger: for people.
     init(
-        log: any EventLog,
+        log: LogParts,
         holder: BoardHolder,
         changes: BoardChanges,
         observers: [any BoardObserver],
@@ -82,14 +82,15 @@ package struct BreakBoardService: Service {
     /// The board as the log has it: from its snapshot and all records after.
     ///
     /// What changed since the snapshot is to be taken from it (`takeChanges`) before anybody works with it.
-    package static func load(from log: any EventLog) async throws -> Board {
+    package static func load(from parts: LogParts) async throws -> Board {
+        let (log, snapshots) = (parts.log, parts.snapshots)
         let id = log.identity.logID
         var loader = BoardLoader(epoch: log.epoch, names: SipHash(key: id.low, id.high))
-        let snapshotOffset = try await log.snapshotOffset(of: .breaks)
+        let snapshotOffset = try await snapshots.snapshotOffset(of: .breaks)
         if snapshotOffset != nil {
             var key: String?
             while true {
-                let parts = try await log.snapshotParts(
+                let parts = try await snapshots.snapshotParts(
                     of: .breaks,
                     after: key,
                     bytesMax: Self.snapshotPageBytesMax
@@ -100,6 +101,7 @@ package struct BreakBoardService: Service {
                 key = last.key
             }
         }
+        if let snapshotOffset { parts.watermarks.advance(.board, in: .breaks, through: snapshotOffset) }
         var board = loader.finish(at: snapshotOffset ?? 0)
         let head = try await log.head(of: .breaks)
         while board.offset < head {
@@ -172,7 +174,7 @@ package struct BreakBoardService: Service {
         var board = self.holder.board
         var snapshotGroups: UInt64 = 0
         while !Task.isCancelled {
-            let records = try await self.log.read(
+            let records = try await self.log.log.read(
                 .breaks,
                 after: board.offset,
                 recordsMax: Self.groupsPerReadMax,
@@ -252,7 +254,8 @@ package struct BreakBoardService: Service {
                 of: board,
                 bytesMax: Self.snapshotPortionBytesMax,
                 partsMax: Self.snapshotPortionPartsMax
-            ) { portion in try await self.log.save(portion, of: .breaks) }
+            ) { portion in try await self.log.snapshots.save(portion, of: .breaks) }
+            self.log.watermarks.advance(.board, in: .breaks, through: board.offset)
         } catch {
             // The log still has every record: only the next start takes longer.
             self.snapshots.giveBack(changes)

@@ -52,11 +52,11 @@ package final class BreakChanges: BoardObserver {
     /// The most breaks of which it is kept how many were told of them.
     package static let notifiedBreaksMax = 16_384
 
-    private let live: LiveListeners
+    private let live: any Presence
     private let clock: any GatewayClock
     private let state: Mutex<State>
 
-    init(_ board: Board, live: LiveListeners, clock: any GatewayClock) {
+    init(_ board: Board, live: any Presence, clock: any GatewayClock) {
         self.live = live
         self.clock = clock
         self.state = Mutex(State(board: board, schedule: BreakSchedule(board, at: clock.now())))

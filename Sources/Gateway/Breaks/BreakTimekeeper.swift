@@ -44,13 +44,14 @@ struct BreakTimekeeper: Sendable {
         return min(self.recheckInterval, next - now)
     }
 
-    /// The record that takes the log's own time on; `nil`: it is not time for one.
+    /// The record that takes the log's own time on, where it is time for one.
     ///
     /// - Parameters:
     ///   - board: the newest board.
     ///   - now: the gateway's clock.
     ///   - elapsed: monotonic time.
     ///   - mayAdvance: whether the gateway's clock may be trusted.
+    /// - Returns: the record; `nil`: it is not time for one.
     mutating func housekeepingEntry(
         on board: Board,
         at now: Timestamp,
@@ -84,7 +85,7 @@ struct BreakTimekeeper: Sendable {
 
 /// How many listeners of a stream will ask for a batch, and how many there are to remember for the next start.
 struct ListenerForecast: Sendable {
-    let live: LiveListeners
+    let live: any Presence
     /// How many there were before the start.
     let expected: ExpectedListeners
     /// Kept for the next start.

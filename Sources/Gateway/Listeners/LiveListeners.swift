@@ -6,7 +6,7 @@ import GatewayCore
 import Synchronization
 
 /// How many listen to each stream now, and in all, from the threads that serve listeners to those that plan breaks.
-final class LiveListeners: Sendable {
+final class LiveListeners: Presence {
     private struct State {
         var counts: [StreamID: Int] = [:]
         var total = 0

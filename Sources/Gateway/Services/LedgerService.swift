@@ -34,6 +34,9 @@ package struct LedgerService: Service {
     private static let breaksPerPortionMax = 1_000
 
     private let log: any EventLog
+    private let watermarks: any RetentionWatermarks
+    /// `nil`: the log is not on this machine, and has no bound of its own.
+    private let maintenance: (any LogMaintenance)?
     private let ledger: any Ledger
     /// The ledger, where it keeps copies of itself.
     let keeper: (any LedgerKeeping)?
@@ -57,7 +60,7 @@ package struct LedgerService: Service {
     let logger: Logger
 
     package init(
-        log: any EventLog,
+        log: LogParts,
         ledger: any Ledger,
         feed: LedgerFeed,
         configuration: GatewayConfiguration,
@@ -66,7 +69,9 @@ package struct LedgerService: Service {
         readiness: ReadinessBoard,
         logger: Logger
     ) {
-        self.log = log
+        self.log = log.log
+        self.watermarks = log.watermarks
+        self.maintenance = log.maintenance
         self.ledger = ledger
         self.keeper = ledger as? any LedgerKeeping
         self.feed = feed
@@ -88,10 +93,8 @@ package struct LedgerService: Service {
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.untilShutdown { await self.projectBreaks() } }
-            for partition in 0..<Lane.acknowledgementLaneCount {
-                group.addTask {
-                    await self.untilShutdown { await self.projectAcknowledgements(.acknowledgements(partition)) }
-                }
+            for lane in Lane.acknowledgementLanes {
+                group.addTask { await self.untilShutdown { await self.projectAcknowledgements(lane) } }
             }
             group.addTask { await self.untilShutdown { await self.forgetOldThings() } }
             if let keeper { group.addTask { await self.untilShutdown { await self.keepCopies(of: keeper) } } }
@@ -244,12 +247,14 @@ package struct LedgerService: Service {
         repeat {
             let wait = min(self.lookAtRoomInterval, next - .now)
             guard (try? await Task.sleep(for: max(wait, .zero))) != nil else { return false }
-        } while ContinuousClock.now < next && !(self.log.usage?.isNear ?? false)
+        } while ContinuousClock.now < next && !self.isLogNearlyFull
         return true
     }
 
     /// How many records stay in the log that nobody needs: none while it uses most of its room.
-    private var recordsToKeep: UInt64 { self.log.usage?.isNear ?? false ? 0 : self.keepRecords }
+    private var recordsToKeep: UInt64 { self.isLogNearlyFull ? 0 : self.keepRecords }
+
+    private var isLogNearlyFull: Bool { self.maintenance?.usage?.isNear ?? false }
 
     func forgetOnce() async throws {
         // By the log's own time, which no clock can make jump; before the first record nothing is old.
@@ -263,22 +268,17 @@ package struct LedgerService: Service {
                 self.logger.info("forgot who did what in old breaks", metadata: ["breaks": "\(pruned.count)"])
             }
         }
-        // Only what the ledger has for good may leave the log; of the breaks only what a snapshot holds.
+        // The ledger is done with what it has for good.
         let offsets = try await self.ledger.checkpoint()
         // What a ledger that keeps copies has, it has for good where two of them hold it.
         let copied = self.keeper.map(\.prunable)
-        func bounded(_ lane: Lane, _ offset: UInt64) -> UInt64 { copied.map { min(offset, $0[lane] ?? 0) } ?? offset }
-        for (lane, offset) in offsets where lane != .breaks {
-            try await self.prune(lane, before: bounded(lane, offset))
+        func done(_ lane: Lane, _ offset: UInt64) {
+            let bound = copied.map { min(offset, $0[lane] ?? 0) } ?? offset
+            self.watermarks.advance(.ledger, in: lane, through: bound)
         }
-        if let offset = try await self.log.snapshotOffset(of: .breaks) {
-            try await self.prune(.breaks, before: bounded(.breaks, offset))
-        }
-    }
-
-    /// Lets the log forget what is old, but for the records that it keeps before an offset.
-    private func prune(_ lane: Lane, before offset: UInt64) async throws {
-        let last = self.log.identity.offset(self.recordsToKeep, before: offset, in: lane)
-        if last > 0 { try await self.log.prune(lane, through: last) }
+        for (lane, offset) in offsets where lane != .breaks { done(lane, offset) }
+        // A ledger without copies learns of breaks from the board, which has them from its snapshot.
+        done(.breaks, .max)
+        try await self.watermarks.release(keeping: self.recordsToKeep)
     }
 }

@@ -16,6 +16,8 @@ final class LogHealth: Sendable {
     }
 
     private let log: any EventLog
+    /// `nil`: the log is not on this machine, and has no bound of its own.
+    private let maintenance: (any LogMaintenance)?
     /// The run of the gateway.
     private let origin: UInt64
     private let appends = Atomic<UInt64>(0)
@@ -32,14 +34,15 @@ final class LogHealth: Sendable {
     ///   - readiness: shows whether it works.
     ///   - logger: for people.
     init(
-        log: any EventLog,
+        log: LogParts,
         origin: UInt64,
         silenceMax: Duration,
         metrics: MetricRegistry,
         readiness: ReadinessBoard,
         logger: Logger
     ) {
-        self.log = log
+        self.log = log.log
+        self.maintenance = log.maintenance
         self.origin = origin
         self.state = Mutex(State(silence: LogSilence(silenceMax: silenceMax)))
         self.metrics = metrics
@@ -94,7 +97,7 @@ final class LogHealth: Sendable {
 
     /// Looks whether the log has no room for new work.
     func lookAtRoom() -> Bool {
-        let isFull = self.log.usage?.isReached ?? false
+        let isFull = self.maintenance?.usage?.isReached ?? false
         let hasChanged = self.state.withLock { state in
             guard state.isFull != isFull else { return false }
             state.isFull = isFull

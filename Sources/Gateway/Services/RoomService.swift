@@ -10,7 +10,8 @@ struct RoomService: Service {
     /// With less free room on the disk than this it alarms, in bytes (1 GiB).
     static let diskFreeBytesMin = 1_073_741_824
 
-    let log: any EventLog
+    /// `nil`: the log is not on this machine.
+    let log: (any LogMaintenance)?
     let ledger: any Ledger
     /// Where the data directory is.
     let folder: String
@@ -28,13 +29,13 @@ struct RoomService: Service {
     private func sample() {
         let machine = MachineSample(folder: self.folder)
         let gauges: [(Metric, Int?)] = [
-            (.logBytes, self.log.fileBytes), (.ledgerBytes, self.ledger.fileBytes),
+            (.logBytes, self.log?.fileBytes), (.ledgerBytes, self.ledger.fileBytes),
             (.diskFreeBytes, machine.diskFreeBytes), (.openDescriptors, machine.openDescriptors),
             (.descriptorsMax, machine.descriptorsMax), (.residentMemory, machine.residentBytes),
-            (.logUsedBytes, self.log.usage?.bytes), (.logUsedBytesMax, self.log.usage?.bytesMax),
+            (.logUsedBytes, self.log?.usage?.bytes), (.logUsedBytesMax, self.log?.usage?.bytesMax),
         ]
         for case (let metric, let value?) in gauges { self.metrics.set(metric, to: value) }
-        self.tell(.logRoom, Self.sentence(about: self.log.usage))
+        self.tell(.logRoom, Self.sentence(about: self.log?.usage))
         self.tell(.diskRoom, Self.sentence(aboutFree: machine.diskFreeBytes, in: self.folder))
     }
 

@@ -21,6 +21,9 @@ package struct Lane: Hashable, Sendable, CustomStringConvertible {
     /// How many lanes hold acknowledgements.
     package static let acknowledgementLaneCount = 1
 
+    /// All lanes that hold acknowledgements.
+    package static let acknowledgementLanes = (0..<Lane.acknowledgementLaneCount).map { Lane.acknowledgements($0) }
+
     /// The lane of a partition: sessions are spread over partitions by their hash.
     package static func acknowledgements(_ partition: Int) -> Lane {
         Lane(name: "acknowledgements/\(partition)")
@@ -63,51 +66,6 @@ package struct LoggedRecord: Hashable, Sendable {
     private static let digestBytesMax = 512
 }
 
-/// One part of what a lane looked like after its records up to some offset.
-package struct SnapshotPart: Hashable, Sendable {
-    /// Its name in the snapshot; parts are read in the order of the bytes of their names.
-    package let key: String
-    package let bytes: [UInt8]
-
-    package init(key: String, bytes: [UInt8]) {
-        self.key = key
-        self.bytes = bytes
-    }
-}
-
-/// A change of the snapshot of a lane, or a portion of one, so that a reader need not start at the beginning.
-///
-/// A change consists of portions that are kept one after the other. Readers see nothing of it before its last one.
-package struct SnapshotPortion: Hashable, Sendable {
-    /// The snapshot is what the lane looks like after its records up to this one.
-    package var offset: UInt64
-    /// Parts that are new or changed; no part stands in a change twice.
-    package var parts: [SnapshotPart] = []
-    /// The keys of parts that are no more.
-    package var removed: [String] = []
-    /// Whether a change begins with it; one that was begun before and not ended has no effect.
-    package var isFirst: Bool
-    /// Whether nothing that was kept before stays; of the first portion.
-    package var isWhole: Bool
-    package var isLast: Bool
-
-    package init(
-        offset: UInt64,
-        parts: [SnapshotPart] = [],
-        removed: [String] = [],
-        isFirst: Bool = false,
-        isWhole: Bool = false,
-        isLast: Bool = false
-    ) {
-        self.offset = offset
-        self.parts = parts
-        self.removed = removed
-        self.isFirst = isFirst
-        self.isWhole = isWhole
-        self.isLast = isLast
-    }
-}
-
 /// Why the event log did not do what it was asked.
 package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The records before this offset were pruned; the reader must begin at a snapshot.
@@ -136,7 +94,8 @@ package enum EventLogError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// Everything that must survive goes through it.
 ///
-/// It may be local or far away and shared by several gateways; an append may take long. Records are opaque bytes here.
+/// It may be local or far away and shared by several gateways; an append may take long. Records are opaque bytes here. Beside it stand
+/// `SnapshotStore`, `RetentionWatermarks`, and, of a log on this machine, `LogMaintenance`; `LogParts` holds them together.
 package protocol EventLog: Sendable {
     /// Which history this is, as long as the log is open.
     var identity: LogIdentity { get }
@@ -185,40 +144,6 @@ package protocol EventLog: Sendable {
     /// The offset of the newest durable record of a lane; 0 where there is none.
     func head(of lane: Lane) async throws(EventLogError) -> UInt64
 
-    /// Keeps a portion of a change of a lane's snapshot, each in a transaction of its own, so that appends go between.
-    ///
-    /// The change has an effect with its last portion, all at once. Refused with `failed` where the offset is ahead of the
-    /// lane's head, or where a portion that is not the first follows none.
-    func save(_ portion: SnapshotPortion, of lane: Lane) async throws(EventLogError)
-
-    /// The offset of the snapshot of a lane; `nil`: there is none.
-    func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64?
-
-    /// Parts of the snapshot of a lane, in the order of the bytes of their keys. Nobody saves one while they are read.
-    ///
-    /// - Parameters:
-    ///   - lane: which lane.
-    ///   - key: begins behind this key; `nil`: at the first part.
-    ///   - bytesMax: returns no further part once this many bytes are collected.
-    /// - Returns: at least one, where there is one.
-    /// - Throws: `closed` when the log is closed.
-    func snapshotParts(
-        of lane: Lane,
-        after key: String?,
-        bytesMax: Int
-    ) async throws(EventLogError) -> [SnapshotPart]
-
-    /// Forgets the records up to and including an offset. The caller has made sure that nobody needs them.
-    func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError)
-
-    /// How much of its room it uses; `nil` where it has no bound of its own.
-    ///
-    /// Read for every pass over what came in: an atomic number at most.
-    var usage: LogUsage? { get }
-
-    /// How many bytes it takes on this machine's disk, with what is on its way into the file; `nil` where it has no file.
-    var fileBytes: Int? { get }
-
     /// Waits until the log takes nothing any more because what it holds is not certain.
     ///
     /// - Returns: why; `nil` when it was closed, or the task cancelled.
@@ -231,10 +156,6 @@ package protocol EventLog: Sendable {
 extension EventLog {
     /// The newest epoch: what positions of streams carry.
     package var epoch: UInt64 { self.identity.epoch }
-
-    package var usage: LogUsage? { nil }
-
-    package var fileBytes: Int? { nil }
 
     package func stopped() async -> String? {
         let (never, sink) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

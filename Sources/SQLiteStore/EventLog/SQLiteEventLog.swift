@@ -16,7 +16,7 @@ import Synchronization
 /// there is no room, exactly the appends of that transaction are refused, and the log goes on. Where what the file
 /// holds is not certain any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every
 /// later append is refused until the log is opened again. What was durable before can still be read.
-package final class SQLiteEventLog: EventLog, CachingStore {
+package final class SQLiteEventLog: LocalEventLog, CachingStore {
     /// The bounds of memory and files.
     package struct Limits: Sendable {
         /// The most appends that wait for the writer; more are refused.
@@ -56,6 +56,7 @@ package final class SQLiteEventLog: EventLog, CachingStore {
     private let limits: Limits
     /// How many bytes of the file are in use.
     private let bytesUsed: Atomic<Int>
+    private let watermarks = Mutex(Watermarks())
 
     /// Opens the log, or makes it.
     ///
@@ -362,6 +363,18 @@ package final class SQLiteEventLog: EventLog, CachingStore {
         guard let number = self.state.withLock({ $0.knownNumber(of: lane) }) else { return [] }
         return try await self.fromFile {
             try EventLogSchema.snapshotParts($0, lane: Int64(number), after: key, bytesMax: bytesMax)
+        }
+    }
+
+    package func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {
+        self.watermarks.withLock { $0.advance(reader, in: lane, through: offset) }
+    }
+
+    package func release(keeping records: UInt64) async throws(EventLogError) {
+        let watermarks = self.watermarks.withLock { $0 }
+        for lane in watermarks.lanes {
+            let last = watermarks.releasable(of: lane, in: self.identity, keeping: records)
+            if last > 0 { try await self.prune(lane, through: last) }
         }
     }
 

@@ -126,7 +126,7 @@ package struct RunningGateway: Sendable {
 /// - Throws: what ended the gateway before its time, else what `body` throws.
 package func withGateway<Result>(
     configuration: GatewayConfiguration = .forTests,
-    log: any EventLog,
+    log: any LocalEventLog,
     ledger: any Ledger,
     keys: MessageKeys = .fixed,
     signing: (any SigningRecord)? = nil,
@@ -143,7 +143,7 @@ package func withGateway<Result>(
     do {
         let gateway = try await Gateway(
             configuration: configuration,
-            log: log,
+            log: LogParts(local: log),
             ledger: ledger,
             keys: keys,
             signing: signing,

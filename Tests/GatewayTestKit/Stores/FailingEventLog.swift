@@ -12,7 +12,7 @@ import Synchronization
 /// let log = FailingEventLog(InMemoryEventLog())
 /// log.fail(.append, at: 3, .happened)  // the third append from now on is durable, and reported as failed
 /// ```
-package final class FailingEventLog: EventLog {
+package final class FailingEventLog: LocalEventLog {
     package enum Call: Hashable, Sendable {
         case append
         case read
@@ -38,11 +38,11 @@ package final class FailingEventLog: EventLog {
     /// The error of every failure made here.
     package static let error = EventLogError.failed("as the test wants it")
 
-    private let base: any EventLog
+    private let base: any LocalEventLog
     private let state = Mutex(State())
     private let answers = DispatchQueue(label: "failing-log")
 
-    package init(_ base: any EventLog) {
+    package init(_ base: any LocalEventLog) {
         self.base = base
     }
 
@@ -159,6 +159,14 @@ package final class FailingEventLog: EventLog {
         }
     }
 
+    package func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {
+        self.base.advance(reader, in: lane, through: offset)
+    }
+
+    package func release(keeping records: UInt64) async throws(EventLogError) {
+        try await self.call(.prune) { base throws(EventLogError) in try await base.release(keeping: records) }
+    }
+
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {
         try await self.call(.prune) { base throws(EventLogError) in try await base.prune(lane, through: offset) }
     }
@@ -169,7 +177,7 @@ package final class FailingEventLog: EventLog {
 
     private func call<Value: Sendable>(
         _ call: Call,
-        _ body: (any EventLog) async throws(EventLogError) -> Value
+        _ body: (any LocalEventLog) async throws(EventLogError) -> Value
     ) async throws(EventLogError) -> Value {
         let effect = self.state.withLock { $0.plan.next(call) }
         if effect == .nothingHappened { throw Self.error }

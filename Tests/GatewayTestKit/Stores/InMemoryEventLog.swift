@@ -9,7 +9,7 @@ import Synchronization
 /// An event log in memory: durable as long as somebody keeps it.
 ///
 /// It is the reference for what the protocol means: everything is in plain arrays under one lock.
-package final class InMemoryEventLog: EventLog {
+package final class InMemoryEventLog: LocalEventLog {
     fileprivate struct Snapshot {
         var offset: UInt64
         var parts: [String: [UInt8]] = [:]
@@ -52,6 +52,7 @@ package final class InMemoryEventLog: EventLog {
 
     package let identity: LogIdentity
     private let state: Mutex<State>
+    private let watermarks = Mutex(Watermarks())
     private let answers = DispatchQueue(label: "in-memory-log")
 
     /// An empty log.
@@ -189,6 +190,18 @@ package final class InMemoryEventLog: EventLog {
             if bytes >= bytesMax { break }
         }
         return found
+    }
+
+    package func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {
+        self.watermarks.withLock { $0.advance(reader, in: lane, through: offset) }
+    }
+
+    package func release(keeping records: UInt64) async throws(EventLogError) {
+        let watermarks = self.watermarks.withLock { $0 }
+        for lane in watermarks.lanes {
+            let last = watermarks.releasable(of: lane, in: self.identity, keeping: records)
+            if last > 0 { try await self.prune(lane, through: last) }
+        }
     }
 
     package func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {

@@ -6,7 +6,7 @@ import GatewayCore
 import Synchronization
 
 /// An event log whose appends can be held back or made to fail, in front of another that keeps the records.
-final class ControlledLog: EventLog {
+final class ControlledLog: LocalEventLog {
     /// What happens to appends to a lane.
     enum Mode {
         /// They go to the log behind.
@@ -31,11 +31,11 @@ final class ControlledLog: EventLog {
     }
 
     let identity: LogIdentity
-    private let base: any EventLog
+    private let base: any LocalEventLog
     private let state = Mutex(State())
 
     /// Controls a log; under another epoch where a test wants the same history twice.
-    init(_ base: any EventLog, epoch: UInt64? = nil) {
+    init(_ base: any LocalEventLog, epoch: UInt64? = nil) {
         self.base = base
         self.identity = epoch.map { LogIdentity(epoch: $0) } ?? base.identity
     }
@@ -178,6 +178,14 @@ final class ControlledLog: EventLog {
         bytesMax: Int
     ) async throws(EventLogError) -> [SnapshotPart] {
         try await self.base.snapshotParts(of: lane, after: key, bytesMax: bytesMax)
+    }
+
+    func advance(_ reader: LogReader, in lane: Lane, through offset: UInt64) {
+        self.base.advance(reader, in: lane, through: offset)
+    }
+
+    func release(keeping records: UInt64) async throws(EventLogError) {
+        try await self.base.release(keeping: records)
     }
 
     func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError) {

@@ -20,7 +20,7 @@ struct LogHarness: ~Copyable {
     private let kind: StoreKind
     private let directory: TemporaryDirectory
     private var inMemory: InMemoryEventLog?
-    private var current: (any EventLog)?
+    private var current: (any LocalEventLog)?
 
     init(_ kind: StoreKind) throws {
         self.kind = kind
@@ -28,10 +28,10 @@ struct LogHarness: ~Copyable {
     }
 
     /// Closes the log that is open, and opens it anew.
-    mutating func open() async throws -> any EventLog {
+    mutating func open() async throws -> any LocalEventLog {
         await self.current?.close()
         self.current = nil
-        let log: any EventLog
+        let log: any LocalEventLog
         switch self.kind {
         case .inMemory:
             let next = self.inMemory?.reopened() ?? InMemoryEventLog()

@@ -16,7 +16,7 @@ extension SnapshotPortion {
     }
 }
 
-extension EventLog {
+extension SnapshotStore {
     /// All parts of a lane's snapshot, read in the smallest pages unless they may have more bytes.
     func wholeSnapshot(of lane: Lane, bytesMax: Int = 1) async throws -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
