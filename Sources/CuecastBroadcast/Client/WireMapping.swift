@@ -9,8 +9,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-// Public values to the wire's and back. The rules of the wire are not repeated here: `RequestEncoder` asks the code that
-// reads requests at the gateway. Only what the wire cannot hold is refused here.
+// Public values to the wire's and back. The rules of the wire are not repeated here: `RequestEncoder` asks the wire's values for
+// them, as the gateway does. Only what the wire cannot hold is refused here.
 
 /// Writes requests, after the check that the gateway makes when it reads them.
 enum RequestEncoder {
@@ -28,13 +28,12 @@ enum RequestEncoder {
             traceparent: traceparent,
             kind: kind
         )
-        let frame = request.encoded()
         do throws(WireError) {
-            _ = try BroadcastRequest(decoding: frame)
+            _ = try request.checked()
         } catch {
             throw BroadcastError(error)
         }
-        return frame
+        return request.encoded()
     }
 }
 
@@ -61,12 +60,11 @@ extension BreakKey {
 
 /// Whole milliseconds as the wire has them.
 func wireDuration(_ duration: Duration, field: String) throws(BroadcastError) -> Duration {
-    let milliseconds = duration.inMicroseconds / 1_000
-    guard duration >= .zero else { throw .invalid(field: field, reason: "it is negative") }
-    guard milliseconds <= Int64(UInt32.max) else {
-        throw .tooLarge(limit: "\(field) ms", maximum: Int(UInt32.max), found: Int(clamping: milliseconds))
+    do throws(WireError) {
+        return try duration.wholeMilliseconds(field: field)
+    } catch {
+        throw BroadcastError(error)
     }
-    return .milliseconds(milliseconds)
 }
 
 private func wireNumber(_ number: Int?, field: String) throws(BroadcastError) -> UInt32 {

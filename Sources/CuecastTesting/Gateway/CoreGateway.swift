@@ -106,7 +106,7 @@ package struct CoreGateway: Sendable {
     ) throws(Refused) -> [Notice] {
         let request: BroadcastRequest
         do throws(WireError) {
-            request = try BroadcastRequest(decoding: BroadcastRequest(id: 1, kind: kind).encoded())
+            request = try BroadcastRequest(id: 1, kind: kind).checked()
         } catch {
             throw .invalid(error)
         }

@@ -224,7 +224,7 @@ extension BreakRecord {
             publish: try BreakEntry.Publish(wire: wire.publish)
         )
         self.start = wire.hasStartUs ? Timestamp(microseconds: wire.startUs) : nil
-        self.duration = try breakDuration(wire.hasDurationMs ? wire.durationMs : nil)
+        self.duration = try breakDuration(wire.hasDurationMs ? .milliseconds(wire.durationMs) : nil)
         // Those that were published stand there once.
         if !wire.advertisementsAsPublished {
             self.advertisements = try AdvertisementContent.list(wire: wire.advertisements)

@@ -30,6 +30,32 @@ func encode(_ message: some SwiftProtobuf.Message) -> [UInt8] {
     }
 }
 
+/// How many bytes fields take in a message, for fields with numbers up to 15 (Protocol Buffers, "Encoding").
+///
+/// With these a value knows how large its frame is without making it.
+enum EncodedSize {
+    /// A number that is left out where it is 0.
+    static func number(_ value: some UnsignedInteger) -> Int { value == 0 ? 0 : self.present(value) }
+
+    /// A number of an optional field, or of a choice: it is there also where it is 0.
+    static func present(_ value: some UnsignedInteger) -> Int { 1 + varintBytes(UInt64(value)) }
+
+    /// A number with a sign, in the same place.
+    static func present(_ value: Int64) -> Int { self.present(UInt64(bitPattern: value)) }
+
+    /// A text that is left out where it is empty.
+    static func text(_ text: String) -> Int { self.bytes(text.utf8.count) }
+
+    /// So many bytes, left out where there are none.
+    static func bytes(_ count: Int) -> Int { count == 0 ? 0 : self.message(count) }
+
+    /// A message of so many bytes.
+    static func message(_ count: Int) -> Int { 1 + varintBytes(UInt64(count)) + count }
+
+    /// A flag that is left out where it is `false`.
+    static func flag(_ value: Bool) -> Int { value ? 2 : 0 }
+}
+
 /// Text from outside, bounded and without control characters, which would corrupt terminals, logs and CSV files.
 ///
 /// Line ends and tabs are allowed.

@@ -35,7 +35,7 @@ extension WireError: CustomStringConvertible {
     }
 }
 
-/// Throws where a count or size passes its named limit.
-func requireAtMost(_ maximum: Int, _ found: Int, limit: String) throws(WireError) {
-    guard found <= maximum else { throw .tooLarge(limit: limit, maximum: maximum, found: found) }
+/// Throws where a count or size passes its named limit; the name is only made then.
+func requireAtMost(_ maximum: Int, _ found: Int, limit: @autoclosure () -> String) throws(WireError) {
+    guard found <= maximum else { throw .tooLarge(limit: limit(), maximum: maximum, found: found) }
 }

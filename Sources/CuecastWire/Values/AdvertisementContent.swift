@@ -127,43 +127,138 @@ extension AdvertisementContent {
     }
 }
 
+// MARK: - Rules
+
 extension AdvertisementContent {
-    init(wire: Cuecast_V1_Advertisement) throws(WireError) {
-        self.id = try AdvertisementID(wire.id)
-        self.title = wire.title
-        self.text = wire.description_p
-        self.advertiser = wire.advertiser
-        try requireText(wire.title, field: "title")
-        try requireText(wire.description_p, field: "description")
-        try requireText(wire.advertiser, field: "advertiser")
-        guard wire.durationMs > 0 else {
-            throw .invalid(field: "duration_ms", rule: "advertisement \(wire.id) needs a duration above 0")
+    /// The advertisement as it is kept, where the rules of the wire allow it.
+    ///
+    /// URLs are percent-encoded, and times are cut to whole milliseconds.
+    ///
+    /// - Throws: the first rule that it breaks.
+    package func checked() throws(WireError) -> AdvertisementContent {
+        var content = self
+        try content.check()
+        return content
+    }
+
+    /// Cuts its times to whole milliseconds, and refuses those that the wire cannot hold: for times from people.
+    package mutating func cutTimes() throws(WireError) {
+        self.duration = try self.duration.wholeMilliseconds(field: "advertisement duration")
+        self.skipOffset = try self.skipOffset?.wholeMilliseconds(field: "skip offset")
+        for index in self.trackers.indices {
+            self.trackers[index].offset = try self.trackers[index].offset?.wholeMilliseconds(field: "tracker offset")
+        }
+    }
+
+    fileprivate mutating func check() throws(WireError) {
+        try self.id.check()
+        try requireText(self.title, field: "title")
+        try requireText(self.text, field: "description")
+        try requireText(self.advertiser, field: "advertiser")
+        let milliseconds = self.duration.inMilliseconds
+        guard milliseconds > 0 else {
+            throw .invalid(field: "duration_ms", rule: "advertisement \(self.id) needs a duration above 0")
         }
         try requireAtMost(
             Int(WireLimits.advertisementDurationMillisecondsMax),
-            Int(wire.durationMs),
+            Int(milliseconds),
             limit: "advertisementDurationMillisecondsMax"
         )
-        self.duration = .milliseconds(wire.durationMs)
-        self.skipOffset = wire.hasSkipOffsetMs ? .milliseconds(wire.skipOffsetMs) : nil
-        guard !wire.media.isEmpty else {
-            throw .invalid(field: "media", rule: "advertisement \(wire.id) has no media file")
+        self.duration = .milliseconds(milliseconds)
+        self.skipOffset = self.skipOffset?.cutToMilliseconds
+        guard !self.media.isEmpty else {
+            throw .invalid(field: "media", rule: "advertisement \(self.id) has no media file")
         }
         try requireAtMost(
             WireLimits.mediaFilesPerAdvertisementMax,
-            wire.media.count,
+            self.media.count,
             limit: "mediaFilesPerAdvertisementMax"
         )
-        self.media = try wire.media.map { (file) throws(WireError) in try MediaFile(wire: file) }
-        self.clickThroughURL =
-            wire.clickThroughURL.isEmpty ? "" : try requireURL(wire.clickThroughURL, field: "click_through_url")
-        self.banner = wire.hasBanner ? try Banner(wire: wire.banner) : nil
+        for index in self.media.indices { try self.media[index].check() }
+        if !self.clickThroughURL.isEmpty {
+            self.clickThroughURL = try requireURL(self.clickThroughURL, field: "click_through_url")
+        }
+        try self.banner?.check()
         try requireAtMost(
             WireLimits.trackersPerAdvertisementMax,
-            wire.trackers.count,
+            self.trackers.count,
             limit: "trackersPerAdvertisementMax"
         )
-        self.trackers = try wire.trackers.map { (tracker) throws(WireError) in try Tracker(wire: tracker) }
+        for index in self.trackers.indices { try self.trackers[index].check() }
+    }
+
+    /// A list of advertisements as it is kept, with the rules for the whole list: not empty, not too many, no id twice.
+    ///
+    /// - Parameters:
+    ///   - sources: what each is made of. Of too many none is made.
+    ///   - content: makes one.
+    /// - Returns: the list.
+    /// - Throws: the first rule that it breaks.
+    static func list<Source>(
+        _ sources: [Source],
+        _ content: (Source) -> AdvertisementContent
+    ) throws(WireError) -> [AdvertisementContent] {
+        try requireAtMost(WireLimits.advertisementsPerBreakMax, sources.count, limit: "advertisementsPerBreakMax")
+        guard !sources.isEmpty else {
+            throw .invalid(field: "advertisements", rule: "a break needs at least one")
+        }
+        var seen: Set<AdvertisementID> = []
+        var list: [AdvertisementContent] = []
+        for each in sources {
+            var content = content(each)
+            try content.check()
+            guard seen.insert(content.id).inserted else {
+                throw .invalid(field: "advertisements", rule: "the id \(content.id) stands there twice")
+            }
+            list.append(content)
+        }
+        return list
+    }
+}
+
+extension AdvertisementContent.MediaFile {
+    fileprivate mutating func check() throws(WireError) {
+        self.url = try requireURL(self.url, field: "media url")
+        try requireText(self.type, field: "media type")
+        try requireText(self.codec, field: "media codec")
+    }
+}
+
+extension AdvertisementContent.Banner {
+    fileprivate mutating func check() throws(WireError) {
+        self.imageURL = try requireURL(self.imageURL, field: "banner image_url")
+        if !self.targetURL.isEmpty { self.targetURL = try requireURL(self.targetURL, field: "banner target_url") }
+        try requireText(self.alternativeText, field: "banner alternative_text")
+        try requireText(self.type, field: "banner type")
+    }
+}
+
+extension AdvertisementContent.Tracker {
+    fileprivate mutating func check() throws(WireError) {
+        try requireText(self.event, field: "tracker event")
+        guard !self.event.isEmpty else { throw .invalid(field: "tracker event", rule: "it is empty") }
+        self.url = try requireURL(self.url, field: "tracker url")
+        self.offset = self.offset?.cutToMilliseconds
+    }
+}
+
+// MARK: - Protobuf
+
+extension AdvertisementContent {
+    /// As it was sent; the rules are not looked at.
+    init(wire: Cuecast_V1_Advertisement) {
+        self.init(
+            id: AdvertisementID(unchecked: wire.id),
+            title: wire.title,
+            text: wire.description_p,
+            advertiser: wire.advertiser,
+            duration: .milliseconds(wire.durationMs),
+            skipOffset: wire.hasSkipOffsetMs ? .milliseconds(wire.skipOffsetMs) : nil,
+            media: wire.media.map { MediaFile(wire: $0) },
+            clickThroughURL: wire.clickThroughURL,
+            banner: wire.hasBanner ? Banner(wire: wire.banner) : nil,
+            trackers: wire.trackers.map { Tracker(wire: $0) }
+        )
     }
 
     var wire: Cuecast_V1_Advertisement {
@@ -181,32 +276,16 @@ extension AdvertisementContent {
         }
     }
 
-    /// Reads a list of advertisements, with the rules for the whole list: not empty, not too many, no id twice.
+    /// Reads and checks a list of advertisements.
     static func list(wire: [Cuecast_V1_Advertisement]) throws(WireError) -> [AdvertisementContent] {
-        try requireAtMost(WireLimits.advertisementsPerBreakMax, wire.count, limit: "advertisementsPerBreakMax")
-        guard !wire.isEmpty else {
-            throw .invalid(field: "advertisements", rule: "a break needs at least one")
-        }
-        var seen: Set<AdvertisementID> = []
-        var list: [AdvertisementContent] = []
-        for each in wire {
-            let content = try AdvertisementContent(wire: each)
-            guard seen.insert(content.id).inserted else {
-                throw .invalid(field: "advertisements", rule: "the id \(content.id) stands there twice")
-            }
-            list.append(content)
-        }
-        return list
+        try self.list(wire) { AdvertisementContent(wire: $0) }
     }
 }
 
 extension AdvertisementContent.MediaFile {
-    init(wire: Cuecast_V1_MediaFile) throws(WireError) {
-        let url = try requireURL(wire.url, field: "media url")
-        try requireText(wire.type, field: "media type")
-        try requireText(wire.codec, field: "media codec")
+    init(wire: Cuecast_V1_MediaFile) {
         self.init(
-            url: url,
+            url: wire.url,
             type: wire.type,
             bitrateKilobitsPerSecond: wire.bitrateKbps,
             width: wire.width,
@@ -230,14 +309,10 @@ extension AdvertisementContent.MediaFile {
 }
 
 extension AdvertisementContent.Banner {
-    init(wire: Cuecast_V1_Banner) throws(WireError) {
-        let imageURL = try requireURL(wire.imageURL, field: "banner image_url")
-        let targetURL = wire.targetURL.isEmpty ? "" : try requireURL(wire.targetURL, field: "banner target_url")
-        try requireText(wire.alternativeText, field: "banner alternative_text")
-        try requireText(wire.type, field: "banner type")
+    init(wire: Cuecast_V1_Banner) {
         self.init(
-            imageURL: imageURL,
-            targetURL: targetURL,
+            imageURL: wire.imageURL,
+            targetURL: wire.targetURL,
             width: wire.width,
             height: wire.height,
             alternativeText: wire.alternativeText,
@@ -258,11 +333,8 @@ extension AdvertisementContent.Banner {
 }
 
 extension AdvertisementContent.Tracker {
-    init(wire: Cuecast_V1_Tracker) throws(WireError) {
-        try requireText(wire.event, field: "tracker event")
-        guard !wire.event.isEmpty else { throw .invalid(field: "tracker event", rule: "it is empty") }
-        let url = try requireURL(wire.url, field: "tracker url")
-        self.init(event: wire.event, url: url, offset: wire.hasOffsetMs ? .milliseconds(wire.offsetMs) : nil)
+    init(wire: Cuecast_V1_Tracker) {
+        self.init(event: wire.event, url: wire.url, offset: wire.hasOffsetMs ? .milliseconds(wire.offsetMs) : nil)
     }
 
     var wire: Cuecast_V1_Tracker {
@@ -274,29 +346,41 @@ extension AdvertisementContent.Tracker {
     }
 }
 
-/// Advertisements encoded once, so that any tail of them can be put into a reply by copying bytes.
-///
-/// Fields of a protobuf message may be concatenated (Protocol Buffers, "Encoding", section "Last One Wins"), and
-/// `advertisements` is the last field of `Batch`: a tail of this encoding is the end of a smaller batch.
-package struct EncodedAdvertisements: Hashable, Sendable {
-    /// The field `advertisements` of `Batch`, once per advertisement, in order.
-    package let bytes: [UInt8]
-    /// Where in `bytes` each advertisement begins; one more at the end.
-    package let offsets: [Int]
+// MARK: - Size
 
-    package init(_ advertisements: [AdvertisementContent]) {
-        var bytes: [UInt8] = []
-        var offsets: [Int] = [0]
-        for advertisement in advertisements {
-            bytes += encode(Cuecast_V1_Batch.with { $0.advertisements = [advertisement.wire] })
-            offsets.append(bytes.count)
-        }
-        self.bytes = bytes
-        self.offsets = offsets
+extension AdvertisementContent {
+    /// How many bytes `wire` has.
+    var encodedByteCount: Int {
+        var count = EncodedSize.text(self.id.description)
+        count += EncodedSize.text(self.title) + EncodedSize.text(self.text) + EncodedSize.text(self.advertiser)
+        count += EncodedSize.number(self.duration.inMilliseconds)
+        if let skipOffset { count += EncodedSize.present(skipOffset.inMilliseconds) }
+        for file in self.media { count += EncodedSize.message(file.encodedByteCount) }
+        count += EncodedSize.text(self.clickThroughURL)
+        if let banner { count += EncodedSize.message(banner.encodedByteCount) }
+        for tracker in self.trackers { count += EncodedSize.message(tracker.encodedByteCount) }
+        return count
     }
+}
 
-    /// The bytes from the advertisement with this ordinal on.
-    package func tail(from ordinal: Int) -> ArraySlice<UInt8> {
-        self.bytes[self.offsets[ordinal]...]
+extension AdvertisementContent.MediaFile {
+    fileprivate var encodedByteCount: Int {
+        EncodedSize.text(self.url) + EncodedSize.text(self.type) + EncodedSize.number(self.bitrateKilobitsPerSecond)
+            + EncodedSize.number(self.width) + EncodedSize.number(self.height) + EncodedSize.text(self.codec)
+            + EncodedSize.flag(self.streaming)
+    }
+}
+
+extension AdvertisementContent.Banner {
+    fileprivate var encodedByteCount: Int {
+        EncodedSize.text(self.imageURL) + EncodedSize.text(self.targetURL) + EncodedSize.number(self.width)
+            + EncodedSize.number(self.height) + EncodedSize.text(self.alternativeText) + EncodedSize.text(self.type)
+    }
+}
+
+extension AdvertisementContent.Tracker {
+    fileprivate var encodedByteCount: Int {
+        EncodedSize.text(self.event) + EncodedSize.text(self.url)
+            + (self.offset.map { EncodedSize.present($0.inMilliseconds) } ?? 0)
     }
 }

@@ -79,16 +79,25 @@ package struct AdvertisementID: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks the rule above.
     package init(_ text: String) throws(WireError) {
-        let bytes = text.utf8
+        self.init(unchecked: text)
+        try self.check()
+    }
+
+    /// The id of an advertisement that is not checked yet: `AdvertisementContent.checked()` does it.
+    package init(unchecked text: String) {
+        self.description = text
+    }
+
+    func check() throws(WireError) {
+        let bytes = self.description.utf8
         guard !bytes.isEmpty, bytes.count <= WireLimits.advertisementIDBytesMax,
-            !text.unicodeScalars.contains(where: \.isControl)
+            !self.description.unicodeScalars.contains(where: \.isControl)
         else {
             throw .invalid(
                 field: "advertisement id",
                 rule: "it has 1 to 128 bytes and no control characters"
             )
         }
-        self.description = text
     }
 }
 

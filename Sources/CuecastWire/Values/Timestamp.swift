@@ -53,6 +53,21 @@ extension Duration {
         UInt32(clamping: self.inMicroseconds / 1_000)
     }
 
+    /// The same as a duration: what of it the wire can hold.
+    package var cutToMilliseconds: Duration { .milliseconds(self.inMilliseconds) }
+
+    /// The whole milliseconds of a duration that was given from outside.
+    ///
+    /// - Parameter field: what it is, for the fault.
+    /// - Returns: the whole milliseconds.
+    /// - Throws: where it is negative, or longer than the wire's 32 bits hold.
+    package func wholeMilliseconds(field: String) throws(WireError) -> Duration {
+        let milliseconds = self.inMicroseconds / 1_000
+        guard self >= .zero else { throw .invalid(field: field, rule: "it is negative") }
+        try requireAtMost(Int(UInt32.max), Int(clamping: milliseconds), limit: "\(field) ms")
+        return .milliseconds(milliseconds)
+    }
+
     /// Seconds with a fraction, for people and for metrics.
     package var inSeconds: Double {
         Double(self.attoseconds) / 1e18
