@@ -126,7 +126,8 @@ let package = Package(
         library("Cuecast", ["CuecastWire", "HTTPFetching", logging]),
         library("AdPresentation", ["Cuecast", "HTTPFetching", logging]),
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
-        library("CuecastBroadcast", ["CuecastWire", "AdFormats", logging]),
+        library("BreakDocuments", ["CuecastWire", "AdFormats"]),
+        library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
@@ -142,7 +143,7 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "AdFormats", "CuecastBroadcast", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
+                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
                 "TokenFormats", "Tokens",
                 heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
@@ -254,6 +255,7 @@ let package = Package(
         tests("FuzzTargetsTests", ["FuzzTargets", "TestSupport"]),
         tests("CuecastWireTests", ["CuecastWire", "TestSupport", protobuf]),
         tests("AdFormatsTests", ["AdFormats", "TestSupport"]),
+        tests("BreakDocumentsTests", ["AdFormats", "BreakDocuments", "CuecastWire"]),
         tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]),
         tests(
             "AdPresentationTests",

@@ -141,35 +141,42 @@ extension AdBreak.EndMode {
 extension AdvertisementDescription {
     var wire: AdvertisementContent {
         get throws(BroadcastError) {
-            let id: AdvertisementID
-            do throws(WireError) {
-                id = try AdvertisementID(self.id)
-            } catch {
-                throw BroadcastError(error)
-            }
             var content = AdvertisementContent(
-                id: id,
+                id: AdvertisementID(unchecked: self.id),
                 title: self.title,
                 text: self.text ?? "",
                 advertiser: self.advertiser ?? "",
-                duration: try wireDuration(self.duration, field: "advertisement duration"),
+                duration: self.duration,
+                skipOffset: self.skipOffset,
                 media: [],
                 clickThroughURL: self.clickThroughURL ?? "",
-                banner: try self.banner?.wire
+                banner: try self.banner?.wire,
+                trackers: self.trackers.map { .init(event: $0.event, url: $0.url, offset: $0.offset) }
             )
-            if let skipOffset = self.skipOffset {
-                content.skipOffset = try wireDuration(skipOffset, field: "skip offset")
-            }
             for file in self.media { content.media.append(try file.wire) }
-            for tracker in self.trackers {
-                var offset: Duration?
-                if let given = tracker.offset { offset = try wireDuration(given, field: "tracker offset") }
-                content.trackers.append(
-                    AdvertisementContent.Tracker(event: tracker.event, url: tracker.url, offset: offset)
-                )
+            do throws(WireError) {
+                try content.cutTimes()
+            } catch {
+                throw BroadcastError(error)
             }
             return content
         }
+    }
+
+    /// An ad as the wire has it.
+    init(_ content: AdvertisementContent) {
+        self.init(
+            id: content.id.description,
+            title: content.title,
+            duration: content.duration,
+            media: content.media.map { MediaFile($0) }
+        )
+        self.text = content.text.orNil
+        self.advertiser = content.advertiser.orNil
+        self.skipOffset = content.skipOffset
+        self.clickThroughURL = content.clickThroughURL.orNil
+        self.banner = content.banner.map { Banner($0) }
+        self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
     }
 }
 
@@ -187,6 +194,15 @@ extension AdvertisementDescription.MediaFile {
             )
         }
     }
+
+    init(_ file: AdvertisementContent.MediaFile) {
+        self.init(url: file.url, type: file.type)
+        self.bitrate = file.bitrateKilobitsPerSecond.orNil
+        self.width = file.width.orNil
+        self.height = file.height.orNil
+        self.codec = file.codec.orNil
+        self.isStreaming = file.streaming
+    }
 }
 
 extension AdvertisementDescription.Banner {
@@ -202,6 +218,25 @@ extension AdvertisementDescription.Banner {
             )
         }
     }
+
+    init(_ banner: AdvertisementContent.Banner) {
+        self.init(imageURL: banner.imageURL)
+        self.targetURL = banner.targetURL.orNil
+        self.width = banner.width.orNil
+        self.height = banner.height.orNil
+        self.alternativeText = banner.alternativeText.orNil
+        self.type = banner.type.orNil
+    }
+}
+
+// The wire says nothing by an empty text and by 0.
+
+extension String {
+    fileprivate var orNil: String? { self.isEmpty ? nil : self }
+}
+
+extension UInt32 {
+    fileprivate var orNil: Int? { self == 0 ? nil : Int(self) }
 }
 
 extension BreakStatus {

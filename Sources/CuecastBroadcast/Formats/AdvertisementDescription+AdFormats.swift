@@ -2,6 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 public import AdFormats
+internal import BreakDocuments
+internal import CuecastWire
 
 extension AdvertisementDescription {
     /// The ad that a document describes.
@@ -11,24 +13,7 @@ extension AdvertisementDescription {
     ///
     /// - Parameter content: an ad that a reader of `AdFormats` returned.
     public init(_ content: AdContent) {
-        self.init(
-            id: content.id,
-            title: content.title,
-            duration: .milliseconds(content.durationMilliseconds),
-            media: content.mediaFiles.map { MediaFile($0) }
-        )
-        self.text = content.description
-        self.advertiser = content.advertiser
-        self.skipOffset = content.skipOffsetMilliseconds.map { .milliseconds($0) }
-        self.clickThroughURL = content.clickThrough
-        self.banner = content.banner.flatMap { Banner($0) }
-        self.trackers = content.trackers.map { tracker in
-            Tracker(
-                event: tracker.event,
-                url: tracker.url,
-                offset: tracker.offsetMilliseconds.map { .milliseconds($0) }
-            )
-        }
+        self.init(AdvertisementContent(content))
     }
 }
 
@@ -37,12 +22,7 @@ extension AdvertisementDescription.MediaFile {
     ///
     /// - Parameter file: one encoding of an ad.
     public init(_ file: AdMediaFile) {
-        self.init(url: file.url, type: file.type)
-        self.bitrate = file.bitrate ?? file.bitrateMax
-        self.width = file.width
-        self.height = file.height
-        self.codec = file.codec
-        self.isStreaming = file.delivery == .streaming
+        self.init(AdvertisementContent.MediaFile(file))
     }
 }
 
@@ -51,13 +31,8 @@ extension AdvertisementDescription.Banner {
     ///
     /// - Parameter companion: something to show beside an ad.
     public init?(_ companion: AdCompanion) {
-        guard let image = companion.image else { return nil }
-        self.init(imageURL: image.url)
-        self.targetURL = companion.clickThrough
-        self.width = companion.width
-        self.height = companion.height
-        self.alternativeText = companion.altText
-        self.type = image.type.isEmpty ? nil : image.type
+        guard let banner = AdvertisementContent.Banner(companion) else { return nil }
+        self.init(banner)
     }
 }
 

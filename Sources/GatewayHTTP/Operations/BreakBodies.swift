@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastBroadcast
+import BreakDocuments
 import CuecastWire
 
 /// The bodies of requests about breaks, as `BreakDocument` reads them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastBroadcast
+import BreakDocuments
 import CuecastWire
 import GatewayCore
 import HTTPTypes
@@ -116,7 +116,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             let settings = call.query.values
             if [MediaType.vast, MediaType.textVAST].contains(call.contentType) {
                 let charset = call.header(.contentType).flatMap { MediaType.charset(of: $0) }
-                return try await parts.changeFromDocument(call) { () throws(AdsFileError) in
+                return try await parts.changeFromDocument(call) { () throws(DocumentFault) in
                     let (publish, leftOut) = try BreakDocument.publish(
                         key,
                         vast: body,
@@ -129,7 +129,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             if let name = settings.keys.min() {
                 throw Problem.badRequest("The parameter \(name) goes with VAST; in JSON it stands in the body.")
             }
-            return try await parts.change(call) { () throws(AdsFileError) in
+            return try await parts.change(call) { () throws(DocumentFault) in
                 .publish(try BreakDocument.publish(key, body))
             }
         },
@@ -141,7 +141,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             body: (BreakBodies.punch, ["in": "2s"], isRequired: false),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
-            try await parts.change(call) { () throws(AdsFileError) in .punch(try BreakDocument.punch(key, body)) }
+            try await parts.change(call) { () throws(DocumentFault) in .punch(try BreakDocument.punch(key, body)) }
         },
         .change(
             "update",
@@ -150,7 +150,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             body: (BreakBodies.update, ["duration": "45s"], isRequired: true),
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
-            try await parts.change(call) { () throws(AdsFileError) in .update(try BreakDocument.update(key, body)) }
+            try await parts.change(call) { () throws(DocumentFault) in .update(try BreakDocument.update(key, body)) }
         },
         .change(
             "postpone",
@@ -164,10 +164,10 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             refusals: steering + timing + [.reason(.conflict)]
         ) { call, key, body in
             let expected = try call.expectedRevision()
-            return try await parts.change(call) { () throws(AdsFileError) in
+            return try await parts.change(call) { () throws(DocumentFault) in
                 let postpone = try BreakDocument.postpone(key, body)
                 guard postpone.from != nil || expected.map({ $0 != ExpectedRevision.any }) ?? false else {
-                    throw AdsFileError(
+                    throw DocumentFault(
                         line: 1,
                         field: "from",
                         reason: "it is the start that the break has now, or If-Match names its revision: one is needed"
@@ -183,7 +183,7 @@ private func breakChanges(_ parts: HTTPParts) -> [Operation] {
             body: (BreakBodies.end, ["endMode": "finishAd"], isRequired: false),
             refusals: steering
         ) { call, key, body in
-            try await parts.change(call) { () throws(AdsFileError) in .end(try BreakDocument.end(key, body)) }
+            try await parts.change(call) { () throws(DocumentFault) in .end(try BreakDocument.end(key, body)) }
         },
         .change(
             "cancel",
@@ -242,9 +242,9 @@ extension HTTPParts {
     /// - Throws: the refusal as a problem.
     fileprivate func change(
         _ call: OperationCall,
-        _ kind: @escaping @Sendable () throws(AdsFileError) -> BroadcastRequest.Kind
+        _ kind: @escaping @Sendable () throws(DocumentFault) -> BroadcastRequest.Kind
     ) async throws -> HTTPAnswer {
-        try await self.changeFromDocument(call) { () throws(AdsFileError) in (try kind(), []) }
+        try await self.changeFromDocument(call) { () throws(DocumentFault) in (try kind(), []) }
     }
 
     /// The same for a body that may hold what no request can.
@@ -256,12 +256,12 @@ extension HTTPParts {
     /// - Throws: the refusal as a problem.
     fileprivate func changeFromDocument(
         _ call: OperationCall,
-        _ kind: @escaping @Sendable () throws(AdsFileError) -> (BroadcastRequest.Kind, leftOut: [String])
+        _ kind: @escaping @Sendable () throws(DocumentFault) -> (BroadcastRequest.Kind, leftOut: [String])
     ) async throws -> HTTPAnswer {
         let principal = try call.broadcaster()
         let expected = try call.expectedRevision()
         let (asked, leftOut) = try await call.onReaders {
-            do throws(AdsFileError) {
+            do throws(DocumentFault) {
                 return try kind()
             } catch {
                 throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)

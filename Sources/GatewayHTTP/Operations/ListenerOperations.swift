@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastBroadcast
+import BreakDocuments
 import CuecastWire
 import Foundation
 import Gateway
@@ -312,7 +312,7 @@ extension OperationCall {
             return document
         } catch let error as DecodingError {
             throw Problem.badRequest(error.sentence)
-        } catch let error as AdsFileError {
+        } catch let error as DocumentFault {
             throw Problem.badRequest(error.description)
         }
     }

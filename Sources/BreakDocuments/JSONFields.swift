@@ -3,23 +3,23 @@
 
 internal import CuecastWire
 
-/// The fields of one object of a file, each read as what it must be.
+/// The fields of one object of a document, each read as what it must be.
 struct JSONFields {
     private let line: Int
     private let path: String
     private let members: [String: JSONNode]
 
     /// Takes an object apart; a key that is not known is refused.
-    init(_ node: JSONNode, path: String, known: Set<String>) throws(AdsFileError) {
+    init(_ node: JSONNode, path: String, known: Set<String>) throws(DocumentFault) {
         guard case .object(let members) = node.value else {
-            throw AdsFileError(line: node.line, field: path, reason: "it must be an object, and is \(node.kind)")
+            throw DocumentFault(line: node.line, field: path, reason: "it must be an object, and is \(node.kind)")
         }
         self.line = node.line
         self.path = path
         var byKey: [String: JSONNode] = [:]
         for (key, value) in members {
             guard known.contains(key) else {
-                throw AdsFileError(
+                throw DocumentFault(
                     line: value.line,
                     field: path.isEmpty ? key : "\(path).\(key)",
                     reason: "there is no such field; known are \(known.sorted().joined(separator: ", "))"
@@ -36,16 +36,16 @@ struct JSONFields {
 
     private func name(_ key: String) -> String { self.path.isEmpty ? key : "\(self.path).\(key)" }
 
-    func fault(_ key: String, _ reason: String) -> AdsFileError {
-        AdsFileError(line: self.members[key]?.line ?? self.line, field: self.name(key), reason: reason)
+    func fault(_ key: String, _ reason: String) -> DocumentFault {
+        DocumentFault(line: self.members[key]?.line ?? self.line, field: self.name(key), reason: reason)
     }
 
-    func required<Value>(_ key: String, _ value: Value?) throws(AdsFileError) -> Value {
+    func required<Value>(_ key: String, _ value: Value?) throws(DocumentFault) -> Value {
         guard let value else { throw self.fault(key, "it is missing") }
         return value
     }
 
-    func elements(_ key: String) throws(AdsFileError) -> [JSONNode] {
+    func elements(_ key: String) throws(DocumentFault) -> [JSONNode] {
         let node = try self.required(key, self.members[key])
         guard case .array(let elements) = node.value else {
             throw self.fault(key, "it must be an array, and is \(node.kind)")
@@ -53,7 +53,7 @@ struct JSONFields {
         return elements
     }
 
-    func text(_ key: String) throws(AdsFileError) -> String? {
+    func text(_ key: String) throws(DocumentFault) -> String? {
         guard let node = self.members[key] else { return nil }
         guard case .string(let text) = node.value else {
             throw self.fault(key, "it must be a string, and is \(node.kind)")
@@ -61,7 +61,7 @@ struct JSONFields {
         return text
     }
 
-    func flag(_ key: String) throws(AdsFileError) -> Bool? {
+    func flag(_ key: String) throws(DocumentFault) -> Bool? {
         guard let node = self.members[key] else { return nil }
         guard case .boolean(let flag) = node.value else {
             throw self.fault(key, "it must be true or false, and is \(node.kind)")
@@ -69,16 +69,16 @@ struct JSONFields {
         return flag
     }
 
-    func count(_ key: String) throws(AdsFileError) -> Int? {
+    func count(_ key: String) throws(DocumentFault) -> UInt32? {
         guard let node = self.members[key] else { return nil }
         guard case .number(let text) = node.value, let count = UInt32(text) else {
             throw self.fault(key, "it must be a whole number from 0 to \(UInt32.max)")
         }
-        return Int(count)
+        return count
     }
 
     /// A duration as text, or as a number of seconds; in whole milliseconds.
-    func duration(_ key: String) throws(AdsFileError) -> Duration? {
+    func duration(_ key: String) throws(DocumentFault) -> Duration? {
         guard let node = self.members[key] else { return nil }
         switch node.value {
         case .string(let text):

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import AdFormats
+package import CuecastWire
+
+/// Reads the ads of a break from JSON, as `docs/ads-file.md` describes them.
+package enum AdsDocument {
+    /// The longest document, in bytes.
+    package static let bytesMax = 1_048_576
+
+    /// The ads of a document, first to last.
+    ///
+    /// - Parameter document: at most one byte more than `bytesMax` of it is looked at.
+    /// - Returns: at least one, as the document has them; `checked()` of each passes.
+    /// - Throws: the first thing that is wrong.
+    package static func read(_ document: some Sequence<UInt8>) throws(DocumentFault) -> [AdvertisementContent] {
+        let bytes = Array(document.prefix(Self.bytesMax + 1))
+        guard bytes.count <= Self.bytesMax else {
+            throw .tooLarge(line: 1, field: "", reason: "the limit fileBytesMax is \(Self.bytesMax)")
+        }
+        let root = try Self.root(bytes)
+        return try Self.advertisements(JSONFields(root, path: "", known: ["ads"]), of: root)
+    }
+
+    /// The JSON of a document.
+    static func root(_ bytes: [UInt8]) throws(DocumentFault) -> JSONNode {
+        do throws(JSONReader.Fault) {
+            return try JSONReader.read(bytes)
+        } catch {
+            throw DocumentFault(line: error.line, field: "", reason: "this is not JSON: \(error.reason)")
+        }
+    }
+
+    /// The member `ads` of a document.
+    static func advertisements(
+        _ fields: JSONFields,
+        of root: JSONNode
+    ) throws(DocumentFault) -> [AdvertisementContent] {
+        let nodes = try fields.elements("ads")
+        guard !nodes.isEmpty else {
+            throw DocumentFault(line: root.line, field: "ads", reason: "there must be at least one")
+        }
+        guard nodes.count <= WireLimits.advertisementsPerBreakMax else {
+            throw .tooLarge(
+                line: root.line,
+                field: "ads",
+                reason: "the limit advertisementsPerBreakMax is \(WireLimits.advertisementsPerBreakMax)"
+            )
+        }
+        var ads: [AdvertisementContent] = []
+        var lines: [AdvertisementID: Int] = [:]
+        for (index, node) in nodes.enumerated() {
+            let path = "ads[\(index)]"
+            var ad = try Self.advertisement(node, path: path)
+            if let line = lines.updateValue(node.line, forKey: ad.id) {
+                throw DocumentFault(
+                    line: node.line,
+                    field: "\(path).id",
+                    reason: "the ad on line \(line) has the id \(ad.id) already"
+                )
+            }
+            // Asked here, so that the fault is told with its line.
+            do throws(WireError) {
+                try ad.cutTimes()
+                _ = try ad.checked()
+            } catch {
+                throw DocumentFault(error, line: node.line, path: path)
+            }
+            ads.append(ad)
+        }
+        return ads
+    }
+
+    private static func advertisement(
+        _ node: JSONNode,
+        path: String
+    ) throws(DocumentFault) -> AdvertisementContent {
+        let fields = try JSONFields(
+            node,
+            path: path,
+            known: [
+                "id", "title", "description", "advertiser", "duration", "skipAfter", "media", "clickThrough", "banner",
+                "trackers",
+            ]
+        )
+        var media: [AdvertisementContent.MediaFile] = []
+        for (index, node) in try fields.elements("media").enumerated() {
+            media.append(try Self.mediaFile(node, path: "\(path).media[\(index)]"))
+        }
+        var ad = AdvertisementContent(
+            id: AdvertisementID(unchecked: try fields.required("id", fields.text("id"))),
+            title: try fields.text("title") ?? "",
+            duration: try fields.required("duration", fields.duration("duration")),
+            media: media
+        )
+        ad.text = try fields.text("description") ?? ""
+        ad.advertiser = try fields.text("advertiser") ?? ""
+        ad.skipOffset = try fields.duration("skipAfter")
+        ad.clickThroughURL = try fields.text("clickThrough") ?? ""
+        if let banner = fields["banner"] { ad.banner = try Self.banner(banner, path: "\(path).banner") }
+        guard fields["trackers"] != nil else { return ad }
+        for (index, node) in try fields.elements("trackers").enumerated() {
+            ad.trackers.append(try Self.tracker(node, path: "\(path).trackers[\(index)]"))
+        }
+        return ad
+    }
+
+    private static func mediaFile(
+        _ node: JSONNode,
+        path: String
+    ) throws(DocumentFault) -> AdvertisementContent.MediaFile {
+        let fields = try JSONFields(
+            node,
+            path: path,
+            known: ["url", "type", "bitrate", "width", "height", "codec", "streaming"]
+        )
+        var file = AdvertisementContent.MediaFile(
+            url: try fields.required("url", fields.text("url")),
+            type: try fields.text("type") ?? ""
+        )
+        file.bitrateKilobitsPerSecond = try fields.count("bitrate") ?? 0
+        file.width = try fields.count("width") ?? 0
+        file.height = try fields.count("height") ?? 0
+        file.codec = try fields.text("codec") ?? ""
+        file.streaming = try fields.flag("streaming") ?? false
+        return file
+    }
+
+    private static func banner(
+        _ node: JSONNode,
+        path: String
+    ) throws(DocumentFault) -> AdvertisementContent.Banner {
+        let fields = try JSONFields(node, path: path, known: ["image", "target", "width", "height", "text", "type"])
+        var banner = AdvertisementContent.Banner(
+            imageURL: try fields.required("image", fields.text("image"))
+        )
+        banner.targetURL = try fields.text("target") ?? ""
+        banner.width = try fields.count("width") ?? 0
+        banner.height = try fields.count("height") ?? 0
+        banner.alternativeText = try fields.text("text") ?? ""
+        banner.type = try fields.text("type") ?? ""
+        return banner
+    }
+
+    private static func tracker(
+        _ node: JSONNode,
+        path: String
+    ) throws(DocumentFault) -> AdvertisementContent.Tracker {
+        let fields = try JSONFields(node, path: path, known: ["event", "url", "offset"])
+        let tracker = AdvertisementContent.Tracker(
+            event: try fields.required("event", fields.text("event")),
+            url: try fields.required("url", fields.text("url")),
+            offset: try fields.duration("offset")
+        )
+        // VAST 4.2 section 3.14.1.
+        guard tracker.event != "progress" || tracker.offset != nil else {
+            throw DocumentFault(line: node.line, field: path + ".offset", reason: "progress needs one")
+        }
+        return tracker
+    }
+}
+
+// MARK: - VAST
+
+extension AdvertisementContent {
+    /// The ad that a VAST document describes.
+    ///
+    /// Its banner is the companion that `AdContent.banner` picks; its trackers are all that `AdContent.trackers` lists.
+    ///
+    /// - Parameter ad: an ad that a reader of `AdFormats` returned; the rules of the wire are not looked at.
+    package init(_ ad: AdContent) {
+        self.init(
+            id: AdvertisementID(unchecked: ad.id),
+            title: ad.title,
+            text: ad.description ?? "",
+            advertiser: ad.advertiser ?? "",
+            duration: .milliseconds(ad.durationMilliseconds),
+            skipOffset: ad.skipOffsetMilliseconds.map { .milliseconds($0) },
+            media: ad.mediaFiles.map { MediaFile($0) },
+            clickThroughURL: ad.clickThrough ?? "",
+            banner: ad.banner.flatMap { Banner($0) },
+            trackers: ad.trackers.map { tracker in
+                Tracker(
+                    event: tracker.event,
+                    url: tracker.url,
+                    offset: tracker.offsetMilliseconds.map { .milliseconds($0) }
+                )
+            }
+        )
+    }
+}
+
+extension AdvertisementContent.MediaFile {
+    /// The media file that a VAST document describes.
+    package init(_ file: AdMediaFile) {
+        self.init(
+            url: file.url,
+            type: file.type,
+            bitrateKilobitsPerSecond: UInt32(clamping: file.bitrate ?? file.bitrateMax ?? 0),
+            width: UInt32(clamping: file.width ?? 0),
+            height: UInt32(clamping: file.height ?? 0),
+            codec: file.codec ?? "",
+            streaming: file.delivery == .streaming
+        )
+    }
+}
+
+extension AdvertisementContent.Banner {
+    /// The companion that a VAST document describes, as a picture; `nil` where it has none.
+    package init?(_ companion: AdCompanion) {
+        guard let image = companion.image else { return nil }
+        self.init(
+            imageURL: image.url,
+            targetURL: companion.clickThrough ?? "",
+            width: UInt32(clamping: companion.width ?? 0),
+            height: UInt32(clamping: companion.height ?? 0),
+            alternativeText: companion.altText ?? "",
+            type: image.type
+        )
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import AdFormats
+import BreakDocuments
+import CuecastWire
+import Testing
+
+/// Documents about breaks become the wire's values, and a fault is told with its place.
+@Suite(.suiteLimit)
+struct BreakDocumentTests {
+    private static let ad = #"{"id":"a","duration":"30s","media":[{"url":"https://a/b.mp3"}]}"#
+
+    private static func key() throws -> BreakKey { BreakKey(stream: try StreamID("radio1"), id: try BreakID("noon")) }
+
+    private static func publish(_ members: String = "", ads: String = Self.ad) throws -> BroadcastRequest.Publish {
+        try BreakDocument.publish(try Self.key(), Array("{\(members)\"ads\":[\(ads)]}".utf8))
+    }
+
+    private static func fault(_ read: () throws -> Void) -> DocumentFault? {
+        do {
+            try read()
+            return nil
+        } catch {
+            return error as? DocumentFault
+        }
+    }
+
+    @Test func `a break lasts as long as its ads and starts at once unless something else is said`() throws {
+        let publish = try Self.publish()
+        #expect(publish.key == (try Self.key()))
+        #expect(publish.start == .now && publish.duration == .seconds(30) && publish.hold == nil)
+        #expect(publish.endMode == .cut && !publish.exact && !publish.preStream)
+        #expect(publish.advertisements.map(\.id.description) == ["a"])
+    }
+
+    @Test func `each member is in the request`() throws {
+        let timed = try Self.publish(#""in":"10s","duration":15,"exact":true,"endMode":"finishAd","#)
+        #expect(timed.start == .after(.seconds(10)) && timed.duration == .seconds(15))
+        #expect(timed.exact && timed.endMode == .finishAd)
+        let dated = try Self.publish(#""at":"2026-11-21T12:00:00.000001Z","duration":"none","#)
+        #expect(dated.start == .at(Timestamp(microseconds: 1_795_262_400_000_001)) && dated.duration == nil)
+        let cued = try Self.publish(#""cued":true,"hold":"1m","#)
+        #expect(cued.start == nil && cued.hold == .seconds(60) && !cued.preStream)
+        #expect(try Self.publish(#""preStream":true,"#).preStream)
+    }
+
+    @Test func `ads are as the document has them until they are checked`() throws {
+        let url = "https://a/grün.mp3"
+        let ad = #"{"id":"a","duration":1.5,"title":"","media":[{"url":"\#(url)","width":0}]}"#
+        let read = try #require(try Self.publish(ads: ad).advertisements.first)
+        #expect(read.media.first?.url == url && read.duration == .milliseconds(1_500))
+        #expect(try read.checked().media.first?.url == "https://a/gr%C3%BCn.mp3")
+    }
+
+    @Test func `what the wire cannot hold is a fault of the document`() throws {
+        let long = Self.fault { _ = try Self.publish(#""duration":"60d","#) }
+        #expect(
+            long?.description == "Line 1: the limit duration ms is 4294967295, and this has 5184000000."
+                && long?.isTooLarge == true
+        )
+        let lead = Self.fault { _ = try Self.publish(#""in":"60d","#) }
+        #expect(lead?.reason == "the limit start ms is 4294967295, and this has 5184000000")
+        let ad = Self.fault { _ = try Self.publish(ads: Self.ad.replacing("30s", with: "60d")) }
+        #expect(
+            ad?.description
+                == "Line 1, ads[0]: the limit advertisement duration ms is 4294967295, and this has 5184000000."
+        )
+    }
+
+    @Test func `a rule of the wire that an ad breaks is told with the ad`() throws {
+        let fault = Self.fault { _ = try Self.publish(ads: Self.ad + ",\n" + Self.ad.replacing("\"a\"", with: "\"\"")) }
+        #expect(
+            fault?.description
+                == "Line 2, ads[1]: advertisement id: it has 1 to 128 bytes and no control characters."
+        )
+        let twice = Self.fault { _ = try Self.publish(ads: Self.ad + "," + Self.ad) }
+        #expect(twice?.description == "Line 1, ads[1].id: the ad on line 1 has the id a already.")
+        #expect(twice?.isTooLarge == false)
+    }
+
+    @Test func `the other requests have their members`() throws {
+        let key = try Self.key()
+        #expect(try BreakDocument.punch(key, []) == BroadcastRequest.Punch(key: key))
+        #expect(try BreakDocument.punch(key, Array(#"{"in":2}"#.utf8)).start == .after(.seconds(2)))
+        let update = try BreakDocument.update(key, Array(#"{"duration":"45s"}"#.utf8))
+        #expect(update == BroadcastRequest.Update(key: key, duration: .seconds(45)))
+        let end = try BreakDocument.end(key, Array(#"{"endMode":"cut","at":"1970-01-01T00:00:01Z"}"#.utf8))
+        #expect(end == BroadcastRequest.End(key: key, endMode: .cut, at: Timestamp(microseconds: 1_000_000)))
+        let postpone = try BreakDocument.postpone(key, Array(#"{"by":"90s","from":"1970-01-01T00:00:01Z"}"#.utf8))
+        #expect(
+            postpone
+                == BroadcastRequest.Postpone(key: key, by: .seconds(90), from: Timestamp(microseconds: 1_000_000))
+        )
+    }
+
+    @Test func `an ad of a VAST document is the same ad`() throws {
+        var ad = AdContent(
+            id: "a",
+            title: "A",
+            durationMilliseconds: 1_500,
+            mediaFiles: [AdMediaFile(url: "https://a/b.m3u8", type: "audio/mpegurl", delivery: .streaming)]
+        )
+        ad.skipOffsetMilliseconds = 500
+        ad.mediaFiles[0].bitrateMax = 128
+        ad.clickThrough = "https://shop.example/"
+        ad.impressions = [AdTracker(event: AdTracker.impression, url: "https://t.example/i")]
+        ad.companions = [
+            AdCompanion(width: 300, height: 250, staticFiles: [AdStaticFile(url: "https://a/b.png", type: "")])
+        ]
+        let content = AdvertisementContent(ad)
+        #expect(try content.checked() == content)
+        #expect(content.duration == .milliseconds(1_500) && content.skipOffset == .milliseconds(500))
+        #expect(content.media[0].streaming && content.media[0].bitrateKilobitsPerSecond == 128)
+        #expect(content.banner == .init(imageURL: "https://a/b.png", width: 300, height: 250))
+        #expect(content.trackers == [.init(event: "impression", url: "https://t.example/i")])
+    }
+}
