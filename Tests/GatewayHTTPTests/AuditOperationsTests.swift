@@ -84,7 +84,7 @@ struct AuditOperationsTests {
         var parts = try await self.parts()
         parts.broadcast = { request, _, _ in
             let refusal = Refusal(.notFound, "There is none.")
-            return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, body: .refused(refusal))
+            return BroadcastReply(requestID: request.asked.id, gatewayTime: Parts.now, body: .refused(refusal))
         }
         let path = "/v1/streams/radio1/breaks/noon-1"
         let (publish, admin, read) = (

@@ -236,7 +236,8 @@ struct AuthorizationTests {
         var parts = Parts()
         parts.access = HTTPAccessHolder(try await self.workshop.access(.health))
         let decided = Counter()
-        parts.broadcast = { request, principal, _ in
+        parts.broadcast = { checked, principal, _ in
+            let request = checked.asked
             decided.count.wrappingAdd(1, ordering: .relaxed)
             let planner = BroadcastPlanner(policy: BreakPolicy())
             let board = Board(epoch: 7)

@@ -55,8 +55,8 @@ struct BreakOperationsTests {
         var parts = Parts()
         parts.access = HTTPAccessHolder(try await self.workshop.access(.metrics))
         parts.broadcast = { request, principal, origin in
-            asked.add(Asked.One(request: request, principal: principal, origin: origin))
-            return BroadcastReply(requestID: request.id, gatewayTime: Parts.now, changed: changed, body: answer)
+            asked.add(Asked.One(request: request.asked, principal: principal, origin: origin))
+            return BroadcastReply(requestID: request.asked.id, gatewayTime: Parts.now, changed: changed, body: answer)
         }
         return parts
     }

@@ -101,7 +101,7 @@ struct Parts: Sendable {
     /// What the server shows, where it speaks TLS.
     var identity: HTTPIdentityHolder?
     /// What broadcasters are answered; `nil`: as where there is no gateway.
-    var broadcast: (@Sendable (BroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
+    var broadcast: (@Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply)?
     /// Where it is kept who asked for what to be changed.
     var audit: InMemoryAudit? = InMemoryAudit()
     /// Which requests are traced; `nil`: none.

@@ -51,10 +51,12 @@ struct AuditTrailTests {
             let secret = "a-secret-token"
             for revision in [nil, 1] as [UInt64?] {
                 let request = BroadcastRequest(id: 5, token: secret, expectedRevision: revision, kind: .update(update))
-                _ = await running.gateway.breakDesk.ask(request, by: studio, from: origin)
+                _ = await running.gateway.breakDesk.ask(CheckedBroadcastRequest(request), by: studio, from: origin)
             }
             _ = await running.gateway.breakDesk.ask(
-                BroadcastRequest(id: 6, token: secret, expectedRevision: 1, kind: .cancel(update.key)),
+                CheckedBroadcastRequest(
+                    BroadcastRequest(id: 6, token: secret, expectedRevision: 1, kind: .cancel(update.key))
+                ),
                 by: studio,
                 from: origin
             )
@@ -96,7 +98,8 @@ struct AuditTrailTests {
             let broadcaster = try await running.broadcaster()
             let http = RequestOrigin(.http, address: "192.0.2.7")
             func call(_ kind: BroadcastRequest.Kind) async -> BroadcastReply {
-                await running.gateway.breakDesk.ask(BroadcastRequest(id: 1, kind: kind), by: .anybody, from: http)
+                let request = CheckedBroadcastRequest(BroadcastRequest(id: 1, kind: kind))
+                return await running.gateway.breakDesk.ask(request, by: .anybody, from: http)
             }
             let cancel = BroadcastRequest.Kind.cancel(try .of("radio1", "nothing"))
             _ = try await broadcaster.ask(.publication(of: .of("radio1", "a")))

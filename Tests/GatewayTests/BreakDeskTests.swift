@@ -385,6 +385,7 @@ extension RunningGateway {
         by principal: BroadcastPrincipal = .anybody,
         from origin: RequestOrigin = RequestOrigin(.http, address: "127.0.0.1")
     ) async -> BroadcastReply {
-        await self.gateway.breakDesk.ask(BroadcastRequest(id: 77, kind: kind), by: principal, from: origin)
+        let request = CheckedBroadcastRequest(BroadcastRequest(id: 77, kind: kind))
+        return await self.gateway.breakDesk.ask(request, by: principal, from: origin)
     }
 }

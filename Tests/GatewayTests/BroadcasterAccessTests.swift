@@ -88,7 +88,7 @@ final class BroadcasterAccessTests {
             // The same where somebody of that name and those streams asks over HTTP.
             let caller = BroadcastPrincipal(name: "studio", streams: try [#require(StreamPattern("radio1"))])
             let called = await running.gateway.breakDesk.ask(
-                BroadcastRequest(id: 1, kind: try self.publication("b1", of: "tv1")),
+                CheckedBroadcastRequest(BroadcastRequest(id: 1, kind: try self.publication("b1", of: "tv1"))),
                 by: caller,
                 from: RequestOrigin(.http)
             )

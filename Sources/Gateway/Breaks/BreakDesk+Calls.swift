@@ -12,7 +12,7 @@ extension BreakDesk {
     ///
     /// ```swift
     /// let reply = await gateway.breakDesk.ask(
-    ///     BroadcastRequest(id: 1, kind: .cancel(key)),
+    ///     CheckedBroadcastRequest(BroadcastRequest(id: 1, kind: .cancel(key))),
     ///     by: BroadcastPrincipal(name: "studio", streams: patterns),
     ///     from: RequestOrigin(.http, address: "192.0.2.7:50123", requestID: "0f3a…")
     /// )
@@ -22,33 +22,24 @@ extension BreakDesk {
     /// its way.
     ///
     /// - Parameters:
-    ///   - request: what is asked; its id comes back with the answer, and nothing looks at its token.
+    ///   - checked: what is asked; its id comes back with the answer, and nothing looks at its token.
     ///   - principal: the broadcaster, and the streams on which it may publish; the caller has made sure of it.
     ///   - origin: where the request came from.
     ///   - trace: as the adapter has decided; `nil`: it is not traced, whatever the request itself says.
     /// - Returns: the answer: always one, also while the gateway stops and after it has.
     package nonisolated func ask(
-        _ request: BroadcastRequest,
+        _ checked: CheckedBroadcastRequest,
         by principal: BroadcastPrincipal,
         from origin: RequestOrigin,
         trace: RequestTrace? = nil
     ) async -> BroadcastReply {
-        // As bytes and back, so that the rules for fields are those of the socket.
-        let frame = request.encoded()
-        let read: Result<BroadcastRequest, WireError>
-        do throws(WireError) {
-            read = .success(try BroadcastRequest(decoding: frame))
-        } catch {
-            read = .failure(error)
-        }
+        let request = checked.asked
         let calls = self.tools.calls
-        switch calls.begin(request.id, bytes: frame.count) {
+        switch calls.begin(request.id, bytes: checked.byteCount) {
         case .begun(let number):
             // From here on the desk puts it into the audit.
             await self.take(
-                read,
-                of: request,
-                bytes: frame.count,
+                checked,
                 by: principal,
                 from: origin,
                 trace: trace
@@ -67,9 +58,7 @@ extension BreakDesk {
     }
 
     private func take(
-        _ read: Result<BroadcastRequest, WireError>,
-        of asked: BroadcastRequest,
-        bytes: Int,
+        _ checked: CheckedBroadcastRequest,
         by principal: BroadcastPrincipal,
         from origin: RequestOrigin,
         trace: RequestTrace?,
@@ -77,13 +66,13 @@ extension BreakDesk {
     ) {
         self.beginPass()
         defer { self.endPass() }
-        switch read {
+        switch checked.read {
         case .success(let request):
             self.take(
                 IncomingRequest(
                     request: request,
                     principal: .success(principal),
-                    bytes: bytes,
+                    bytes: checked.byteCount,
                     origin: origin,
                     trace: trace,
                     reading: self.tools.clock.reading(),
@@ -94,9 +83,9 @@ extension BreakDesk {
             self.refuseUnread(
                 Refusal(error),
                 to: WaitingBroadcaster(
-                    requestID: asked.id,
+                    requestID: checked.asked.id,
                     kind: .undecodable,
-                    key: asked.kind.key,
+                    key: checked.asked.kind.key,
                     origin: origin,
                     by: principal.name,
                     trace: trace,

@@ -260,23 +260,21 @@ extension HTTPParts {
     ) async throws -> HTTPAnswer {
         let principal = try call.broadcaster()
         let expected = try call.expectedRevision()
-        let (asked, leftOut) = try await call.onReaders {
+        let id = UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max)
+        let (request, leftOut) = try await call.onReaders {
             do throws(DocumentFault) {
-                return try kind()
+                let (asked, leftOut) = try kind()
+                let request = BroadcastRequest(id: id, expectedRevision: expected, kind: asked)
+                return (CheckedBroadcastRequest(request), leftOut)
             } catch {
                 throw Problem(.reason(error.isTooLarge ? .tooLarge : .invalid), error.description)
             }
         }
-        let request = BroadcastRequest(
-            id: UInt64(call.requestID) ?? UInt64.random(in: 1 ... .max),
-            expectedRevision: expected,
-            kind: asked
-        )
         let origin = HTTPRequestOrigin(address: call.peer, requestID: call.requestID, trace: call.trace)
         let reply = await self.broadcast(request, principal, origin)
         switch reply.body {
         case .break(let info):
-            if case .publish = asked, reply.changed { return .created(info, leftOut: leftOut) }
+            if case .publish = request.asked.kind, reply.changed { return .created(info, leftOut: leftOut) }
             return .break(info, leftOut: leftOut)
         case .refused(let refusal): throw Problem(refusal)
         case .list: preconditionFailure("a change was answered with a list")
