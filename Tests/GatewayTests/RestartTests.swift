@@ -138,7 +138,7 @@ struct RestartTests {
         let feed = LedgerFeed(board)
         var told: [BreakNumber] = []
         let changed = try BreakKey.of("radio2", "break-2")
-        feed.applied([.changed(try #require(board[changed]), nil)], offset: board.offset, board: board)
+        feed.applied([.changed(try #require(board[changed]), nil)], of: nil, board: board)
         while true {
             let portion = feed.take(most: 10)
             #expect(portion.breaks.count <= 10)
