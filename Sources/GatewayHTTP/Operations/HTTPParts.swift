@@ -39,15 +39,16 @@ package struct HTTPParts: Sendable {
     /// Reads configuration, keys and certificates again; throws `ConfigurationFaults` where everything stays as it was.
     package var reload: @Sendable () async throws -> ReloadDocument
     /// Asks what a broadcaster asks, as by its socket: the request, who asks, and where it came from.
-    package var broadcast: @Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply =
-        { request, _, _ in
-            let refusal = Refusal(.unsupported, "This gateway takes no breaks over HTTP.")
-            return BroadcastReply(
-                requestID: request.asked.id,
-                gatewayTime: Timestamp(microseconds: 0),
-                body: .refused(refusal)
-            )
-        }
+    package var broadcast:
+        @Sendable (CheckedBroadcastRequest, BroadcastPrincipal, HTTPRequestOrigin) async -> BroadcastReply =
+            { request, _, _ in
+                let refusal = Refusal(.unsupported, "This gateway takes no breaks over HTTP.")
+                return BroadcastReply(
+                    requestID: request.asked.id,
+                    gatewayTime: Timestamp(microseconds: 0),
+                    body: .refused(refusal)
+                )
+            }
     /// Who asked for what to be changed.
     package var audit: @Sendable (AuditQuery) async throws -> [NumberedAuditRecord] = { _ in
         throw AuditError("the audit is not kept")
