@@ -262,21 +262,3 @@ extension BreakEntry.Kind {
         }
     }
 }
-
-extension Outcome {
-    /// As a request told it.
-    fileprivate init(_ details: OutcomeDetails, of advertisementID: AdvertisementID) {
-        self.init(
-            advertisementID: advertisementID,
-            kind: details.kind,
-            evidence: details.evidence,
-            reason: details.reason,
-            heard: .milliseconds(details.heardMilliseconds),
-            quartiles: UInt32(details.quartiles),
-            muted: details.muted,
-            vastError: UInt32(details.vastError),
-            occurred: details.occurred,
-            clicked: details.clicked
-        )
-    }
-}

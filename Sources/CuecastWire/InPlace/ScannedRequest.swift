@@ -43,6 +43,12 @@ package struct ScannedRequest: Sendable {
     ///
     /// - Returns: whether this is a request that can be read in place; if not, what is here means nothing.
     package mutating func scan(_ frame: Span<UInt8>) -> Bool {
+        // A frame that breaks a rule is decoded in full too: that says which rule in the sentence of the answer.
+        do throws(WireError) { return try self.read(frame) } catch { return false }
+    }
+
+    @inline(__always)
+    private mutating func read(_ frame: Span<UInt8>) throws(WireError) -> Bool {
         guard frame.count <= WireLimits.requestFrameBytesMax else { return false }
         self.id = 0
         var hasSession = false
@@ -61,7 +67,7 @@ package struct ScannedRequest: Sendable {
                 self.session = session
                 hasSession = true
             case .bytes(.ticket, let range):
-                guard range.count <= WireLimits.ticketBytesMax else { return false }
+                try RequestRules.check(ticketBytes: range.count)
                 self.ticket = range
                 self.ticketField = start..<range.upperBound
             case .bytes(.getBatch, let range): nested = (.getBatch, range)
@@ -75,12 +81,12 @@ package struct ScannedRequest: Sendable {
         self.stream = 0..<0
         self.breakID = 0..<0
         switch nested.kind {
-        case .getBatch: return self.scanGetBatch(frame, nested.range)
-        case .acknowledge: return self.scanAcknowledge(frame, nested.range)
+        case .getBatch: return try self.scanGetBatch(frame, nested.range)
+        case .acknowledge: return try self.scanAcknowledge(frame, nested.range)
         }
     }
 
-    private mutating func scanGetBatch(_ frame: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    private mutating func scanGetBatch(_ frame: Span<UInt8>, _ range: Range<Int>) throws(WireError) -> Bool {
         self.kind = .getBatch
         self.delay = .zero
         var fields = FieldReader<GetBatchField>(range)
@@ -88,18 +94,15 @@ package struct ScannedRequest: Sendable {
             switch field {
             case .bytes(.stream, let range): self.stream = range
             case .bytes(.breakID, let range): self.breakID = range
-            case .varint(.delayMs, let value):
-                guard value <= UInt64(WireLimits.delayMillisecondsMax) else { return false }
-                self.delay = .milliseconds(Int64(value))
-            case .varint(.delayMaxMs, let value):
-                guard value <= UInt64(WireLimits.delayMillisecondsMax) else { return false }
+            case .varint(.delayMs, let value): self.delay = try RequestRules.delay(milliseconds: value)
+            case .varint(.delayMaxMs, let value): _ = try RequestRules.delay(milliseconds: value)
             default: return false
             }
         }
         return true
     }
 
-    private mutating func scanAcknowledge(_ frame: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    private mutating func scanAcknowledge(_ frame: Span<UInt8>, _ range: Range<Int>) throws(WireError) -> Bool {
         self.kind = .acknowledge
         self.delivery = 0..<0
         self.outcomes.removeAll(keepingCapacity: true)
@@ -109,60 +112,47 @@ package struct ScannedRequest: Sendable {
             case .bytes(.stream, let range): self.stream = range
             case .bytes(.breakID, let range): self.breakID = range
             case .bytes(.delivery, let range):
-                guard range.count <= WireLimits.deliveryBytesMax else { return false }
+                try RequestRules.check(deliveryBytes: range.count)
                 self.delivery = range
             case .bytes(.outcomes, let range):
-                guard self.outcomes.count < WireLimits.outcomesPerRequestMax,
-                    let outcome = Self.scanOutcome(frame, range)
-                else { return false }
+                // Before the outcome is read: nobody makes this longer than it may be.
+                try RequestRules.check(outcomeCount: self.outcomes.count + 1)
+                guard let outcome = try Self.scanOutcome(frame, range) else { return false }
                 self.outcomes.append(outcome)
             default: return false
             }
         }
-        return !self.outcomes.isEmpty
+        try RequestRules.check(outcomeCount: self.outcomes.count)
+        return true
     }
 
-    private static func scanOutcome(_ frame: Span<UInt8>, _ range: Range<Int>) -> Outcome? {
+    private static func scanOutcome(_ frame: Span<UInt8>, _ range: Range<Int>) throws(WireError) -> Outcome? {
         var id: Range<Int> = 0..<0
-        var (kind, evidence, reason): (UInt64, UInt64, UInt64) = (0, 0, 0)
-        var details = OutcomeDetails(kind: .played)
+        var outcome = OutcomeFields()
         var fields = FieldReader<OutcomeField>(range)
         while let field = fields.nextInOrder(in: frame) {
             switch field {
             case .bytes(.advertisementID, let range): id = range
-            case .varint(.kind, let value): kind = value
-            case .varint(.evidence, let value): evidence = value
-            case .varint(.reason, let value): reason = value
-            case .varint(.heardMs, let value):
-                guard value <= UInt64(WireLimits.advertisementDurationMillisecondsMax) else { return nil }
-                details.heardMilliseconds = UInt32(value)
-            case .varint(.quartiles, let value):
-                guard value <= 4 else { return nil }
-                details.quartiles = UInt8(value)
+            case .varint(.kind, let value): outcome.kind = Int(clamping: value)
+            case .varint(.evidence, let value): outcome.evidence = Int(clamping: value)
+            case .varint(.reason, let value): outcome.reason = Int(clamping: value)
+            case .varint(.heardMs, let value): outcome.heardMilliseconds = value
+            case .varint(.quartiles, let value): outcome.quartiles = value
             case .varint(.muted, let value):
                 guard value <= 1 else { return nil }
-                details.muted = value == 1
-            case .varint(.vastError, let value):
-                guard value <= 999 else { return nil }
-                details.vastError = UInt16(value)
+                outcome.muted = value == 1
+            case .varint(.vastError, let value): outcome.vastError = value
             case .varint(.occurredUs, let value):
-                details.occurred = Timestamp(microseconds: Int64(bitPattern: value))
+                outcome.occurred = Timestamp(microseconds: Int64(bitPattern: value))
             case .varint(.clicked, let value):
                 guard value <= 1 else { return nil }
-                details.clicked = value == 1
+                outcome.clicked = value == 1
             default: return nil
             }
         }
-        guard let knownKind = CuecastWire.Outcome.Kind(rawValue: Int(clamping: kind)),
-            let knownEvidence = CuecastWire.Outcome.Evidence(rawValue: Int(clamping: evidence)), !id.isEmpty
-        else { return nil }
-        details.kind = knownKind
-        details.evidence = knownEvidence
-        if reason != 0 {
-            guard let known = CuecastWire.Outcome.Reason(rawValue: Int(clamping: reason)) else { return nil }
-            details.reason = known
-        }
-        guard (knownKind == .ignored) == (reason != 0) else { return nil }
+        let details = try OutcomeDetails(outcome)
+        // A reason of a later version is left out of what is kept, so that this frame cannot be kept as it came.
+        guard !id.isEmpty, details.reason != nil || outcome.reason == 0 else { return nil }
         return Outcome(advertisementID: id, details: details)
     }
 }

@@ -20,10 +20,10 @@ package struct ListenerDelay: Hashable, Sendable {
     }
 
     init(nowMilliseconds: UInt32, maxMilliseconds: UInt32) throws(WireError) {
-        for each in [nowMilliseconds, maxMilliseconds] {
-            try requireAtMost(Int(WireLimits.delayMillisecondsMax), Int(each), limit: "delayMillisecondsMax")
-        }
-        self.init(now: .milliseconds(nowMilliseconds), max: .milliseconds(maxMilliseconds))
+        self.init(
+            now: try RequestRules.delay(milliseconds: UInt64(nowMilliseconds)),
+            max: try RequestRules.delay(milliseconds: UInt64(maxMilliseconds))
+        )
     }
 }
 
@@ -197,7 +197,7 @@ extension ListenerRequest {
         guard let kind = wire.kind else { throw .unsupported }
         self.id = wire.requestID
         self.session = try SessionID(bytes: wire.session)
-        try requireAtMost(WireLimits.ticketBytesMax, wire.ticket.count, limit: "ticketBytesMax")
+        try RequestRules.check(ticketBytes: wire.ticket.count)
         self.ticket = Array(wire.ticket)
         switch kind {
         case .join(let join): self.kind = .join(try Join(wire: join))
@@ -295,10 +295,9 @@ extension ListenerRequest.Join {
 extension ListenerRequest.Acknowledge {
     init(wire: Cuecast_V1_Acknowledge) throws(WireError) {
         self.key = try BreakKey(stream: StreamID(wire.stream), id: BreakID(wire.breakID))
-        try requireAtMost(WireLimits.deliveryBytesMax, wire.delivery.count, limit: "deliveryBytesMax")
+        try RequestRules.check(deliveryBytes: wire.delivery.count)
         self.delivery = Array(wire.delivery)
-        try requireAtMost(WireLimits.outcomesPerRequestMax, wire.outcomes.count, limit: "outcomesPerRequestMax")
-        guard !wire.outcomes.isEmpty else { throw .invalid(field: "outcomes", rule: "there is none") }
+        try RequestRules.check(outcomeCount: wire.outcomes.count)
         self.outcomes = try wire.outcomes.map { (outcome) throws(WireError) in try Outcome(wire: outcome) }
     }
 
@@ -314,26 +313,21 @@ extension ListenerRequest.Acknowledge {
 
 extension Outcome {
     init(wire: Cuecast_V1_Outcome) throws(WireError) {
-        self.advertisementID = try AdvertisementID(wire.advertisementID)
-        self.kind = try requireKnown(wire.kind, field: "outcome kind") { Kind(rawValue: $0.rawValue) }
-        self.evidence = try requireKnown(wire.evidence, field: "evidence") { Evidence(rawValue: $0.rawValue) }
-        self.reason = Reason(rawValue: wire.reason.rawValue)
-        guard (self.kind == .ignored) == (self.reason != nil) else {
-            throw .invalid(field: "reason", rule: "an ignored advertisement has a known reason, others have none")
-        }
-        try requireAtMost(
-            Int(WireLimits.advertisementDurationMillisecondsMax),
-            Int(wire.heardMs),
-            limit: "advertisementDurationMillisecondsMax (heard_ms)"
+        let advertisementID = try AdvertisementID(wire.advertisementID)
+        let details = try OutcomeDetails(
+            OutcomeFields(
+                kind: wire.kind.rawValue,
+                evidence: wire.evidence.rawValue,
+                reason: wire.reason.rawValue,
+                heardMilliseconds: UInt64(wire.heardMs),
+                quartiles: UInt64(wire.quartiles),
+                muted: wire.muted,
+                vastError: UInt64(wire.vastError),
+                occurred: Timestamp(microseconds: wire.occurredUs),
+                clicked: wire.clicked
+            )
         )
-        self.heard = .milliseconds(wire.heardMs)
-        guard wire.quartiles <= 4 else { throw .invalid(field: "quartiles", rule: "it is 0 to 4") }
-        self.quartiles = wire.quartiles
-        self.muted = wire.muted
-        guard wire.vastError <= 999 else { throw .invalid(field: "vast_error", rule: "it is 0 to 999") }
-        self.vastError = wire.vastError
-        self.occurred = Timestamp(microseconds: wire.occurredUs)
-        self.clicked = wire.clicked
+        self.init(details, of: advertisementID)
     }
 
     var wire: Cuecast_V1_Outcome {

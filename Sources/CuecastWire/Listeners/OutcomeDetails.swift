@@ -34,3 +34,21 @@ package struct OutcomeDetails: Hashable, Sendable {
         self.occurred = outcome.occurred
     }
 }
+
+extension Outcome {
+    /// What happened to an advertisement, with the advertisement's name.
+    package init(_ details: OutcomeDetails, of advertisementID: AdvertisementID) {
+        self.init(
+            advertisementID: advertisementID,
+            kind: details.kind,
+            evidence: details.evidence,
+            reason: details.reason,
+            heard: .milliseconds(details.heardMilliseconds),
+            quartiles: UInt32(details.quartiles),
+            muted: details.muted,
+            vastError: UInt32(details.vastError),
+            occurred: details.occurred,
+            clicked: details.clicked
+        )
+    }
+}

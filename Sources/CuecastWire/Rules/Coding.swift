@@ -135,6 +135,7 @@ extension Unicode.Scalar {
 }
 
 /// An enum value of the wire that must be known and chosen.
+@inline(__always)
 func requireKnown<Wire, Value>(
     _ wire: Wire,
     field: String,

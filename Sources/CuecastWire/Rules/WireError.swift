@@ -36,6 +36,7 @@ extension WireError: CustomStringConvertible {
 }
 
 /// Throws where a count or size passes its named limit; the name is only made then.
+@inline(__always)
 func requireAtMost(_ maximum: Int, _ found: Int, limit: @autoclosure () -> String) throws(WireError) {
     guard found <= maximum else { throw .tooLarge(limit: limit(), maximum: maximum, found: found) }
 }
