@@ -106,7 +106,7 @@ struct Bench {
         var handler = self.workload.handler()
         let peer = PeerFacts(transport: "zeromq")
         for index in 0..<count {
-            let answer = handler.handle(self.batchRequests[index % Self.group], from: peer, at: Workload.now)
+            let answer = handler.handle(self.batchRequests[index % Self.group], from: peer, at: Workload.now).answer
             guard case .now(let reply) = answer, reply.tail.count > 100 else { preconditionFailure("no batch") }
             guard index % Self.group == Self.group - 1 else { continue }
             _ = handler.answered(handler.takeGroup().number, isDurable: true)
@@ -119,7 +119,7 @@ struct Bench {
         let peer = PeerFacts(transport: "zeromq")
         var deferred: [ListenerRequestHandler.Deferred] = []
         for index in 0..<count {
-            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
+            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now).answer
             guard case .afterGroup(let each) = answer else { preconditionFailure("not accepted: \(answer)") }
             deferred.append(each)
             guard index % Self.group == Self.group - 1 else { continue }
@@ -139,7 +139,7 @@ struct Bench {
         for request in self.acknowledgements { _ = handler.handle(request, from: peer, at: Workload.now) }
         _ = handler.answered(handler.takeGroup().number, isDurable: true)
         for index in 0..<count {
-            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now)
+            let answer = handler.handle(self.acknowledgements[index % Self.group], from: peer, at: Workload.now).answer
             guard case .now = answer else { preconditionFailure("not known: \(answer)") }
         }
     }

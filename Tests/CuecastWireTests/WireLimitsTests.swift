@@ -365,7 +365,8 @@ struct WireLimitsTests {
         #expect(frame.count <= WireLimits.requestFrameBytesMax)
         #expect(try ListenerRequest(decoding: frame) == request)
         var scanned = ScannedRequest()
-        let isRead = scanned.scan(frame.span)
+        var read: [ScannedRequest.Outcome] = []
+        let isRead = scanned.scan(frame.span, outcomes: &read)
         #expect(isRead)
     }
 }

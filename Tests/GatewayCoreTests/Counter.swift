@@ -12,6 +12,8 @@ struct Counter {
     let metrics: MetricRegistry
     /// What the transport says of pushing on the connection that requests come by.
     var push = PushPlace.none
+    /// What the last request changed about pushing, until a test takes it.
+    private var pushChange: PushChange?
     private var lastID: UInt64 = 0
 
     static let instance: UInt64 = 0x1234
@@ -27,6 +29,9 @@ struct Counter {
             metrics: self.metrics
         )
     }
+
+    /// Takes what the last request changed about pushing on its connection.
+    mutating func takePushChange() -> PushChange? { self.pushChange.take() }
 
     /// What has gathered for the next record, as whoever reads that record sees it.
     var gathered: AcknowledgementGroup {
@@ -73,7 +78,9 @@ struct Counter {
 
     mutating func ask(_ frame: [UInt8], id: UInt64, at now: Timestamp) throws -> Got {
         self.handler.board = self.desk.board
-        switch self.handler.handle(frame, from: PeerFacts(transport: "test", push: self.push), at: now) {
+        let handled = self.handler.handle(frame, from: PeerFacts(transport: "test", push: self.push), at: now)
+        self.pushChange = handled.effects.push
+        switch handled.answer {
         case .now(let bytes):
             let reply = try ListenerReply(decoding: bytes.frame)
             #expect(reply.requestID == id)
@@ -84,6 +91,17 @@ struct Counter {
             return .later(deferred)
         case .afterToken(let token): return .afterToken(token)
         }
+    }
+
+    /// Answers a join whose token was checked.
+    mutating func join(_ frame: [UInt8], _ granted: Result<ListenerGrant, Refusal>, at now: Timestamp) throws
+        -> ListenerReply.Body
+    {
+        self.handler.board = self.desk.board
+        let peer = PeerFacts(transport: "test", push: self.push)
+        let (reply, effects) = self.handler.join(frame, granted: granted, from: peer, at: now)
+        self.pushChange = effects.push
+        return try ListenerReply(decoding: reply.frame).body
     }
 
     /// Asks for a batch of `b1`.

@@ -210,13 +210,8 @@ struct ForgettingTests {
             session: Sample.session(),
             kind: .join(.init(stream: Sample.stream, instance: 1, token: "x"))
         )
-        let reply = counter.handler.join(
-            join.encoded(),
-            granted: .success(grant),
-            from: PeerFacts(transport: "test"),
-            at: Sample.at(15)
-        )
-        guard case .refused(let refusal) = try ListenerReply(decoding: reply.frame).body else {
+        let body = try counter.join(join.encoded(), .success(grant), at: Sample.at(15))
+        guard case .refused(let refusal) = body else {
             Issue.record("it joined")
             return
         }

@@ -143,7 +143,7 @@ struct TicketTests {
             )
             _ = counter.handler.handle(request.encoded(), from: peer, at: Sample.at(21))
         }
-        switch counter.handler.handle(frame, from: peer, at: Sample.at(25)) {
+        switch counter.handler.handle(frame, from: peer, at: Sample.at(25)).answer {
         case .afterGroup: return "ok"
         case .afterToken(let token): return token == "a.b.c" ? "check" : "another token"
         case .now(let bytes):
@@ -213,10 +213,7 @@ struct TicketTests {
     ) throws -> ListenerReply.Body {
         let join = ListenerRequest.Join(stream: Self.protected, instance: 0, token: "a.b.c", push: push)
         let request = ListenerRequest(id: 8, session: session, kind: .join(join)).encoded()
-        counter.handler.board = counter.desk.board
-        let peer = PeerFacts(transport: "test", push: counter.push)
-        let reply = counter.handler.join(request, granted: granted, from: peer, at: Sample.at(seconds))
-        return try ListenerReply(decoding: reply.frame).body
+        return try counter.join(request, granted, at: Sample.at(seconds))
     }
 
     private func ticket(_ body: ListenerReply.Body) throws -> [UInt8] {
@@ -289,12 +286,12 @@ struct TicketTests {
         counter.push = .none
         #expect(try self.join(&counter, .success(self.grant())) == .refused(needsPush))
         #expect(counter.handler.leases.count == 0, "what is refused changes nothing")
-        #expect(counter.handler.takePushChange() == nil)
+        #expect(counter.takePushChange() == nil)
         counter.push = .free
         _ = try self.ticket(try self.join(&counter, .success(self.grant())))
         let proof = PushProof(key: try Self.ring().ring.signing.id, until: Sample.at(Self.until))
         #expect(
-            counter.handler.takePushChange()
+            counter.takePushChange()
                 == .begins(
                     session: Sample.session(),
                     stream: Self.protected,

@@ -160,13 +160,13 @@ package struct CoreGateway: Sendable {
     ///   - now: the gateway's clock.
     /// - Returns: the reply.
     package mutating func answer(_ frame: [UInt8], push: inout PushPlace, at now: Timestamp) -> [UInt8] {
-        let answer = self.handler.handle(frame, from: PeerFacts(transport: "memory", push: push), at: now)
-        switch self.handler.takePushChange() {
+        let handled = self.handler.handle(frame, from: PeerFacts(transport: "memory", push: push), at: now)
+        switch handled.effects.push {
         case .begins(let session, let stream, _, _): push = .taken(session: session, stream: stream)
         case .ends: push = .free
         case nil: break
         }
-        switch answer {
+        switch handled.answer {
         case .now(let reply): return reply.frame
         case .afterToken: preconditionFailure("a gateway in memory protects no stream")
         case .afterGroup(let deferred):

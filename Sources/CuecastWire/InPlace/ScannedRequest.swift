@@ -3,10 +3,9 @@
 
 /// A request for a batch or an acknowledgement, read in place: texts stay where they are in the frame.
 ///
-/// These two are what a storm consists of, so they are read without making any object; the same value is used again for
-/// every request. `scan` says yes only where the generated decoder would accept the request too and would find the same;
-/// for everything else, wrong requests among them, the caller decodes in full. Whether texts are valid ids is left to the
-/// caller, who compares their bytes with ids that are.
+/// These two are what a storm consists of, so they are read without making any object. `scan` says yes only where the
+/// generated decoder would accept the request too and would find the same; for everything else, wrong requests among them,
+/// the caller decodes in full. Whether texts are valid ids is left to the caller, who compares their bytes with ids that are.
 ///
 /// Every field stands there at most once, in the order of the numbers, as encoders write them: such a frame holds nothing
 /// but what is read here, so that it may be kept as it is.
@@ -18,8 +17,13 @@ package struct ScannedRequest: Sendable {
 
     /// What happened to one advertisement; its id lies in the frame.
     package struct Outcome: Sendable {
-        package var advertisementID: Range<Int> = 0..<0
-        package var details = OutcomeDetails(kind: .played)
+        package var advertisementID: Range<Int>
+        package var details: OutcomeDetails
+
+        package init(advertisementID: Range<Int> = 0..<0, details: OutcomeDetails) {
+            self.advertisementID = advertisementID
+            self.details = details
+        }
     }
 
     package private(set) var kind = Kind.getBatch
@@ -33,22 +37,24 @@ package struct ScannedRequest: Sendable {
     package private(set) var breakID: Range<Int> = 0..<0
     /// How far behind live the listener hears the stream; of a request for a batch.
     package private(set) var delay: Duration = .zero
-    /// Of an acknowledgement: where the delivery lies, and what happened.
+    /// Where the delivery lies; of an acknowledgement.
     package private(set) var delivery: Range<Int> = 0..<0
-    package private(set) var outcomes: [Outcome] = []
 
     package init() {}
 
     /// Reads a frame.
     ///
+    /// - Parameters:
+    ///   - frame: the request.
+    ///   - outcomes: takes what an acknowledgement says, in place of what it held; its memory serves one request after another.
     /// - Returns: whether this is a request that can be read in place; if not, what is here means nothing.
-    package mutating func scan(_ frame: Span<UInt8>) -> Bool {
+    package mutating func scan(_ frame: Span<UInt8>, outcomes: inout [Outcome]) -> Bool {
         // A frame that breaks a rule is decoded in full too: that says which rule in the sentence of the answer.
-        do throws(WireError) { return try self.read(frame) } catch { return false }
+        do throws(WireError) { return try self.read(frame, &outcomes) } catch { return false }
     }
 
     @inline(__always)
-    private mutating func read(_ frame: Span<UInt8>) throws(WireError) -> Bool {
+    private mutating func read(_ frame: Span<UInt8>, _ outcomes: inout [Outcome]) throws(WireError) -> Bool {
         guard frame.count <= WireLimits.requestFrameBytesMax else { return false }
         self.id = 0
         var hasSession = false
@@ -82,7 +88,7 @@ package struct ScannedRequest: Sendable {
         self.breakID = 0..<0
         switch nested.kind {
         case .getBatch: return try self.scanGetBatch(frame, nested.range)
-        case .acknowledge: return try self.scanAcknowledge(frame, nested.range)
+        case .acknowledge: return try self.scanAcknowledge(frame, nested.range, &outcomes)
         }
     }
 
@@ -102,10 +108,14 @@ package struct ScannedRequest: Sendable {
         return true
     }
 
-    private mutating func scanAcknowledge(_ frame: Span<UInt8>, _ range: Range<Int>) throws(WireError) -> Bool {
+    private mutating func scanAcknowledge(
+        _ frame: Span<UInt8>,
+        _ range: Range<Int>,
+        _ outcomes: inout [Outcome]
+    ) throws(WireError) -> Bool {
         self.kind = .acknowledge
         self.delivery = 0..<0
-        self.outcomes.removeAll(keepingCapacity: true)
+        outcomes.removeAll(keepingCapacity: true)
         var fields = FieldReader<AcknowledgeField>(range)
         while let field = fields.nextInOrder(in: frame, repeated: .outcomes) {
             switch field {
@@ -116,13 +126,13 @@ package struct ScannedRequest: Sendable {
                 self.delivery = range
             case .bytes(.outcomes, let range):
                 // Before the outcome is read: nobody makes this longer than it may be.
-                try RequestRules.check(outcomeCount: self.outcomes.count + 1)
+                try RequestRules.check(outcomeCount: outcomes.count + 1)
                 guard let outcome = try Self.scanOutcome(frame, range) else { return false }
-                self.outcomes.append(outcome)
+                outcomes.append(outcome)
             default: return false
             }
         }
-        try RequestRules.check(outcomeCount: self.outcomes.count)
+        try RequestRules.check(outcomeCount: outcomes.count)
         return true
     }
 

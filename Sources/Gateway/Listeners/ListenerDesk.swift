@@ -69,19 +69,19 @@ final class ListenerDesk: EdgeDelegate {
 
     func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer {
         self.refresh()
-        let answer = self.handler.handle(
+        let handled = self.handler.handle(
             request,
             from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
             at: self.readClock().now
         )
-        let hasBegun = self.handler.hasBegunSession
-        if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: request) }
-        switch answer {
+        let effects = handled.effects
+        if self.tracesRequests || effects.unreadable != nil { self.tell(handled, to: request) }
+        switch handled.answer {
         case .now(let reply):
-            return EdgeAnswer(reply: reply, hasBegunSession: hasBegun, push: self.handler.takePushChange())
+            return EdgeAnswer(reply: reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
         case .afterGroup(let deferred):
             self.handler.wait(self.number(of: peer), for: deferred)
-            return EdgeAnswer(reply: nil, hasBegunSession: hasBegun)
+            return EdgeAnswer(reply: nil, hasBegunSession: effects.hasBegunSession)
         case .afterToken(let token):
             return self.check(token, of: request, from: peer)
         }
@@ -149,12 +149,14 @@ final class ListenerDesk: EdgeDelegate {
         }
         // What is refused looks at nothing of the connection.
         return EdgeAnswer(
-            reply: self.handler.join(
-                request,
-                granted: .failure(refusal),
-                from: PeerFacts(transport: "zeromq", mayBeginSession: false, push: .impossible),
-                at: self.readClock().now
-            ),
+            reply: self.handler
+                .join(
+                    request,
+                    granted: .failure(refusal),
+                    from: PeerFacts(transport: "zeromq", mayBeginSession: false, push: .impossible),
+                    at: self.readClock().now
+                )
+                .reply,
             refusesToken: true
         )
     }
@@ -180,7 +182,7 @@ final class ListenerDesk: EdgeDelegate {
         self.refresh()
         let isRefused = if case .failure = result { true } else { false }
         loop.answer(peer) { mayBeginSession, push in
-            let reply = self.handler.join(
+            let (reply, effects) = self.handler.join(
                 request,
                 granted: result,
                 from: PeerFacts(transport: "zeromq", mayBeginSession: mayBeginSession, push: push),
@@ -188,8 +190,8 @@ final class ListenerDesk: EdgeDelegate {
             )
             return EdgeAnswer(
                 reply: reply,
-                hasBegunSession: self.handler.hasBegunSession,
-                push: self.handler.takePushChange(),
+                hasBegunSession: effects.hasBegunSession,
+                push: effects.push,
                 refusesToken: isRefused
             )
         }
@@ -218,15 +220,15 @@ final class ListenerDesk: EdgeDelegate {
     /// Decides about a request that no connection of the edge carried; the same handler, the same groups, the same tokens.
     private func handle(_ call: ListenerCall) {
         self.refresh()
-        let answer = self.handler.handle(
+        let handled = self.handler.handle(
             call.request,
             from: call.facts(mayBeginSession: call.mayBeginSession),
             at: self.readClock().now
         )
-        let hasBegun = self.handler.hasBegunSession
-        if self.tracesRequests || self.handler.unreadable != nil { self.tell(answer, to: call.request) }
-        switch answer {
-        case .now(let reply): call.answer(reply, hasBegunSession: hasBegun, push: self.handler.takePushChange())
+        let effects = handled.effects
+        if self.tracesRequests || effects.unreadable != nil { self.tell(handled, to: call.request) }
+        switch handled.answer {
+        case .now(let reply): call.answer(reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
         case .afterGroup(let deferred):
             let number = self.keep(call)
             self.handler.wait(number, for: deferred)
@@ -257,13 +259,13 @@ final class ListenerDesk: EdgeDelegate {
         self.callsChecked.remove(number)
         guard let call = self.calls.removeValue(forKey: number) else { return }
         self.refresh()
-        let reply = self.handler.join(
+        let (reply, effects) = self.handler.join(
             call.request,
             granted: result,
             from: call.facts(mayBeginSession: call.mayBeginSession),
             at: self.readClock().now
         )
-        call.answer(reply, hasBegunSession: self.handler.hasBegunSession, push: self.handler.takePushChange())
+        call.answer(reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
     }
 
     /// The loop has ended: whoever still waits is told that nothing was confirmed.
@@ -284,14 +286,15 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     private func closeGroups(in loop: EdgeLoop) {
-        self.handler.isLogFull = self.tools.log.lookAtRoom()
-        if self.handler.isLogFull {
+        let isLogFull = self.tools.log.lookAtRoom()
+        self.handler.isLogFull = isLogFull
+        if isLogFull {
             let waiters = self.handler.refuseGathered()
             for _ in waiters { self.tools.metrics.count(.limitsHit, .limit(.logBytesMax)) }
             self.answer(waiters, isDurable: false, in: loop)
         }
         // At a stop what was handed out goes into the reserve: nobody asks for more.
-        while !self.handler.isLogFull || self.handler.isDraining,
+        while !isLogFull || self.handler.isDraining,
             self.lane.closes(gathered: self.handler.gatheredCount, hasWaiters: self.handler.hasGatheredWaiters)
         {
             let (number, group) = self.handler.takeGroup()
@@ -400,9 +403,8 @@ final class ListenerDesk: EdgeDelegate {
     }
 
     /// Logs what became of a request: one that could not be read always, others where that is asked for.
-    private func tell(_ answer: Answer<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
-        if let unreadable = self.handler.unreadable {
-            self.handler.unreadable = nil
+    private func tell(_ handled: HandledRequest<ListenerRequestHandler.Deferred>, to request: [UInt8]) {
+        if let unreadable = handled.effects.unreadable {
             self.tools.peers.log(
                 .unreadable,
                 .notice,
@@ -418,7 +420,7 @@ final class ListenerDesk: EdgeDelegate {
         var metadata: Logger.Metadata = [
             "requestId": "\(decoded.id)", "kind": "\(decoded.kind.metricLabel.text)",
         ]
-        guard case .now(let reply) = answer else {
+        guard case .now(let reply) = handled.answer else {
             return self.tools.logger.trace("a listener's acknowledgement waits for the log", metadata: metadata)
         }
         guard case .refused(let refusal)? = (try? ListenerReply(decoding: reply.frame))?.body else {

@@ -9,7 +9,8 @@ import CuecastWire
 struct GroupReader {
     private(set) var deliveries: [AcknowledgementGroup.Delivery] = []
     private(set) var outcomes: [LedgerPosting.OutcomeRow] = []
-    private var scanned = ScannedRequest()
+    /// The outcomes of the request at hand: memory that one request after another uses.
+    private var scanned: [ScannedRequest.Outcome] = []
 
     /// Reads one record.
     ///
@@ -73,14 +74,17 @@ struct GroupReader {
             default: return false
             }
         }
-        guard self.scanned.scan(record.extracting(request)), self.scanned.kind == .acknowledge else { return false }
+        var accepted = ScannedRequest()
+        guard accepted.scan(record.extracting(request), outcomes: &self.scanned), accepted.kind == .acknowledge else {
+            return false
+        }
         var packed = VarintReader(ordinals)
-        for outcome in self.scanned.outcomes {
+        for outcome in self.scanned {
             guard let ordinal = packed.next(in: record), ordinal <= UInt64(UInt32.max) else { return false }
             self.outcomes.append(
                 LedgerPosting.OutcomeRow(
                     breakNumber: BreakNumber(rawValue: number),
-                    session: self.scanned.session,
+                    session: accepted.session,
                     ordinal: UInt32(ordinal),
                     outcome: outcome.details,
                     received: Timestamp(microseconds: Int64(bitPattern: received))

@@ -57,6 +57,29 @@ package enum Answer<Deferred: Sendable>: Sendable {
     case afterToken(String)
 }
 
+/// A message that could not be read as a request, and how it was refused.
+package struct UnreadableRequest: Hashable, Sendable {
+    /// 0 where it cannot be read either.
+    package let requestID: UInt64
+    package let refusal: Refusal
+}
+
+/// What a request changes for its transport, beside its answer.
+package struct RequestEffects: Hashable, Sendable {
+    /// Whether a session has begun by it.
+    package internal(set) var hasBegunSession = false
+    /// What it changes about pushing on its connection, which only joins and leaves do; `nil`: nothing.
+    package internal(set) var push: PushChange?
+    /// How it was refused because it could not be read; `nil`: it could.
+    package internal(set) var unreadable: UnreadableRequest?
+}
+
+/// A request that was decided about.
+package struct HandledRequest<Deferred: Sendable>: Sendable {
+    package let answer: Answer<Deferred>
+    package let effects: RequestEffects
+}
+
 /// Decides about requests, whatever transport they come by.
 ///
 /// Synchronous: it is called once per request on the thread
@@ -65,7 +88,7 @@ package protocol RequestHandler<Deferred> {
     associatedtype Deferred: Sendable
 
     /// Decides about one request.
-    mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> Answer<Deferred>
+    mutating func handle(_ request: [UInt8], from peer: PeerFacts, at now: Timestamp) -> HandledRequest<Deferred>
 }
 
 /// Receives every notice of every stream in one order.

@@ -25,7 +25,8 @@ package final class ServedBreak: Sendable {
     let acknowledgeUntil: Timestamp
     private let streamBytes: [UInt8]
     private let idBytes: [UInt8]
-    private let advertisementIDs: [[UInt8]]
+    let advertisementIDs: [AdvertisementID]
+    private let advertisementBytes: [[UInt8]]
     private let steps: [PlayableStep]
     /// By the ordinal of the first advertisement; empty where nobody can ask for a batch.
     private let batches: [Batch]
@@ -39,7 +40,8 @@ package final class ServedBreak: Sendable {
         self.acknowledgeUntil = each.over + BoardLimits.acknowledgeWithin
         self.streamBytes = Array(each.key.stream.description.utf8)
         self.idBytes = Array(each.key.id.description.utf8)
-        self.advertisementIDs = each.record.advertisements.map { Array($0.id.description.utf8) }
+        self.advertisementIDs = each.record.advertisements.map(\.id)
+        self.advertisementBytes = self.advertisementIDs.map { Array($0.description.utf8) }
         self.steps = each.playableSteps
         self.batches =
             each.encoded.map { encoded in
@@ -75,8 +77,8 @@ package final class ServedBreak: Sendable {
 
     /// The ordinal of the advertisement whose id lies at `range`; `near` is looked at first.
     func ordinal(of frame: Span<UInt8>, at range: Range<Int>, near: Int) -> Int? {
-        if near < self.advertisementIDs.count, frame.holds(self.advertisementIDs[near], at: range) { return near }
-        for ordinal in self.advertisementIDs.indices where frame.holds(self.advertisementIDs[ordinal], at: range) {
+        if near < self.advertisementBytes.count, frame.holds(self.advertisementBytes[near], at: range) { return near }
+        for ordinal in self.advertisementBytes.indices where frame.holds(self.advertisementBytes[ordinal], at: range) {
             return ordinal
         }
         return nil

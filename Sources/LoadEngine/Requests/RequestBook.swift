@@ -129,7 +129,8 @@ struct RequestBook {
         }
         let body = Array(self.measured[0].body)
         var scanned = ScannedRequest()
-        precondition(scanned.scan(body.span), "an acknowledgement of ours can be read in place")
+        var outcomes: [ScannedRequest.Outcome] = []
+        precondition(scanned.scan(body.span, outcomes: &outcomes), "an acknowledgement of ours can be read in place")
         self.deliveryOffset = scanned.delivery.lowerBound
     }
 

@@ -37,7 +37,8 @@ struct ScannedRequestTests {
             (self.stream, self.breakID) = (key.stream.description, key.id.description)
         }
 
-        init(_ scanned: ScannedRequest, in frame: [UInt8]) {
+        init(_ scanner: Scanner, in frame: [UInt8]) {
+            let scanned = scanner.request
             func text(_ range: Range<Int>) -> String { String(decoding: frame[range], as: UTF8.self) }
             self.id = scanned.id
             self.session = scanned.session
@@ -46,17 +47,25 @@ struct ScannedRequestTests {
             case .getBatch: self.delay = scanned.delay
             case .acknowledge:
                 self.delivery = Array(frame[scanned.delivery])
-                self.advertisementIDs = scanned.outcomes.map { text($0.advertisementID) }
-                self.outcomes = scanned.outcomes.map(\.details)
+                self.advertisementIDs = scanner.outcomes.map { text($0.advertisementID) }
+                self.outcomes = scanner.outcomes.map(\.details)
             }
         }
+    }
+
+    /// Reads one request after another, with the same memory.
+    private struct Scanner {
+        private(set) var request = ScannedRequest()
+        private(set) var outcomes: [ScannedRequest.Outcome] = []
+
+        mutating func scan(_ frame: Span<UInt8>) -> Bool { self.request.scan(frame, outcomes: &self.outcomes) }
     }
 
     private var said: Comment { "CUECAST_SEED=\(SeededGenerator.seed)" }
 
     @Test func `every batch request and acknowledgement is read in place, and read right`() throws {
         var generator = SeededGenerator(for: #function)
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         var inPlace = 0
         for _ in 0..<1_500 {
             let request = generator.listenerRequest()
@@ -76,7 +85,7 @@ struct ScannedRequestTests {
     @Test func `whatever is read in place the generated code accepts too, but for the ids, and finds the same`() throws
     {
         var generator = SeededGenerator(for: #function)
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         var both = 0
         for _ in 0..<20_000 {
             let frame = HostileBytesTests.damage(
@@ -102,7 +111,7 @@ struct ScannedRequestTests {
     func `a click is read in place, and where nothing is said of it there was none`(clicked: UInt64?) throws {
         let outcome = Raw.outcome("ad") { if let clicked { $0.varint(10, clicked) } }
         let frame = Raw.acknowledge(outcomes: [outcome, Raw.outcome("other")])
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         // What was read before must not shine through.
         let before = scanned.scan(Raw.acknowledge(outcomes: [Raw.outcome("ad") { $0.varint(10, 1) }]).span)
         let found = scanned.scan(frame.span)
@@ -113,7 +122,7 @@ struct ScannedRequestTests {
 
     @Test func `a click that is no yes or no is left to the generated code`() throws {
         let frame = Raw.acknowledge(outcomes: [Raw.outcome("ad") { $0.varint(10, 2) }])
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         let found = scanned.scan(frame.span)
         #expect(!found)
         guard case .acknowledge(let acknowledge) = try ListenerRequest(decoding: frame).kind else {
@@ -130,7 +139,7 @@ struct ScannedRequestTests {
             for reason in reasons { $0.varint(4, reason) }
         }
         let frame = Raw.acknowledge(outcomes: [outcome])
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         let found = scanned.scan(frame.span)
         #expect(!found, "what is kept as it came holds nothing but what was read")
     }
@@ -141,9 +150,9 @@ struct ScannedRequestTests {
             $0.string(2, "b1")
             $0.varint(3, 5)
         }
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         let isUsual = scanned.scan(usual.span)
-        #expect(isUsual && scanned.delay == .milliseconds(5))
+        #expect(isUsual && scanned.request.delay == .milliseconds(5))
         // The last one counts, and the first one is looked at too: this one is no text.
         let twice = Raw.request(kind: 11) {
             $0.bytes(1, [0xC3, 0x28])
@@ -175,7 +184,7 @@ struct ScannedRequestTests {
             usual + ProtoWriter { $0.varint(1, 5) }.bytes,
             usual + ProtoWriter { $0.bytes(2, Raw.session) }.bytes,
         ]
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         let isUsual = scanned.scan(usual.span)
         #expect(isUsual)
         for frame in frames {
@@ -187,7 +196,7 @@ struct ScannedRequestTests {
 
     @Test func `random bytes and cut frames never trap`() {
         var generator = SeededGenerator(for: #function)
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         for _ in 0..<3_000 { _ = scanned.scan(generator.bytes(0...80).span) }
         let frame = generator.listenerRequest().encoded()
         for count in 0...frame.count { _ = scanned.scan(Array(frame.prefix(count)).span) }
@@ -197,7 +206,7 @@ struct ScannedRequestTests {
         let key = BreakKey(stream: try StreamID("radio1"), id: try BreakID("b1"))
         let request = ListenerRequest(id: 1, session: .random(), kind: .getBatch(.init(key: key))).encoded()
         // A field of a later version makes the frame as long as allowed: decoded in full, and one byte more not even that.
-        var scanned = ScannedRequest()
+        var scanned = Scanner()
         for (count, isRead) in [(WireLimits.requestFrameBytesMax, true), (WireLimits.requestFrameBytesMax + 1, false)] {
             let frame = ProtoWriter.padding(request, to: count)
             let found = scanned.scan(frame.span)

@@ -36,7 +36,7 @@ private struct RequestContent: Equatable {
     }
 
     /// `nil` where an id is none: the gateway compares what was read in place with ids that are.
-    init?(_ scanned: ScannedRequest, in frame: [UInt8]) {
+    init?(_ scanned: ScannedRequest, _ outcomes: [ScannedRequest.Outcome], in frame: [UInt8]) {
         func text(_ range: Range<Int>) -> String? { String(validating: frame[range], as: UTF8.self) }
         guard let stream = text(scanned.stream), (try? StreamID(stream)) != nil,
             let breakID = text(scanned.breakID), (try? BreakID(breakID)) != nil
@@ -48,11 +48,11 @@ private struct RequestContent: Equatable {
         case .getBatch: self.delay = scanned.delay
         case .acknowledge:
             self.delivery = Array(frame[scanned.delivery])
-            for outcome in scanned.outcomes {
+            for outcome in outcomes {
                 guard let id = text(outcome.advertisementID), (try? AdvertisementID(id)) != nil else { return nil }
                 self.advertisementIDs.append(id)
             }
-            self.outcomes = scanned.outcomes.map(\.details)
+            self.outcomes = outcomes.map(\.details)
         }
     }
 }
@@ -68,16 +68,23 @@ private func checkRequest(_ frame: [UInt8]) throws(Broken) {
     if let decoded { try insist(id == decoded.id, "the id is \(decoded.id), and answers would carry \(id)") }
     _ = RequestEnvelope.refusal(of: .unsupported, in: frame, on: .listeners)
     var scanned = ScannedRequest()
-    guard scanned.scan(frame.span) else { return }
-    guard let content = RequestContent(scanned, in: frame) else { return }
+    var outcomes: [ScannedRequest.Outcome] = []
+    guard scanned.scan(frame.span, outcomes: &outcomes) else { return }
+    guard let content = RequestContent(scanned, outcomes, in: frame) else { return }
     guard let decoded else { throw Broken(sentence: "read in place as \(content), and refused in full") }
     let expected = RequestContent(decoded)
     try insist(content == expected, "read in place as \(content), in full as \(String(describing: expected))")
     // It is kept in the log as it came: nothing else stands there.
     let rewritten = decoded.encoded()
     var again = ScannedRequest()
-    try insist(again.scan(rewritten.span), "what was read in place is written so that it cannot be")
-    try insist(RequestContent(again, in: rewritten) == content, "what was read in place is written as something else")
+    try insist(
+        again.scan(rewritten.span, outcomes: &outcomes),
+        "what was read in place is written so that it cannot be"
+    )
+    try insist(
+        RequestContent(again, outcomes, in: rewritten) == content,
+        "what was read in place is written as something else"
+    )
 }
 
 /// What the load tool reads of a reply, against what players read.
