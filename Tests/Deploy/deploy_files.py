@@ -21,14 +21,10 @@ def source(path):
 
 def metrics():
     """The kind of each metric, by its name in Prometheus."""
-    text = source("GatewayCore/Metrics/MetricRegistry.swift")
-    names = dict(re.findall(r'case (\w+) = "(cuecast_\w+)"', text))
-    kinds = text.split("package var kind: Kind", 1)[1].split("default:", 1)[0]
-    found = {}
-    for listed, kind in re.findall(r"case ([.\w,\s]+?):\s*\.(gauge|histogram)", kinds):
-        for name in re.findall(r"\.(\w+)", listed):
-            found[names[name]] = kind
-    return {name: found.get(name, "counter") for name in names.values()}
+    names = dict(re.findall(r'case (\w+) = "(cuecast_\w+)"', source("GatewayCore/Metrics/Metric.swift")))
+    table = source("GatewayCore/Metrics/MetricDeclaration.swift").split("var declaration: MetricDeclaration", 1)[1]
+    kinds = dict(re.findall(r"case \.(\w+):\s*\.(counter|gauge|histogram)", table))
+    return {name: kinds[case] for case, name in names.items()}
 
 
 def alarms():
