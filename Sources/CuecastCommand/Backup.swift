@@ -30,12 +30,12 @@ struct Backup: AsyncParsableCommand {
     func run() async throws {
         let folder = URL(fileURLWithPath: self.to).standardizedFileURL.path
         let meter = ProgressMeter()
-        let manifest: [String: ControlValue]
+        let manifest: [String: JSONValue]
         do {
             if let directory = try self.unusedDirectory() {
                 manifest = try await self.copy(directory, to: folder, meter)
             } else {
-                manifest = try self.gateway.ask("backup", ["to": .text(folder)]) { meter.show($0) }
+                manifest = try self.gateway.ask("backup", ["to": .string(folder)]) { meter.show($0) }
             }
         } catch let error as ExitCode {
             meter.end()
@@ -46,7 +46,7 @@ struct Backup: AsyncParsableCommand {
             throw BackupExit.code(error)
         }
         meter.end()
-        let (epoch, bytes) = (manifest["epoch"]?.asText ?? "", manifest["bytes"]?.asInteger ?? 0)
+        let (epoch, bytes) = (manifest["epoch"]?.asString ?? "", manifest["bytes"]?.asInteger ?? 0)
         CommandOutput.say("backup to=\(folder) epoch=\(epoch) bytes=\(bytes)")
     }
 
@@ -70,7 +70,7 @@ struct Backup: AsyncParsableCommand {
         _ directory: StoreDirectory,
         to folder: String,
         _ meter: ProgressMeter
-    ) async throws -> [String: ControlValue] {
+    ) async throws -> [String: JSONValue] {
         try await Stores.lend(of: directory) { stores in
             try await BackupCommand.make(of: stores.log, stores.ledger, keysOf: directory.path, to: folder) {
                 meter.show($0)
@@ -86,8 +86,8 @@ enum BackupCommand {
         _ ledger: SQLiteLedger,
         keysOf directory: String,
         to folder: String,
-        progress: @escaping @Sendable ([String: ControlValue]) -> Void
-    ) async throws -> [String: ControlValue] {
+        progress: @escaping @Sendable ([String: JSONValue]) -> Void
+    ) async throws -> [String: JSONValue] {
         let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
         let manifest = try await StoreBackups.make(
             of: log,
@@ -98,12 +98,12 @@ enum BackupCommand {
             at: now
         ) { step in
             progress([
-                "file": .text(step.file), "pages": .integer(Int64(step.pagesDone)),
+                "file": .string(step.file), "pages": .integer(Int64(step.pagesDone)),
                 "of": .integer(Int64(step.pagesTotal)),
             ])
         }
         let bytes = manifest.files.values.reduce(0) { $0 + $1.bytes }
-        return ["epoch": .text(manifest.epoch), "bytes": .integer(Int64(bytes))]
+        return ["epoch": .string(manifest.epoch), "bytes": .integer(Int64(bytes))]
     }
 
     /// Lets the running gateway make backups.
@@ -114,10 +114,10 @@ enum BackupCommand {
         with commands: ControlCommands
     ) {
         commands.register("backup", changes: true) { arguments, progress in
-            guard let folder = arguments["to"]?.asText, folder.hasPrefix("/") else {
+            guard let folder = arguments["to"]?.asString, folder.hasPrefix("/") else {
                 throw ControlError("backup needs a folder, as a path that begins with /", exitCode: 64)
             }
-            let result = await ledger.whileNothingIsForgotten { serving -> Result<[String: ControlValue], any Error> in
+            let result = await ledger.whileNothingIsForgotten { serving -> Result<[String: JSONValue], any Error> in
                 do {
                     return .success(
                         try await Self.make(of: log, serving, keysOf: directory, to: folder, progress: progress)
@@ -199,8 +199,8 @@ enum BackupExit {
 private final class ProgressMeter: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
-    func show(_ members: [String: ControlValue]) {
-        guard self.isTerminal, let file = members["file"]?.asText, let done = members["pages"]?.asInteger,
+    func show(_ members: [String: JSONValue]) {
+        guard self.isTerminal, let file = members["file"]?.asString, let done = members["pages"]?.asInteger,
             let total = members["of"]?.asInteger, total > 0
         else { return }
         FileHandle.standardError.write(Data("\r\u{1B}[K\(file) \(done * 100 / total) %".utf8))

@@ -71,13 +71,13 @@ struct ClockOutput: ParsableArguments {
         }
     }
 
-    static func text(of answer: [String: ControlValue]) -> String {
+    static func text(of answer: [String: JSONValue]) -> String {
         let difference = Duration.microseconds(answer["differenceMicroseconds"]?.asInteger ?? 0)
         let apart =
             difference < .zero
             ? "\(Self.seconds(-difference.inSeconds)) behind" : "\(Self.seconds(difference.inSeconds)) ahead"
         let state =
-            switch answer["state"]?.asText {
+            switch answer["state"]?.asString {
             case "following": "follows the wall clock"
             case "apart": "goes on alone: the wall clock is too far away (see 'cuecast clock step --help')"
             case "goingBack":
@@ -85,11 +85,11 @@ struct ClockOutput: ParsableArguments {
             case let other: other ?? "?"
             }
         var lines = [
-            "wall clock    \(answer["wall"]?.asText ?? "?")  (\(apart))",
-            "gateway time  \(answer["gateway"]?.asText ?? "?")  \(state)",
+            "wall clock    \(answer["wall"]?.asString ?? "?")  (\(apart))",
+            "gateway time  \(answer["gateway"]?.asString ?? "?")  \(state)",
         ]
-        let time = answer["retentionTime"]?.asText ?? "nothing recorded yet"
-        if answer["retention"]?.asText == "frozen" {
+        let time = answer["retentionTime"]?.asString ?? "nothing recorded yet"
+        if answer["retention"]?.asString == "frozen" {
             let ahead = Self.seconds(answer["aheadSeconds"]?.asNumber)
             let confirms = Self.seconds(answer["confirmsAfterSeconds"]?.asNumber)
             lines.append(

@@ -20,9 +20,9 @@ struct ControlOptions: ParsableArguments {
     /// Asks the gateway and waits until it is done; a refusal ends the command with a sentence and its exit code.
     func ask(
         _ command: String,
-        _ arguments: [String: ControlValue] = [:],
-        progress: ([String: ControlValue]) -> Void = { _ in }
-    ) throws(ExitCode) -> [String: ControlValue] {
+        _ arguments: [String: JSONValue] = [:],
+        progress: ([String: JSONValue]) -> Void = { _ in }
+    ) throws(ExitCode) -> [String: JSONValue] {
         do throws(ControlError) {
             return try ControlClient(directory: self.directory).ask(command, arguments, progress: progress)
         } catch {

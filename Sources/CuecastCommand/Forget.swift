@@ -48,7 +48,7 @@ struct Forget: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let answer: [String: ControlValue]
+        let answer: [String: JSONValue]
         if let directory = try self.hold() {
             do {
                 answer = try await ForgetCommand.run(self.session, in: directory, isDry: self.dryRun)
@@ -59,7 +59,7 @@ struct Forget: AsyncParsableCommand {
         } else {
             answer = try self.control.ask(
                 ForgetCommand.name,
-                ["session": .text("\(self.session)"), "dryRun": .bool(self.dryRun)]
+                ["session": .string("\(self.session)"), "dryRun": .boolean(self.dryRun)]
             )
         }
         if self.json {
@@ -67,7 +67,7 @@ struct Forget: AsyncParsableCommand {
         } else {
             CommandOutput.say(ForgetText.of(answer))
         }
-        if !self.dryRun, let files = answer["files"]?.asList, !files.isEmpty { throw CommandExit.checkFailed }
+        if !self.dryRun, let files = answer["files"]?.asArray, !files.isEmpty { throw CommandExit.checkFailed }
     }
 
     /// The data directory, where no gateway holds it.
@@ -108,11 +108,11 @@ enum ForgetCommand {
         of gateway: Gateway
     ) {
         gateway.control.register(Self.name, changes: true) { arguments, _ in
-            guard let session = (arguments["session"]?.asText).flatMap({ SessionID(digits: $0) }) else {
+            guard let session = (arguments["session"]?.asString).flatMap({ SessionID(digits: $0) }) else {
                 throw ControlError("forget needs a session of 32 hexadecimal digits", exitCode: 64)
             }
             let lease = gateway.lease(of: session)
-            let isDry = arguments["dryRun"]?.asBool ?? false
+            let isDry = arguments["dryRun"]?.asBoolean ?? false
             var found: SessionTraces
             if isDry {
                 found = try await stores.ledger.traces(of: session)
@@ -124,15 +124,15 @@ enum ForgetCommand {
             found.files = await SessionTraces.files(with: session, in: configuration.dataDirectory)
             var answer = Self.document(of: found, session, isDry: isDry)
             answer["memory"] = .object([
-                "stream": lease.map { ControlValue.text("\($0.stream)") } ?? .null,
-                "hasSubject": .bool(lease?.subject != nil),
+                "stream": lease.map { JSONValue.string("\($0.stream)") } ?? .null,
+                "hasSubject": .boolean(lease?.subject != nil),
             ])
             answer["keptUntil"] = .object([
-                "log": .text(
+                "log": .string(
                     "\(configuration.keepLogRecords) newer records are there, and \(configuration.ledgerCopiesKept) newer copies (keepLogRecords)"
                 ),
-                "ledger": .text("9 days after the end of each break; then totals only"),
-                "copies": .text("\(configuration.ledgerCopiesKept) newer ones are there (ledger.copies.kept)"),
+                "ledger": .string("9 days after the end of each break; then totals only"),
+                "copies": .string("\(configuration.ledgerCopiesKept) newer ones are there (ledger.copies.kept)"),
             ])
             return answer
         }
@@ -179,7 +179,7 @@ enum ForgetCommand {
         _ session: SessionID,
         in directory: StoreDirectory,
         isDry: Bool
-    ) async throws -> [String: ControlValue] {
+    ) async throws -> [String: JSONValue] {
         let now = SigningKeys.now
         let stores = try await KeptStores.open(in: directory, now: now)
         do {
@@ -208,32 +208,32 @@ enum ForgetCommand {
         of found: SessionTraces,
         _ session: SessionID,
         isDry: Bool
-    ) -> [String: ControlValue] {
+    ) -> [String: JSONValue] {
         [
-            "session": .text("\(session)"),
-            "dryRun": .bool(isDry),
+            "session": .string("\(session)"),
+            "dryRun": .boolean(isDry),
             "logRecords": .integer(Int64(found.logRecords)),
             "ledgerBreaks": .integer(Int64(found.ledgerBreaks)),
             "ledgerOutcomes": .integer(Int64(found.ledgerOutcomes)),
             "copies": .integer(Int64(found.copies)),
-            "files": .list(found.files.map { .text($0) }),
+            "files": .array(found.files.map { .string($0) }),
         ]
     }
 }
 
 /// The answer for people.
 enum ForgetText {
-    static func of(_ answer: [String: ControlValue]) -> String {
-        let isDry = answer["dryRun"]?.asBool ?? false
+    static func of(_ answer: [String: JSONValue]) -> String {
+        let isDry = answer["dryRun"]?.asBoolean ?? false
         func count(_ name: String) -> Int64 { answer[name]?.asInteger ?? 0 }
         func kept(_ name: String) -> String {
-            guard isDry, let until = answer["keptUntil"]?.asObject?[name]?.asText else { return "" }
+            guard isDry, let until = answer["keptUntil"]?.asObject?[name]?.asString else { return "" }
             return ", until \(until)"
         }
         let change = isDry ? "" : ": other names stand there now"
-        var lines = ["session \(answer["session"]?.asText ?? "?") \(isDry ? "is as it was" : "is forgotten")"]
+        var lines = ["session \(answer["session"]?.asString ?? "?") \(isDry ? "is as it was" : "is forgotten")"]
         if let memory = answer["memory"]?.asObject {
-            let stream = memory["stream"]?.asText
+            let stream = memory["stream"]?.asString
             let listens = stream.map { "it listens to \($0)" } ?? "it does not listen"
             lines.append("memory     \(listens)\(isDry ? "" : "; it is refused from now on")")
         }
@@ -242,7 +242,7 @@ enum ForgetText {
             "ledger     \(count("ledgerOutcomes")) outcomes in \(count("ledgerBreaks")) breaks\(change)\(kept("ledger"))"
         )
         lines.append("copies     \(count("copies")) of the ledger\(change)\(kept("copies"))")
-        let files = (answer["files"]?.asList ?? []).compactMap(\.asText)
+        let files = (answer["files"]?.asArray ?? []).compactMap(\.asString)
         if files.isEmpty {
             lines.append("files      no file of the data directory holds it")
         } else {

@@ -26,7 +26,7 @@ struct Reload: ParsableCommand {
         let answer = try self.control.ask(Self.command)
         if self.json { return try CommandOutput.say(json: answer, isPretty: true) }
         for (name, what) in [("changed", "changed"), ("needRestart", "needs a restart")] {
-            for line in answer[name]?.asList ?? [] { CommandOutput.say("\(what): \(line.asText ?? "")") }
+            for line in answer[name]?.asArray ?? [] { CommandOutput.say("\(what): \(line.asString ?? "")") }
         }
         CommandOutput.say("read again")
     }
@@ -40,8 +40,8 @@ struct Reload: ParsableCommand {
             do {
                 let document = try await reloader.reload("control socket")
                 return [
-                    "changed": .list(document.changed.map { .text($0) }),
-                    "needRestart": .list(document.needRestart.map { .text($0) }),
+                    "changed": .array(document.changed.map { .string($0) }),
+                    "needRestart": .array(document.needRestart.map { .string($0) }),
                 ]
             } catch let faults as ConfigurationFaults {
                 throw ControlError(

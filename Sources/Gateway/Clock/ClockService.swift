@@ -130,16 +130,16 @@ final class ClockService: Service {
         }
     }
 
-    private func document(_ status: SteeredClock.Status) -> [String: ControlValue] {
-        var document: [String: ControlValue] = [
-            "wall": .text("\(status.wall)"),
-            "gateway": .text("\(status.gateway)"),
+    private func document(_ status: SteeredClock.Status) -> [String: JSONValue] {
+        var document: [String: JSONValue] = [
+            "wall": .string("\(status.wall)"),
+            "gateway": .string("\(status.gateway)"),
             "differenceMicroseconds": .integer(status.difference.inMicroseconds),
-            "state": .text(status.state.rawValue),
+            "state": .string(status.state.rawValue),
             "settlesAfterSeconds": .number(status.settlesAfter.inSeconds),
-            "retention": .text(status.retention == .frozen ? "frozen" : "running"),
+            "retention": .string(status.retention == .frozen ? "frozen" : "running"),
             "gatewayMicroseconds": .integer(status.gateway.microseconds),
-            "retentionTime": self.retentionTime().map { .text("\($0)") } ?? .null,
+            "retentionTime": self.retentionTime().map { .string("\($0)") } ?? .null,
             "retentionMicroseconds": self.retentionTime().map { .integer($0.microseconds) } ?? .null,
         ]
         if status.retention == .frozen {

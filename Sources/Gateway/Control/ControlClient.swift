@@ -30,9 +30,9 @@ package struct ControlClient: Sendable {
     /// - Throws: `ControlError` with a sentence and an exit code.
     package func ask(
         _ command: String,
-        _ arguments: [String: ControlValue] = [:],
-        progress: ([String: ControlValue]) -> Void = { _ in }
-    ) throws(ControlError) -> [String: ControlValue] {
+        _ arguments: [String: JSONValue] = [:],
+        progress: ([String: JSONValue]) -> Void = { _ in }
+    ) throws(ControlError) -> [String: JSONValue] {
         let socket: UnixSocket
         do throws(UnixSocketError) {
             socket = try UnixSocket.connected(to: ControlService.fileName, in: self.directory)

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// commands.register("backup") { arguments, progress in
-///     guard let folder = arguments["to"]?.asText else { throw ControlError("backup needs a folder", exitCode: 64) }
+///     guard let folder = arguments["to"]?.asString else { throw ControlError("backup needs a folder", exitCode: 64) }
 ///     …
 ///     progress(["pages": 17, "of": 200])
 ///     …
@@ -22,9 +22,9 @@ package final class ControlCommands: Sendable {
     /// Tells the client how far a command is.
     ///
     /// Returns at once; left out for a client that does not read.
-    package typealias Progress = @Sendable ([String: ControlValue]) -> Void
+    package typealias Progress = @Sendable ([String: JSONValue]) -> Void
     package typealias Handler =
-        @Sendable ([String: ControlValue], @escaping Progress) async throws -> [String: ControlValue]
+        @Sendable ([String: JSONValue], @escaping Progress) async throws -> [String: JSONValue]
 
     private struct Command {
         let changes: Bool
@@ -61,9 +61,9 @@ package final class ControlCommands: Sendable {
     /// Carries a command out.
     package func perform(
         _ name: String,
-        _ arguments: [String: ControlValue],
+        _ arguments: [String: JSONValue],
         progress: @escaping Progress = { _ in }
-    ) async throws(ControlError) -> [String: ControlValue] {
+    ) async throws(ControlError) -> [String: JSONValue] {
         guard let command = self.commands.withLock({ $0[name] }) else {
             throw ControlError(
                 "this gateway has no command \"\(name)\"; it has: \(self.names.joined(separator: ", "))",
@@ -82,9 +82,9 @@ package final class ControlCommands: Sendable {
 
     private static func carryOut(
         _ command: Command,
-        _ arguments: [String: ControlValue],
+        _ arguments: [String: JSONValue],
         _ progress: @escaping Progress
-    ) async throws(ControlError) -> [String: ControlValue] {
+    ) async throws(ControlError) -> [String: JSONValue] {
         do {
             return try await command.handler(arguments, progress)
         } catch let error as ControlError {

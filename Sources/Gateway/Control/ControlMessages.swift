@@ -52,9 +52,9 @@ package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible 
 struct ControlRequest: Hashable, Sendable {
     let command: String
     /// Everything beside `command`.
-    let arguments: [String: ControlValue]
+    let arguments: [String: JSONValue]
 
-    init(command: String, arguments: [String: ControlValue]) {
+    init(command: String, arguments: [String: JSONValue]) {
         self.command = command
         self.arguments = arguments
     }
@@ -63,38 +63,38 @@ struct ControlRequest: Hashable, Sendable {
     ///
     /// - Throws: `ControlError` with what is wrong with it.
     init(line: [UInt8]) throws(ControlError) {
-        let value: ControlValue
+        let value: JSONValue
         do {
-            value = try JSONDecoder().decode(ControlValue.self, from: Data(line))
+            value = try JSONDecoder().decode(JSONValue.self, from: Data(line))
         } catch {
             throw ControlError("the line is not JSON", exitCode: 65)
         }
-        guard case .object(var members) = value, let command = members.removeValue(forKey: "command")?.asText else {
+        guard case .object(var members) = value, let command = members.removeValue(forKey: "command")?.asString else {
             throw ControlError("a line must be an object of JSON with the member \"command\"", exitCode: 65)
         }
         self.init(command: command, arguments: members)
     }
 
     var line: [UInt8] {
-        ControlValue.object(self.arguments.merging(["command": .text(self.command)]) { _, command in command }).line
+        JSONValue.object(self.arguments.merging(["command": .string(self.command)]) { _, command in command }).line
     }
 }
 
 /// What comes back.
 enum ControlReply: Hashable, Sendable {
-    case progress([String: ControlValue])
-    case done([String: ControlValue])
+    case progress([String: JSONValue])
+    case done([String: JSONValue])
     case failed(ControlError)
 
     /// `nil`: the line is none of these.
     init?(line: [UInt8]) {
-        guard let value = try? JSONDecoder().decode(ControlValue.self, from: Data(line)), let members = value.asObject
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(line)), let members = value.asObject
         else { return nil }
         if let progress = members["progress"]?.asObject {
             self = .progress(progress)
         } else if let done = members["done"]?.asObject {
             self = .done(done)
-        } else if let sentence = members["error"]?.asText {
+        } else if let sentence = members["error"]?.asString {
             let exitCode = members["exitCode"]?.asInteger.flatMap { Int32(exactly: $0) } ?? 69
             self = .failed(ControlError(sentence, exitCode: exitCode))
         } else {
@@ -104,15 +104,15 @@ enum ControlReply: Hashable, Sendable {
 
     var line: [UInt8] {
         switch self {
-        case .progress(let members): ControlValue.object(["progress": .object(members)]).line
-        case .done(let members): ControlValue.object(["done": .object(members)]).line
+        case .progress(let members): JSONValue.object(["progress": .object(members)]).line
+        case .done(let members): JSONValue.object(["done": .object(members)]).line
         case .failed(let error):
-            ControlValue.object(["error": .text(error.sentence), "exitCode": .integer(Int64(error.exitCode))]).line
+            JSONValue.object(["error": .string(error.sentence), "exitCode": .integer(Int64(error.exitCode))]).line
         }
     }
 }
 
-extension ControlValue {
+extension JSONValue {
     /// The value as one line, its end included.
     var line: [UInt8] {
         let encoder = JSONEncoder()
@@ -121,10 +121,10 @@ extension ControlValue {
         return Array((try? encoder.encode(self.finite)) ?? Data("null".utf8)) + [UInt8(ascii: "\n")]
     }
 
-    private var finite: ControlValue {
+    private var finite: JSONValue {
         switch self {
         case .number(let value) where !value.isFinite: .null
-        case .list(let values): .list(values.map(\.finite))
+        case .array(let values): .array(values.map(\.finite))
         case .object(let members): .object(members.mapValues(\.finite))
         default: self
         }

@@ -83,7 +83,7 @@ final class ControlServer: Sendable {
     /// Ends what nobody is going to answer any more.
     func abandon() { self.post(.abandon) }
 
-    func progress(_ call: Call, _ members: [String: ControlValue]) {
+    func progress(_ call: Call, _ members: [String: JSONValue]) {
         self.post(.progress(call.connection, ControlReply.progress(members).line))
     }
 

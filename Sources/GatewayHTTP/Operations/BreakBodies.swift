@@ -3,6 +3,7 @@
 
 import BreakDocuments
 import CuecastWire
+import Gateway
 
 /// The bodies of requests about breaks, as `BreakDocument` reads them.
 enum BreakBodies {

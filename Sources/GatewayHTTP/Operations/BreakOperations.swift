@@ -3,6 +3,7 @@
 
 import BreakDocuments
 import CuecastWire
+import Gateway
 import GatewayCore
 import HTTPTypes
 

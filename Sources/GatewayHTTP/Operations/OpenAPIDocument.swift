@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Gateway
 import HTTPTypes
 
 /// The description of the API as OpenAPI 3.1, made from the operations.

@@ -3,6 +3,7 @@
 
 import CuecastWire
 import Foundation
+import Gateway
 import GatewayCore
 import HTTPTypes
 import Hummingbird

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
+import Gateway
 
 /// A JSON schema that stands once in `/openapi.json`, under its name.
 ///

@@ -41,7 +41,7 @@ struct ClockServiceTests {
         #expect(readiness.alarms.isEmpty && retention.isOpen)
 
         let (steps, sink) = AsyncStream.makeStream(
-            of: Task<[String: ControlValue], any Error>.self,
+            of: Task<[String: JSONValue], any Error>.self,
             bufferingPolicy: .bufferingOldest(1)
         )
         hook.withLock { hook in

@@ -44,9 +44,9 @@ struct ControlServiceTests {
         /// Asks on a thread that may block.
         func ask(
             _ command: String,
-            _ arguments: [String: ControlValue] = [:],
-            progress: @escaping @Sendable ([String: ControlValue]) -> Void = { _ in }
-        ) async throws -> [String: ControlValue] {
+            _ arguments: [String: JSONValue] = [:],
+            progress: @escaping @Sendable ([String: JSONValue]) -> Void = { _ in }
+        ) async throws -> [String: JSONValue] {
             try await blocking { [directory] in
                 try ControlClient(directory: directory, silenceMax: waitMax).ask(command, arguments, progress: progress)
             }
@@ -247,12 +247,12 @@ struct ControlServiceTests {
     @Test func `an answer of the limit goes out, a longer one becomes a sentence`() async throws {
         try await self.withDesk { desk in
             desk.commands.register("long") { arguments, _ in
-                ["t": .text(String(repeating: "x", count: Int(arguments["bytes"]?.asInteger ?? 0)))]
+                ["t": .string(String(repeating: "x", count: Int(arguments["bytes"]?.asInteger ?? 0)))]
             }
             let frame = Int64(#"{"done":{"t":""}}"#.utf8.count + 1)
             let most = Int64(ControlLimits.answerBytesMax) - frame
             let longest = try await desk.ask("long", ["bytes": .integer(most)])
-            #expect(longest["t"]?.asText?.utf8.count == Int(most))
+            #expect(longest["t"]?.asString?.utf8.count == Int(most))
             let error = await #expect(throws: ControlError.self) {
                 try await desk.ask("long", ["bytes": .integer(most + 1)])
             }
@@ -341,7 +341,7 @@ struct ControlServiceTests {
         times = .unhurried
         times.readTimeout = .milliseconds(20)
         try await self.withDesk(times: times) { desk in
-            desk.commands.register("long") { _, _ in ["t": .text(String(repeating: "x", count: 4_000_000))] }
+            desk.commands.register("long") { _, _ in ["t": .string(String(repeating: "x", count: 4_000_000))] }
             let deaf = try RawClient(desk)
             try await deaf.send("{\"command\":\"long\"}\n")
             try await until("it is given up") { desk.metrics.value(.limitsHit, .limit(.controlReadTimeout)) == 1 }

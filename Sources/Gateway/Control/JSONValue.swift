@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
-/// A JSON document as a value: schemas, examples, and what is made of them (RFC 8259).
+/// A JSON document as a value (RFC 8259): commands of the control socket and their answers, schemas, and examples.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -24,15 +28,30 @@ package indirect enum JSONValue: Hashable, Sendable {
     }
 
     /// The member of a name; `nil`: there is none, or this is no object.
-    subscript(name: String) -> JSONValue? {
+    package subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
     /// The same object with more members, or others; anything else stays as it is.
-    func adding(_ members: [String: JSONValue]) -> JSONValue {
+    package func adding(_ members: [String: JSONValue]) -> JSONValue {
         guard case .object(let own) = self else { return self }
         return .object(own.merging(members) { _, new in new })
+    }
+
+    package var asBoolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
+    package var asInteger: Int64? { if case .integer(let value) = self { value } else { nil } }
+    package var asString: String? { if case .string(let value) = self { value } else { nil } }
+    package var asArray: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+    package var asObject: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
+
+    /// A number, whole or not.
+    package var asNumber: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
     }
 }
 
@@ -71,12 +90,14 @@ extension JSONValue: Codable {
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+extension JSONValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(nilLiteral: ()) { self = .null }
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
