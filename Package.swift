@@ -65,10 +65,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 }
 
 /// A snippet of which `Examples/Porting` has a link, with nothing turned on that an app of Swift 5 has not.
-func portedInSwift5(_ name: String) -> Target {
+func portedInSwift5(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
         name: "Porting\(name)",
-        dependencies: ["AdPresentation", "Cuecast", "CuecastNIO"],
+        dependencies: dependencies,
         path: "Examples/Porting/\(name)",
         swiftSettings: [.swiftLanguageMode(.v5)]
     )
@@ -87,6 +87,7 @@ let package = Package(
     products: [
         .library(name: "Cuecast", targets: ["Cuecast"]),
         .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
+        .library(name: "CuecastMycrocast", targets: ["CuecastMycrocast"]),
         .library(name: "CuecastNIO", targets: ["CuecastNIO"]),
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
         .library(name: "AdFormats", targets: ["AdFormats"]),
@@ -128,6 +129,8 @@ let package = Package(
         library("CuecastTesting", ["Cuecast", "CuecastWire", "GatewayCore"]),
         library("BreakDocuments", ["CuecastWire", "AdFormats"]),
         library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
+        // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
+        library("CuecastMycrocast", ["Cuecast", "CuecastWire"]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
         library("GatewayCore", ["CuecastWire", sha256, deque, heap, hashTrees]),
@@ -211,10 +214,10 @@ let package = Package(
         ),
         // The snippets for those who come from other libraries, in the language mode of an older app: as snippets they are in
         // the newer one.
-        portedInSwift5("LiveStream"),
-        portedInSwift5("Delegates"),
-        portedInSwift5("Container"),
-        portedInSwift5("Providers"),
+        portedInSwift5("LiveStream", ["Cuecast", "CuecastMycrocast", "CuecastNIO"]),
+        portedInSwift5("Delegates", ["Cuecast", "CuecastNIO"]),
+        portedInSwift5("Container", ["AdPresentation", "Cuecast"]),
+        portedInSwift5("Providers", ["AdPresentation", "Cuecast", "CuecastNIO"]),
         .executableTarget(
             name: "ClockSpread",
             dependencies: ["Cuecast", "CuecastZeroMQ", logging],
@@ -256,7 +259,10 @@ let package = Package(
         tests("CuecastWireTests", ["CuecastWire", "TestSupport", protobuf]),
         tests("AdFormatsTests", ["AdFormats", "TestSupport"]),
         tests("BreakDocumentsTests", ["AdFormats", "BreakDocuments", "CuecastWire"]),
-        tests("CuecastTests", ["Cuecast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]),
+        tests(
+            "CuecastTests",
+            ["Cuecast", "CuecastMycrocast", "CuecastTesting", "CuecastWire", "GatewayCore", "TestSupport", logging]
+        ),
         tests(
             "AdPresentationTests",
             ["AdPresentation", "Cuecast", "CuecastTesting", "TestSupport", logging, memoryLogging]

@@ -3,6 +3,7 @@
 
 // Code that was written for another library of live-stream advertisements, and goes on with this one.
 import Cuecast
+import CuecastMycrocast
 import CuecastNIO
 
 // snippet.begin

@@ -20,7 +20,7 @@ for await event in events {
     switch event {
     case .connectionChanged(let state): print("connection:", state)
     case .announced(let each): print("break", each.id, "in", each.countdown.map { "\($0)" } ?? "a while")
-    case .ready(_, let advertisements): print("load", advertisements.map(\.audioFileUrl))
+    case .ready(_, let advertisements): print("load", advertisements.map(\.audioFileURL))
     case .available(let each, let advertisements): print("play", advertisements.count, "of", each.id)
     case .missed(let each, let reason): print("nothing of", each.id, "because", reason)
     default: break

@@ -29,7 +29,7 @@ final class Player: @MainActor AdvertisementDelegate {
         print("now playing:", advertisement.title, "for", advertisement.duration, "s")
         Task {
             self.advertisements.report(.started, for: advertisement)
-            try await Task.sleep(for: advertisement.exactDuration)  // Play advertisement.audioFileUrl here.
+            try await Task.sleep(for: advertisement.exactDuration)  // Play advertisement.audioFileURL here.
             self.advertisements.report(.completed, for: advertisement)
             self.onAdvertisementAvailable()  // One break can hold several.
         }

@@ -17,7 +17,7 @@ try await client.start()  // returns when pre-stream ads are queued, or there ar
 for await event in events {
     guard case .available = event else { continue }
     while let advertisement = client.advertisements.getAdvertisement() {
-        print("playing", advertisement.title, advertisement.audioFileUrl)
+        print("playing", advertisement.title, advertisement.audioFileURL)
         client.advertisements.report(.started, for: advertisement)
         try await Task.sleep(for: advertisement.exactDuration)
         client.advertisements.report(.completed, for: advertisement)

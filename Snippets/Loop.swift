@@ -32,7 +32,7 @@ final class Player: @MainActor AdvertisementDelegate {
 
     /// Stands for the app's own audio player.
     private func play(_ advertisement: Advertisement, atEnd: @escaping @MainActor () -> Void) {
-        print("playing", advertisement.audioFileUrl)
+        print("playing", advertisement.audioFileURL)
         Task {
             try await Task.sleep(for: advertisement.exactDuration)
             atEnd()

@@ -162,7 +162,7 @@ final class Player {
         self.soundCount += 1
         let sound = Sound(
             number: self.soundCount,
-            address: advertisement.audioFileUrl,
+            address: advertisement.audioFileURL,
             program: self.program,
             loops: false,
             ended: self.soundEnded
@@ -248,7 +248,7 @@ final class Player {
     }
 
     private func click() {
-        guard let advertisement = self.current?.advertisement, let target = advertisement.bannerTargetUrl else {
+        guard let advertisement = self.current?.advertisement, let target = advertisement.bannerTargetURL else {
             return self.say("there is no banner to open")
         }
         self.client.advertisements.onAdBannerClicked(self.client.configuration.stream, advertisement: advertisement)
@@ -313,7 +313,7 @@ final class Player {
                     PlayerState.Banner(
                         imageURL: banner.imageURL,
                         alternativeText: banner.alternativeText,
-                        targetURL: advertisement.bannerTargetUrl
+                        targetURL: advertisement.bannerTargetURL
                     )
                 }
             )

@@ -6,7 +6,7 @@ internal import CuecastWire
 /// One advertisement: what to play and what to show.
 ///
 /// Playing and showing it is the app's work. Nothing of it ever changes.
-public final class Advertisement: Sendable, Identifiable {
+public final class Advertisement: Sendable {
     /// The same advertisement in one encoding.
     public struct MediaFile: Hashable, Sendable {
         /// Where it is, http or https.
@@ -60,8 +60,6 @@ public final class Advertisement: Sendable, Identifiable {
         public let count: Int
     }
 
-    /// A number that is the same for the same `adID` everywhere: a hash of 63 bits.
-    public let id: Int
     /// The broadcaster's key of the advertisement, unique in its break.
     public let adID: String
     /// The break that it belongs to.
@@ -73,7 +71,7 @@ public final class Advertisement: Sendable, Identifiable {
     /// Text to show; may be empty.
     public let advertisementDescription: String
     /// The media file to play: the first audio file, or the first one where there is no audio.
-    public let audioFileUrl: String
+    public let audioFileURL: String
     /// How long it plays, in seconds, rounded up.
     public let duration: Int
     /// How long it plays.
@@ -82,12 +80,10 @@ public final class Advertisement: Sendable, Identifiable {
     public let skipOffset: Duration?
     /// The same advertisement in several encodings; at least one.
     public let mediaFiles: [MediaFile]
-    /// What opens when the listener acts on the banner.
-    public let bannerTargetUrl: String?
-    /// The banner's square picture.
-    public let bannerFileUrl: String?
-    /// The banner with all that is known of it.
+    /// The picture that is shown while it plays; `nil`: none.
     public let banner: Banner?
+    /// What opens when the listener acts on the banner: what the banner leads to, or else ``clickThroughURL``.
+    public let bannerTargetURL: String?
     /// What opens when the listener acts on the advertisement.
     public let clickThroughURL: String?
     /// Where it stands in its break.
@@ -103,14 +99,13 @@ public final class Advertisement: Sendable, Identifiable {
         self.key = AdvertisementKey(breakID: breakID, id: content.id)
         self.delivery = delivery
         self.adID = content.id.description
-        self.id = Int(truncatingIfNeeded: StableHash.hash([Array(content.id.description.utf8)]) & UInt64(Int.max))
         self.breakID = breakID.description
         self.title = content.title
         self.advertiser = content.advertiser
         self.advertisementDescription = content.text
         self.mediaFiles = content.media.map(MediaFile.init)
         // The wire refuses an advertisement without media.
-        self.audioFileUrl =
+        self.audioFileURL =
             (content.media.first { $0.type.lowercased().hasPrefix("audio/") } ?? content.media.first)?.url ?? ""
         self.exactDuration = content.duration
         let (seconds, attoseconds) = content.duration.components
@@ -118,15 +113,11 @@ public final class Advertisement: Sendable, Identifiable {
         self.skipOffset = content.skipOffset
         self.clickThroughURL = content.clickThroughURL.nonEmpty
         self.banner = content.banner.map(Banner.init)
-        self.bannerFileUrl = content.banner?.imageURL
-        self.bannerTargetUrl = content.banner.flatMap { $0.targetURL.nonEmpty ?? content.clickThroughURL.nonEmpty }
+        self.bannerTargetURL = content.banner.flatMap { $0.targetURL.nonEmpty ?? content.clickThroughURL.nonEmpty }
         self.podPosition = position
         self.trackers = content.trackers.map { Tracker(event: $0.event, url: $0.url, offset: $0.offset) }
     }
 }
-
-/// The name under which older apps know ``Advertisement``.
-public typealias MycrocastAdvertisement = Advertisement
 
 extension Advertisement: Hashable, CustomStringConvertible {
     /// Whether both are the same advertisement of the same break.

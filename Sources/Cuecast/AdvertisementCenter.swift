@@ -14,6 +14,11 @@ public final class AdvertisementCenter: Advertisements {
         }
     }
 
+    /// The center of apps that reach their advertisements from everywhere.
+    ///
+    /// Give it to the client; without such a client its queue is empty.
+    public static let shared = AdvertisementCenter()
+
     private let state = Mutex(State())
 
     /// A center without observers, to be given to a client.

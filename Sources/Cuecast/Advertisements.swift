@@ -9,7 +9,7 @@
 ///
 ///     func playNext() {
 ///         guard let advertisement = advertisements.getAdvertisement() else { return }
-///         self.play(advertisement.audioFileUrl) { self.playNext() }
+///         self.play(advertisement.audioFileURL) { self.playNext() }
 ///     }
 /// }
 /// ```

@@ -97,7 +97,7 @@ open class AdvertView: PlatformView {
     ///   - frame: where it is; content may show in it before its height is known.
     ///   - contextFeedID: which advertisement: a stream's id, or `stream/placement`.
     ///   - context: what surrounds it, for instance the address of an article.
-    ///   - source: where the content comes from; `nil`: it is the banner of the advertisement of `Mycrocast.shared` that
+    ///   - source: where the content comes from; `nil`: it is the banner of the advertisement of `AdvertisementCenter.shared` that
     ///     plays.
     ///   - renderer: what shows it; `nil`: what suits the system. It serves this container only.
     ///   - delegate: who is told of the status; held weakly.

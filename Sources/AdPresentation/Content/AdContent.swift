@@ -42,7 +42,7 @@ public struct AdContent: Hashable, Sendable {
             mediaType: image.mediaType,
             bytes: image.bytes,
             url: image.url,
-            targetURL: advertisement.bannerTargetUrl,
+            targetURL: advertisement.bannerTargetURL,
             alternativeText: advertisement.banner?.alternativeText
         )
         self.advertisement = advertisement

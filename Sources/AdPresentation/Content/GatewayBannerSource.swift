@@ -15,7 +15,7 @@ public final class GatewayBannerSource: AdContentSource {
 
     /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.
     ///
-    /// The advertisements of `Mycrocast.shared` are told that it was seen and clicked.
+    /// The advertisements of `AdvertisementCenter.shared` are told that it was seen and clicked.
     ///
     /// - Parameters:
     ///   - stream: the stream that is heard; views whose `contextFeedID` names another one get an invalid request.
@@ -27,7 +27,7 @@ public final class GatewayBannerSource: AdContentSource {
         advertisement: @escaping @MainActor () -> Advertisement?
     ) {
         self.init(
-            reportingTo: Mycrocast.shared.advertisements,
+            reportingTo: AdvertisementCenter.shared,
             stream: stream,
             fetcher: fetcher,
             advertisement: advertisement
@@ -64,12 +64,12 @@ public final class GatewayBannerSource: AdContentSource {
         self.init(reportingTo: advertisements, stream: stream, fetcher: fetcher) { advertisements.currentAdvertisement }
     }
 
-    /// The banner of the advertisement of `Mycrocast.shared` that plays, whichever stream its client listens to.
+    /// The banner of the advertisement of `AdvertisementCenter.shared` that plays, whichever stream its client listens to.
     public init() {
         self.stream = nil
-        self.advertisement = { Mycrocast.shared.advertisements.currentAdvertisement }
+        self.advertisement = { AdvertisementCenter.shared.currentAdvertisement }
         self.fetcher = HTTPAdFetcher()
-        self.advertisements = Mycrocast.shared.advertisements
+        self.advertisements = AdvertisementCenter.shared
     }
 
     /// Whether the request is for the stream that is heard.

@@ -90,7 +90,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
         )
     }
 
-    /// Serves the banners of the advertisements of `Mycrocast.shared` that the app plays, whose client has them where it was made with them.
+    /// Serves the banners of the advertisements of `AdvertisementCenter.shared` that the app plays, whose client has them where it was made with them.
     ///
     /// - Parameter configurationJSON: under ``streamKey`` the stream's id; without it every ad unit's stream is taken as
     ///   the one that is heard.
@@ -122,7 +122,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
 
 /// What the presenters of one plugin share.
 struct CuecastAdServices {
-    var advertisements: any Advertisements = Mycrocast.shared.advertisements
+    var advertisements: any Advertisements = AdvertisementCenter.shared
     /// Whether nothing else takes advertisements out of the queue.
     var isBannersOnly = false
     /// The stream that is heard; `nil`: that of the ad unit.

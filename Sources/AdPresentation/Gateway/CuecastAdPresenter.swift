@@ -28,7 +28,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     private var isShown = false
     private var isClosed = false
 
-    /// A presenter of the advertisements of `Mycrocast.shared`.
+    /// A presenter of the advertisements of `AdvertisementCenter.shared`.
     public convenience init(adView: any AdViewProtocol, parentVC: PlatformViewController) {
         self.init(adView: adView, parentVC: parentVC, services: CuecastAdServices())
     }

@@ -279,7 +279,7 @@ private struct Telling {
                     isMuted: self.isMuted,
                     adCount: self.watch.ordinal,
                     podSequence: advertisement.podPosition.index,
-                    assetURI: advertisement.audioFileUrl,
+                    assetURI: advertisement.audioFileURL,
                     adType: advertisement.adType,
                     isSkippable: advertisement.skipOffset != nil
                 )

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastMycrocast
 import CuecastTesting
 import Synchronization
 import TestSupport
@@ -355,6 +356,7 @@ struct ClientTests {
         #expect(client.advertisements.getAdvertisement() == nil)
         client.advertisements.ignoreReceivedAdvertisements()
         client.stop()
+        #expect(Mycrocast.shared.advertisements === AdvertisementCenter.shared)
         #expect(Mycrocast.shared.advertisements.getAdvertisement() == nil)
     }
 }

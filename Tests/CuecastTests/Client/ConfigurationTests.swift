@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastMycrocast
 import CuecastTesting
 import CuecastWire
 import Testing
@@ -118,10 +119,12 @@ struct ConfigurationTests {
             position: .init(index: 2, count: 3)
         )
         #expect(advertisement.duration == 13 && advertisement.exactDuration == .milliseconds(12_001))
-        #expect(advertisement.audioFileUrl == "https://media.example/spot.mp3")
+        #expect(advertisement.audioFileURL == "https://media.example/spot.mp3")
+        #expect(advertisement.audioFileUrl == advertisement.audioFileURL)
         #expect(advertisement.advertisementDescription == "Buy it")
         #expect(advertisement.bannerFileUrl == "https://media.example/square.png")
-        #expect(advertisement.bannerTargetUrl == "https://shop.example/")
+        #expect(advertisement.bannerTargetURL == "https://shop.example/")
+        #expect(advertisement.bannerTargetUrl == advertisement.bannerTargetURL)
         #expect(advertisement.banner?.width == 300 && advertisement.banner?.height == nil)
         #expect(advertisement.mediaFiles.map(\.width) == [640, nil])
         #expect(advertisement.podPosition == .init(index: 2, count: 3))
