@@ -87,6 +87,8 @@ let package = Package(
     products: [
         .library(name: "Cuecast", targets: ["Cuecast"]),
         .library(name: "CuecastBroadcast", targets: ["CuecastBroadcast"]),
+        .library(name: "CuecastApplicaster", targets: ["CuecastApplicaster"]),
+        .library(name: "CuecastDianomi", targets: ["CuecastDianomi"]),
         .library(name: "CuecastMycrocast", targets: ["CuecastMycrocast"]),
         .library(name: "CuecastNIO", targets: ["CuecastNIO"]),
         .library(name: "CuecastZeroMQ", targets: ["CuecastZeroMQ"]),
@@ -130,6 +132,8 @@ let package = Package(
         library("BreakDocuments", ["CuecastWire", "AdFormats"]),
         library("CuecastBroadcast", ["BreakDocuments", "CuecastWire", "AdFormats", logging]),
         // Names that apps know from other SDKs, each in a library of its own: apps that are ported import them.
+        library("CuecastApplicaster", ["AdPresentation"]),
+        library("CuecastDianomi", ["AdPresentation"]),
         library("CuecastMycrocast", ["Cuecast", "CuecastWire"]),
         library("CuecastZeroMQ", ["CuecastWire", "ZeroMQ", "Cuecast", "CuecastBroadcast"]),
         library("CuecastNIO", ["CuecastWire", "ZMTP", "Cuecast", nioCore, nioTLS, nioPosix, nioSSL, nioNetwork]),
@@ -216,8 +220,8 @@ let package = Package(
         // the newer one.
         portedInSwift5("LiveStream", ["Cuecast", "CuecastMycrocast", "CuecastNIO"]),
         portedInSwift5("Delegates", ["Cuecast", "CuecastNIO"]),
-        portedInSwift5("Container", ["AdPresentation", "Cuecast"]),
-        portedInSwift5("Providers", ["AdPresentation", "Cuecast", "CuecastNIO"]),
+        portedInSwift5("Container", ["AdPresentation", "Cuecast", "CuecastDianomi"]),
+        portedInSwift5("Providers", ["AdPresentation", "Cuecast", "CuecastApplicaster", "CuecastNIO"]),
         .executableTarget(
             name: "ClockSpread",
             dependencies: ["Cuecast", "CuecastZeroMQ", logging],
@@ -265,7 +269,10 @@ let package = Package(
         ),
         tests(
             "AdPresentationTests",
-            ["AdPresentation", "Cuecast", "CuecastTesting", "TestSupport", logging, memoryLogging]
+            [
+                "AdPresentation", "Cuecast", "CuecastApplicaster", "CuecastDianomi", "CuecastTesting", "TestSupport",
+                logging, memoryLogging,
+            ]
         ),
         tests("CuecastTestingTests", ["CuecastTesting", "Cuecast", "CuecastWire"]),
         tests("RadioPlayerTests", ["RadioPlayer"]),

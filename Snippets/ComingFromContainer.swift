@@ -4,6 +4,7 @@
 // A screen that was written for a container of another library, and goes on with this one.
 import AdPresentation
 import Cuecast
+import CuecastDianomi
 import Foundation
 
 // snippet.settings

@@ -4,6 +4,7 @@
 // A plugin and the view that uses it, written for another library of pluggable providers, going on with this one.
 import AdPresentation
 import Cuecast
+import CuecastApplicaster
 import CuecastNIO
 import Foundation
 
@@ -92,7 +93,7 @@ final class HomeScreen: PlatformViewController, AdPresentationDelegate {
 
     func showBanner() {
         let session = AdPresentationSession(
-            adConfig: AdConfig(adUnitId: "radio1/home", inlineBannerSize: "BANNER"),
+            adConfig: AdConfig(adUnitID: "radio1/home", inlineBannerSize: "BANNER"),
             parentVC: self,
             container: self.view
         )

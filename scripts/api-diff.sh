@@ -14,7 +14,8 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # The libraries that others may use. One that the earlier revision does not have yet is left out.
-readonly libraries=(AdFormats AdPresentation Cuecast CuecastBroadcast CuecastMycrocast CuecastNIO CuecastTesting CuecastZeroMQ)
+readonly libraries=(AdFormats AdPresentation Cuecast CuecastApplicaster CuecastBroadcast CuecastDianomi CuecastMycrocast
+    CuecastNIO CuecastTesting CuecastZeroMQ)
 
 revision="${1:-}"
 if [ -z "$revision" ]; then

@@ -37,12 +37,12 @@ public enum ClickThroughEvent: Hashable, Sendable {
 /// What is done when a user acts on an advertisement.
 ///
 /// ```swift
-/// AdvertSettings.shared.clickThroughs.onEvent = { event in
+/// AdvertisementSettings.shared.clickThroughs.onEvent = { event in
 ///     if case .refused(let address, let reason) = event { print(address, reason) }
 /// }
 /// ```
 ///
-/// ``AdvertSettings/clickThroughs`` counts for every advertisement; ``AdvertView/clickThroughs`` and
+/// ``AdvertisementSettings/clickThroughs`` counts for every advertisement; ``AdvertisementView/clickThroughs`` and
 /// ``CuecastAdPlugin/clickThroughs`` may replace it for theirs.
 public struct ClickThroughHandling: Sendable {
     /// Opens the address; `nil`: nothing does, and the app hears of it by ``onEvent``.

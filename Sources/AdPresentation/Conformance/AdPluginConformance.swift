@@ -15,8 +15,8 @@ public import AppKit
 ///
 /// ```swift
 /// @Test @MainActor func `the plugin keeps the rules`() async {
-///     var options = AdPluginConformance.Options(adUnitId: "test-unit")
-///     options.failingAdUnitId = "no-such-unit"
+///     var options = AdPluginConformance.Options(adUnitID: "test-unit")
+///     options.failingAdUnitID = "no-such-unit"
 ///     let report = await AdPluginConformance(options) { HouseAdsPlugin(configurationJSON: nil) }.run()
 ///     #expect(report.isConformant, "\(report)")
 /// }
@@ -28,9 +28,9 @@ public struct AdPluginConformance {
     /// How a plugin is checked.
     public struct Options {
         /// An ad unit that has an advertisement of every type, every time.
-        public var adUnitId: String
+        public var adUnitID: String
         /// An ad unit that has none; `nil`: failing is not checked.
-        public var failingAdUnitId: String?
+        public var failingAdUnitID: String?
         /// The types that the provider serves; all to begin with.
         public var adTypes: [AdType] = AdType.allCases
         /// The inline banners that are loaded; `BANNER` to begin with.
@@ -48,8 +48,8 @@ public struct AdPluginConformance {
         public var close: (@MainActor (any AdPresenterProtocol, PlatformViewController) -> Void)?
 
         /// The defaults, for an ad unit that has an advertisement of every type, every time.
-        public init(adUnitId: String) {
-            self.adUnitId = adUnitId
+        public init(adUnitID: String) {
+            self.adUnitID = adUnitID
         }
     }
 
@@ -67,12 +67,12 @@ public struct AdPluginConformance {
         let plugin = self.makePlugin()
         var report = AdPluginReport(provider: plugin.providerName())
         self.checkPlugin(plugin, &report)
-        for config in self.configs(adUnitId: self.options.adUnitId) {
+        for config in self.configs(adUnitID: self.options.adUnitID) {
             await self.options.prepare?()
             await self.runFlow(config, &report)
         }
-        if let unit = self.options.failingAdUnitId {
-            for config in self.configs(adUnitId: unit) { await self.runFailingFlow(config, &report) }
+        if let unit = self.options.failingAdUnitID {
+            for config in self.configs(adUnitID: unit) { await self.runFailingFlow(config, &report) }
         } else {
             report.unchecked.append(.failing)
         }
@@ -84,11 +84,11 @@ public struct AdPluginConformance {
         return report
     }
 
-    private func configs(adUnitId: String) -> [AdConfig] {
+    private func configs(adUnitID: String) -> [AdConfig] {
         self.options.adTypes.flatMap { type in
             type == .inlineBanner
-                ? self.options.inlineBannerSizes.map { AdConfig(adUnitId: adUnitId, inlineBannerSize: $0) }
-                : [AdConfig(adUnitId: adUnitId, adType: type)]
+                ? self.options.inlineBannerSizes.map { AdConfig(adUnitID: adUnitID, inlineBannerSize: $0) }
+                : [AdConfig(adUnitID: adUnitID, adType: type)]
         }
     }
 
@@ -125,7 +125,7 @@ public struct AdPluginConformance {
     }
 
     private func checkReferences(_ report: inout AdPluginReport) async {
-        guard let config = self.configs(adUnitId: self.options.adUnitId).first else { return }
+        guard let config = self.configs(adUnitID: self.options.adUnitID).first else { return }
         let flow = "references"
         report.flows.append(flow)
         let plugin = self.makePlugin()

@@ -33,7 +33,7 @@ public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
     /// New cases may appear in a minor release.
     @nonexhaustive
     public enum Unchecked: Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// Loads that fail: ``AdPluginConformance/Options/failingAdUnitId`` is not given.
+        /// Loads that fail: ``AdPluginConformance/Options/failingAdUnitID`` is not given.
         case failing
         /// Clicks: ``AdPluginConformance/Options/open`` is not given.
         case clicks

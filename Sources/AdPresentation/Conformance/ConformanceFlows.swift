@@ -53,7 +53,7 @@ extension AdPluginConformance {
             guard stage.probe.flow.phase == .loaded else {
                 throw Broken(
                     rule: .loadsWhatExists,
-                    seen: "ad unit '\(config.adUnitId)' failed: \(stage.probe.error.map { "\($0)" } ?? "no error")"
+                    seen: "ad unit '\(config.adUnitID)' failed: \(stage.probe.error.map { "\($0)" } ?? "no error")"
                 )
             }
             try await self.quiet(stage)
@@ -75,7 +75,7 @@ extension AdPluginConformance {
         do throws(Broken) {
             try await self.load(stage)
             guard stage.probe.flow.phase == .failed else {
-                throw Broken(rule: .failsWhatDoesNotExist, seen: "ad unit '\(config.adUnitId)' was loaded")
+                throw Broken(rule: .failsWhatDoesNotExist, seen: "ad unit '\(config.adUnitID)' was loaded")
             }
             try await self.quiet(stage)
         } catch {

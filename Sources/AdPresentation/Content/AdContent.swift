@@ -100,33 +100,33 @@ extension Error {
     }
 }
 
-/// Where the content of an ``AdvertView`` comes from.
+/// Where the content of an ``AdvertisementView`` comes from.
 @MainActor
 public protocol AdContentSource: AnyObject {
-    /// Whether a request can be made at all; where not, the view fails with ``AdvertError/invalidRequest``.
-    func canRequest(_ request: AdvertRequest) -> Bool
+    /// Whether a request can be made at all; where not, the view fails with ``AdvertisementError/invalidRequest``.
+    func canRequest(_ request: AdvertisementRequest) -> Bool
 
     /// Loads the content; it is cancelled where that is not wanted any more.
     ///
-    /// - Throws: whatever says best why there is none; the app finds it in ``AdvertError/loadingError(_:)``.
-    func content(for request: AdvertRequest) async throws -> AdContent
+    /// - Throws: whatever says best why there is none; the app finds it in ``AdvertisementError/loadingError(_:)``.
+    func content(for request: AdvertisementRequest) async throws -> AdContent
 
     /// At least half of the view that shows `content` is visible: called once for each load.
-    func contentShown(_ content: AdContent, for request: AdvertRequest)
+    func contentShown(_ content: AdContent, for request: AdvertisementRequest)
 
     /// The user acted on `content`; what that leads to opens now.
-    func contentClicked(_ content: AdContent, for request: AdvertRequest)
+    func contentClicked(_ content: AdContent, for request: AdvertisementRequest)
 }
 
 extension AdContentSource {
     /// A request can always be made.
-    public func canRequest(_ request: AdvertRequest) -> Bool { true }
+    public func canRequest(_ request: AdvertisementRequest) -> Bool { true }
 
     /// Does nothing.
-    public func contentShown(_ content: AdContent, for request: AdvertRequest) {}
+    public func contentShown(_ content: AdContent, for request: AdvertisementRequest) {}
 
     /// Does nothing.
-    public func contentClicked(_ content: AdContent, for request: AdvertRequest) {}
+    public func contentClicked(_ content: AdContent, for request: AdvertisementRequest) {}
 }
 
 /// Fetches what an address leads to.

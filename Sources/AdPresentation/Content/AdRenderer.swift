@@ -103,14 +103,14 @@ public final class ImageSizeRenderer: InteractiveAdRenderer {
 
     /// The user acts on the image, where one is shown.
     ///
-    /// What belongs to an ``AdvertView`` or an ``AdBannerView`` is told to that; otherwise the image's own target is opened as
-    /// ``AdvertSettings/clickThroughs`` says.
+    /// What belongs to an ``AdvertisementView`` or an ``AdBannerView`` is told to that; otherwise the image's own target is opened as
+    /// ``AdvertisementSettings/clickThroughs`` says.
     public func activate() {
         guard let shown else { return }
         if let onClick {
             onClick(nil)
         } else {
-            AdvertSettings.shared.clickThroughs.opened(by: self).follow(shown.targetURL) {}
+            AdvertisementSettings.shared.clickThroughs.opened(by: self).follow(shown.targetURL) {}
         }
     }
 

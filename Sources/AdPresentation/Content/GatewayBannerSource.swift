@@ -73,29 +73,29 @@ public final class GatewayBannerSource: AdContentSource {
     }
 
     /// Whether the request is for the stream that is heard.
-    public func canRequest(_ request: AdvertRequest) -> Bool {
+    public func canRequest(_ request: AdvertisementRequest) -> Bool {
         self.stream.map { $0.id == request.feed.stream } ?? true
     }
 
     /// The banner's image.
-    public func content(for request: AdvertRequest) async throws -> AdContent {
+    public func content(for request: AdvertisementRequest) async throws -> AdContent {
         guard let advertisement = self.advertisement() else { throw AdContentError.noAdvertisement }
         return try await self.fetcher.banner(of: advertisement)
     }
 
     /// Tells that the banner was seen.
-    public func contentShown(_ content: AdContent, for request: AdvertRequest) {
+    public func contentShown(_ content: AdContent, for request: AdvertisementRequest) {
         guard let advertisement = content.advertisement else { return }
         self.advertisements.onAdBannerShown(self.stream(of: request), advertisement: advertisement)
     }
 
     /// Tells that the banner was clicked.
-    public func contentClicked(_ content: AdContent, for request: AdvertRequest) {
+    public func contentClicked(_ content: AdContent, for request: AdvertisementRequest) {
         guard let advertisement = content.advertisement else { return }
         self.advertisements.onAdBannerClicked(self.stream(of: request), advertisement: advertisement)
     }
 
-    private func stream(of request: AdvertRequest) -> LiveStream {
+    private func stream(of request: AdvertisementRequest) -> LiveStream {
         self.stream ?? LiveStream(id: request.feed.stream)
     }
 }

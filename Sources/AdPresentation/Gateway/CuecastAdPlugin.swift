@@ -33,7 +33,7 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// The key of the stream's id in a configuration.
     public static let streamKey = "stream"
 
-    /// What is done when a user acts on an advertisement of this plugin; `nil`: what ``AdvertSettings/clickThroughs`` says.
+    /// What is done when a user acts on an advertisement of this plugin; `nil`: what ``AdvertisementSettings/clickThroughs`` says.
     ///
     /// A change counts for presenters that are made afterwards.
     public var clickThroughs: ClickThroughHandling? {

@@ -87,9 +87,9 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     }
 
     private func stream(of config: AdConfig) throws(CuecastAdError) -> LiveStream {
-        guard let feed = ContextFeed(config.adUnitId) else { throw .unknownAdUnit(config.adUnitId) }
+        guard let feed = ContextFeed(config.adUnitID) else { throw .unknownAdUnit(config.adUnitID) }
         let stream = LiveStream(id: feed.stream)
-        guard (self.services.stream ?? stream) == stream else { throw .unknownAdUnit(config.adUnitId) }
+        guard (self.services.stream ?? stream) == stream else { throw .unknownAdUnit(config.adUnitID) }
         return stream
     }
 
@@ -132,7 +132,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
         guard !self.isClosed, self.isShown || self.config?.adType.isBanner == true, let banner = self.banner else {
             return
         }
-        let handling = self.services.clickThroughs ?? AdvertSettings.shared.clickThroughs
+        let handling = self.services.clickThroughs ?? AdvertisementSettings.shared.clickThroughs
         banner.opened(by: handling)
             .follow(banner.content?.targetURL) {
                 self.record?.clicked()

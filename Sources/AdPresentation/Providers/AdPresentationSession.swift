@@ -61,7 +61,7 @@ public enum AdLoadError: LocalizedError, Hashable, Sendable, CustomStringConvert
 ///
 /// ```swift
 /// let session = AdPresentationSession(
-///     adConfig: AdConfig(adUnitId: "radio1/home", inlineBannerSize: "BANNER"),
+///     adConfig: AdConfig(adUnitID: "radio1/home", inlineBannerSize: "BANNER"),
 ///     parentVC: self,
 ///     container: self.bannerContainer
 /// )

@@ -58,22 +58,22 @@ public enum AdType: Hashable, Sendable, CaseIterable {
 /// What a presenter is to load.
 public final class AdConfig: Sendable {
     /// The provider's name for the place.
-    public let adUnitId: String
+    public let adUnitID: String
     /// The kind of place.
     public let adType: AdType
     /// The name of the size of an inline banner, for instance ``AdBannerSize/banner``; `nil`: not given.
     public let inlineBannerSize: String?
 
     /// An inline banner of the size with this name.
-    public init(adUnitId: String, inlineBannerSize: String?) {
-        self.adUnitId = adUnitId
+    public init(adUnitID: String, inlineBannerSize: String?) {
+        self.adUnitID = adUnitID
         self.adType = .inlineBanner
         self.inlineBannerSize = inlineBannerSize
     }
 
     /// An advertisement for a place of this kind.
-    public init(adUnitId: String, adType: AdType) {
-        self.adUnitId = adUnitId
+    public init(adUnitID: String, adType: AdType) {
+        self.adUnitID = adUnitID
         self.adType = adType
         self.inlineBannerSize = nil
     }

@@ -94,8 +94,8 @@ struct ClickThroughTests {
         let image = AdContent(mediaType: "image/png", bytes: Images.png(4, 2), targetURL: "https://renderer.example/")
         _ = try await renderer.render(image, in: PlatformView(frame: CGRect(x: 0, y: 0, width: 8, height: 8)))
         // Other tests have the shared settings while this one waits; from here on it does not.
-        AdvertSettings.shared.clickThroughs = log.handling()
-        defer { AdvertSettings.shared.clickThroughs = ClickThroughHandling() }
+        AdvertisementSettings.shared.clickThroughs = log.handling()
+        defer { AdvertisementSettings.shared.clickThroughs = ClickThroughHandling() }
         renderer.activate()
         #expect(log.opened == ["https://renderer.example/"])
         var own: [String] = []

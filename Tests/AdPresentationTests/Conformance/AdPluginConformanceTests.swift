@@ -18,8 +18,8 @@ struct AdPluginConformanceTests {
         _ configure: (inout AdPluginConformance.Options) -> Void = { _ in }
     ) async -> AdPluginReport {
         var plugins: [TestPlugin] = []
-        var options = AdPluginConformance.Options(adUnitId: "unit")
-        options.failingAdUnitId = "no-unit"
+        var options = AdPluginConformance.Options(adUnitID: "unit")
+        options.failingAdUnitID = "no-unit"
         options.inlineBannerSizes = AdBannerSize.allCases.map(\.rawValue)
         options.quietWait = .milliseconds(100)
         // What never comes ends by a limit; what comes has as long as it takes.
@@ -74,7 +74,7 @@ struct AdPluginConformanceTests {
 
     @Test func `what is not checked is said`() async {
         let report = await self.report {
-            $0.failingAdUnitId = nil
+            $0.failingAdUnitID = nil
             $0.open = nil
             $0.adTypes = [.screenBanner]
         }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.suiteLimit)
 struct ErrorSentenceTests {
     private static let errors: [any Error] =
-        ([.invalidRequest, .loadingError(AdContentError.noBanner)] as [AdvertError])
+        ([.invalidRequest, .loadingError(AdContentError.noBanner)] as [AdvertisementError])
         + ([
             .invalidURL("ftp://a"), .unreachable(Cause()), .timedOut(after: .seconds(1)), .status(404),
             .mediaType("text/plain"), .tooLarge(bytesMax: 7), .unreadableImage, .noAdvertisement, .noBanner,
@@ -33,11 +33,11 @@ struct ErrorSentenceTests {
 
     @Test func `an error says the sentence of its cause`() {
         #expect(
-            AdvertError.loadingError(AdContentError.status(404)).localizedDescription
+            AdvertisementError.loadingError(AdContentError.status(404)).localizedDescription
                 == "The advertisement could not be loaded: The server answered with status 404."
         )
         #expect(
-            AdvertError.loadingError(AdContentError.unreachable(Cause(number: 2))).localizedDescription
+            AdvertisementError.loadingError(AdContentError.unreachable(Cause(number: 2))).localizedDescription
                 == "The advertisement could not be loaded: The content could not be fetched: Cause(number: 2)"
         )
     }

@@ -11,11 +11,12 @@ import Testing
 @Suite(.suiteLimit)
 @MainActor
 struct ContentSourceTests {
-    private func request(_ feed: String, _ configure: (inout AdvertSettings) -> Void = { _ in }) throws -> AdvertRequest
+    private func request(_ feed: String, _ configure: (inout AdvertisementSettings) -> Void = { _ in }) throws
+        -> AdvertisementRequest
     {
-        var settings = AdvertSettings()
+        var settings = AdvertisementSettings()
         configure(&settings)
-        return AdvertRequest(
+        return AdvertisementRequest(
             feed: try #require(ContextFeed(feed)),
             context: "https://example.org/?a=1&b=2",
             settings: settings
@@ -28,7 +29,7 @@ struct ContentSourceTests {
         let request = try self.request("radio1/sidebar") {
             $0.consent = "yes please"
             $0.appearanceOverride = .dark
-            $0.userId = "u&v"
+            $0.userID = "u&v"
             $0.advertisingID = "device"
         }
         #expect(source.canRequest(request))
@@ -46,7 +47,7 @@ struct ContentSourceTests {
     @Test func `what is not known is not asked with`() async throws {
         let server = try LoopbackServer(["/ads": { $0.answer(type: "image/png", [1]) }])
         let source = HTTPAdContentSource(endpoint: server.url("/ads"))
-        let request = AdvertRequest(feed: try #require(ContextFeed("radio1")))
+        let request = AdvertisementRequest(feed: try #require(ContextFeed("radio1")))
         _ = try await source.content(for: request)
         #expect(server.requestedPaths == ["/ads?feed=radio1"])
     }
@@ -60,7 +61,7 @@ struct ContentSourceTests {
         let head = "http://example.org/?feed=radio1&context="
         func source(_ bytes: Int) -> Bool {
             let context = String(repeating: "a", count: bytes - head.utf8.count)
-            let feed = ContextFeed("radio1").map { AdvertRequest(feed: $0, context: context) }
+            let feed = ContextFeed("radio1").map { AdvertisementRequest(feed: $0, context: context) }
             return feed.map(HTTPAdContentSource(endpoint: "http://example.org/").canRequest) ?? false
         }
         #expect(source(HTTPAdContentSource.addressBytesMax))
@@ -69,7 +70,7 @@ struct ContentSourceTests {
 
     @Test func `a view shows what the ad server has, and keeps the cause where that fails`() async throws {
         let server = try LoopbackServer(["/ads": { $0.answer(type: "image/png", Images.png(300, 250)) }])
-        let view = AdvertView(
+        let view = AdvertisementView(
             contextFeedID: "radio1",
             source: HTTPAdContentSource(endpoint: server.url("/ads")),
             renderer: ImageSizeRenderer()
@@ -78,7 +79,10 @@ struct ContentSourceTests {
         view.loadAd()
         await view.settled()
         #expect(view.contentHeight == 125)
-        let other = AdvertView(contextFeedID: "radio1", source: HTTPAdContentSource(endpoint: server.url("/none")))
+        let other = AdvertisementView(
+            contextFeedID: "radio1",
+            source: HTTPAdContentSource(endpoint: server.url("/none"))
+        )
         other.loadAd()
         await other.settled()
         guard case .failed(.loadingError(AdContentError.status(404))) = other.status else {
@@ -102,7 +106,7 @@ struct ContentSourceTests {
 
     @Test func `a view without a source has the banner of the shared advertisements`() async {
         let log = StatusLog()
-        let view = AdvertView(contextFeedID: "radio1", delegate: log)
+        let view = AdvertisementView(contextFeedID: "radio1", delegate: log)
         view.loadAd()
         await view.settled()
         #expect(log.kinds == [.loading, .failed])

@@ -23,7 +23,7 @@ final class HouseAdPresenter: AdClosingPresenter {
 
     func load(adConfig: AdConfig) {
         self.adView?.stateChanged(adViewState: .loading)
-        guard adConfig.adUnitId == "home", adConfig.adType == .inlineBanner else {
+        guard adConfig.adUnitID == "home", adConfig.adType == .inlineBanner else {
             self.adView?.adLoadFailed(error: HouseAdError.noAdvertisement)
             self.adView?.stateChanged(adViewState: .failed)
             return
@@ -54,8 +54,8 @@ final class HouseAdsPlugin: AdPluginProtocol {
 @Suite(.suiteLimit)
 struct DocumentationExampleTests {
     @Test @MainActor func `the house ads keep the rules`() async {
-        var options = AdPluginConformance.Options(adUnitId: "home")
-        options.failingAdUnitId = "no-such-unit"
+        var options = AdPluginConformance.Options(adUnitID: "home")
+        options.failingAdUnitID = "no-such-unit"
         options.adTypes = [.inlineBanner]
         options.answerWaitMax = .seconds(3_600)  // A busy machine breaks no rule.
         let report = await AdPluginConformance(options) { HouseAdsPlugin(configurationJSON: nil) }.run()

@@ -92,7 +92,7 @@ final class TestPresenter: AdClosingPresenter {
         if self.fault != .loadingFirst { self.report(.loading) }
         if self.fault == .answersInTime { return }
         if self.fault == .answerBeforeState { return self.report(.loaded) }
-        let exists = !(self.configs.first?.adUnitId.hasPrefix("no") ?? true) || self.fault == .failsWhatDoesNotExist
+        let exists = !(self.configs.first?.adUnitID.hasPrefix("no") ?? true) || self.fault == .failsWhatDoesNotExist
         guard exists, self.fault != .loadsWhatExists else {
             self.adView?.adLoadFailed(error: NoAd())
             return self.report(.failed)

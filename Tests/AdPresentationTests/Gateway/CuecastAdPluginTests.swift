@@ -134,7 +134,7 @@ struct CuecastAdPluginTests {
         return session
     }
 
-    private let banner = AdConfig(adUnitId: "radio1/sidebar", inlineBannerSize: "BOX_BANNER")
+    private let banner = AdConfig(adUnitID: "radio1/sidebar", inlineBannerSize: "BOX_BANNER")
 
     @Test func `a banner is shown, started, clicked and completed, and the gateway records it`() async throws {
         try await self.listen([self.content("a")])
@@ -245,9 +245,9 @@ struct CuecastAdPluginTests {
         session.load()
         await self.log.waitFor(.impressed)
         // Other tests have the shared settings while this one waits; it does not, while it has them.
-        AdvertSettings.shared.clickThroughs = self.links.handling()
+        AdvertisementSettings.shared.clickThroughs = self.links.handling()
         renderer.activate()
-        AdvertSettings.shared.clickThroughs = ClickThroughHandling()
+        AdvertisementSettings.shared.clickThroughs = ClickThroughHandling()
         #expect(session.state == .clicked && self.links.opened == ["https://shop.example/a"])
         var own: [String] = []
         renderer.openURL = { own.append($0.absoluteString) }
@@ -393,8 +393,8 @@ struct CuecastAdPluginTests {
         try self.gateway.publish(ScriptedBreak("b1", [self.content("a")]))
         _ = await self.first { if case .available = $0 { true } else { nil } }
         for config in [
-            AdConfig(adUnitId: "radio2", adType: .screenBanner), AdConfig(adUnitId: "", adType: .interstitial),
-            AdConfig(adUnitId: "radio1", inlineBannerSize: "LEADERBOARD"),
+            AdConfig(adUnitID: "radio2", adType: .screenBanner), AdConfig(adUnitID: "", adType: .interstitial),
+            AdConfig(adUnitID: "radio1", inlineBannerSize: "LEADERBOARD"),
         ] {
             self.session(config).load()
         }
@@ -409,7 +409,7 @@ struct CuecastAdPluginTests {
 
     @Test func `an interstitial covers the screen, is impressed there and closed by the user`() async throws {
         try await self.listen([self.content("a")])
-        let session = self.session(AdConfig(adUnitId: "radio1", adType: .interstitial))
+        let session = self.session(AdConfig(adUnitID: "radio1", adType: .interstitial))
         session.load()
         await self.log.waitFor(.loaded)
         #expect(session.host?.adView == nil)
@@ -431,7 +431,7 @@ struct CuecastAdPluginTests {
 
     @Test func `an interstitial that was never shown is closed without a word to the view`() async throws {
         try await self.listen([self.content("a")])
-        let session = self.session(AdConfig(adUnitId: "radio1", adType: .interstitial))
+        let session = self.session(AdConfig(adUnitID: "radio1", adType: .interstitial))
         session.load()
         await self.log.waitFor(.loaded)
         session.close()
@@ -445,7 +445,7 @@ struct CuecastAdPluginTests {
         let probe = ConformanceProbe(.interstitial)
         var parent: HeadlessViewController? = HeadlessViewController()
         let presenter = parent.map { self.plugin().createAdPresenter(adView: probe, parentVC: $0) }
-        let config = AdConfig(adUnitId: "radio1", adType: .interstitial)
+        let config = AdConfig(adUnitID: "radio1", adType: .interstitial)
         if let presenter { probe.load(presenter, config) }
         #expect(await probe.wait(atMost: .seconds(3_600)) { $0.flow.phase == .loaded })
         parent = nil
@@ -457,7 +457,7 @@ struct CuecastAdPluginTests {
 
     @Test func `a screen banner is no higher than wide, whatever its image says`() async throws {
         try await self.listen([self.content("a", image: "/tall.png")])
-        let session = self.session(AdConfig(adUnitId: "radio1", adType: .screenBanner))
+        let session = self.session(AdConfig(adUnitID: "radio1", adType: .screenBanner))
         session.load()
         await self.log.waitFor(.loaded)
         #expect(session.size == CGSize(width: 320, height: 320))
@@ -468,7 +468,7 @@ struct CuecastAdPluginTests {
         try await self.listen([self.content("a"), self.content("b")])
         let probe = ConformanceProbe(.screenBanner)
         let presenter = self.plugin().createAdPresenter(adView: probe, parentVC: self.parent)
-        let config = AdConfig(adUnitId: "radio1", adType: .screenBanner)
+        let config = AdConfig(adUnitID: "radio1", adType: .screenBanner)
         probe.load(presenter, config)
         presenter.load(adConfig: config)
         #expect(await probe.wait(atMost: .seconds(3_600)) { $0.flow.phase == .loaded })
@@ -480,8 +480,8 @@ struct CuecastAdPluginTests {
     @Test func `the provider keeps all rules`() async throws {
         let contents = (1...6).map { self.content("ad\($0)") }
         try await self.listen(contents)
-        var options = AdPluginConformance.Options(adUnitId: "radio1")
-        options.failingAdUnitId = "radio2"
+        var options = AdPluginConformance.Options(adUnitID: "radio1")
+        options.failingAdUnitID = "radio2"
         options.inlineBannerSizes = AdBannerSize.allCases.map(\.rawValue)
         options.open = { banner, parent in
             ((banner ?? parent.presentedViewController?.view) as? AdBannerView)?.activate()
@@ -496,7 +496,7 @@ struct CuecastAdPluginTests {
     @Test func `a view shows the banner of the gateway's advertisement`() async throws {
         try await self.listen([self.content("a"), self.content("b")])
         let source = GatewayBannerSource(self.client.advertisements, stream: LiveStream(id: "radio1"))
-        let view = AdvertView(
+        let view = AdvertisementView(
             frame: CGRect(x: 0, y: 0, width: 200, height: 50),
             contextFeedID: "radio1/sidebar",
             source: source
@@ -541,7 +541,7 @@ struct CuecastAdPluginTests {
         let session = self.session(self.banner)
         session.load()
         guard case .noAdvertisement? = self.log.errors.first as? AdContentError else { return #expect(Bool(false)) }
-        self.session(AdConfig(adUnitId: "radio2", adType: .screenBanner)).load()
+        self.session(AdConfig(adUnitID: "radio2", adType: .screenBanner)).load()
         #expect(self.log.errors.last as? CuecastAdError == .unknownAdUnit("radio2"))
         let presenter = CuecastAdPresenter(adView: ConformanceProbe(.screenBanner), parentVC: self.parent)
         #expect(presenter.getSize() == .zero)

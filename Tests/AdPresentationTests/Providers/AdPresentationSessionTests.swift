@@ -63,7 +63,7 @@ struct AdPresentationSessionTests {
     let log = SessionLog()
     let parent = HeadlessViewController()
     let window = HeadlessWindow(frame: CGRect(x: 0, y: 0, width: 400, height: 600))
-    let banner = AdConfig(adUnitId: "unit", inlineBannerSize: "BANNER")
+    let banner = AdConfig(adUnitID: "unit", inlineBannerSize: "BANNER")
 
     init() {
         self.window.addSubview(self.parent.view)
@@ -98,7 +98,7 @@ struct AdPresentationSessionTests {
         #expect(host.adView?.frame == CGRect(x: 0, y: 0, width: 320, height: 50))
         #expect(session.size == CGSize(width: 320, height: 50))
         #expect(session.providerName == "Test")
-        #expect(plugin.presenters.map { $0.configs.map(\.adUnitId) } == [["unit"]], "one presenter, loaded once")
+        #expect(plugin.presenters.map { $0.configs.map(\.adUnitID) } == [["unit"]], "one presenter, loaded once")
         plugin.presenters[0].open()
         plugin.presenters[0].open()
         #expect(self.log.states.suffix(2) == [.clicked, .clicked], "each click is told")
@@ -110,7 +110,7 @@ struct AdPresentationSessionTests {
 
     @Test func `a screen banner is at the lower edge, in the middle`() {
         self.register(TestPlugin())
-        let session = self.session(AdConfig(adUnitId: "unit", adType: .screenBanner))
+        let session = self.session(AdConfig(adUnitID: "unit", adType: .screenBanner))
         session.load()
         #expect(session.host is ScreenBannerHost)
         #expect(session.host?.adView?.frame == CGRect(x: 40, y: 550, width: 320, height: 50))
@@ -120,7 +120,7 @@ struct AdPresentationSessionTests {
     @Test func `an interstitial is shown only when it is loaded, and once`() throws {
         let plugin = TestPlugin()
         self.register(plugin)
-        let session = self.session(AdConfig(adUnitId: "unit", adType: .interstitial))
+        let session = self.session(AdConfig(adUnitID: "unit", adType: .interstitial))
         #expect(throws: AdOrderError.notLoaded(.uninitialized)) { try session.showInterstitial() }
         session.load()
         #expect(session.host is InterstitialHost)
@@ -138,7 +138,7 @@ struct AdPresentationSessionTests {
     @Test func `an interstitial that loads still, or failed, is not shown`() async throws {
         let plugin = TestPlugin(fault: .answersInTime)
         self.register(plugin)
-        let session = self.session(AdConfig(adUnitId: "unit", adType: .interstitial))
+        let session = self.session(AdConfig(adUnitID: "unit", adType: .interstitial))
         session.load()
         #expect(throws: AdOrderError.notLoaded(.loading)) { try session.showInterstitial() }
         self.manager.removeAll()
@@ -226,7 +226,7 @@ struct AdPresentationSessionTests {
     @Test(arguments: [AdRule.shownBeforeUse, .interstitialBringsNoView])
     func `what a presenter of an interstitial reports against the order is refused and reported`(rule: AdRule) {
         self.register(TestPlugin(fault: rule))
-        let session = self.session(AdConfig(adUnitId: "unit", adType: .interstitial))
+        let session = self.session(AdConfig(adUnitID: "unit", adType: .interstitial))
         session.load()
         #expect(self.log.violations.first?.rule == rule)
         #expect(!self.log.states.contains(.impressed))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastApplicaster
 import Foundation
 import Testing
 
@@ -50,13 +51,13 @@ struct AdvertisementManagerTests {
     }
 
     @Test func `a configuration for a size is an inline banner`() {
-        let inline = AdConfig(adUnitId: "home", inlineBannerSize: "BANNER")
+        let inline = AdConfig(adUnitID: "home", inlineBannerSize: "BANNER")
         #expect(inline.adType == .inlineBanner)
         #expect(inline.inlineBannerSize == "BANNER")
         for type in AdType.allCases {
-            let config = AdConfig(adUnitId: "home", adType: type)
+            let config = AdConfig(adUnitID: "home", adType: type)
             #expect(config.adType == type)
-            #expect(config.adUnitId == "home")
+            #expect(config.adUnitID == "home")
             #expect(config.inlineBannerSize == nil)
         }
     }
@@ -82,5 +83,6 @@ struct AdvertisementManagerTests {
         #expect(plugin?.providerName() == "Old")
         #expect(ZPAdViewState.closed.rawValue == 6)
         #expect(ZPAdConfig(adUnitId: "home", adType: ZPAdType.interstitial).adType == .interstitial)
+        #expect(ZPAdConfig(adUnitId: "home", inlineBannerSize: "BANNER").adUnitId == "home")
     }
 }

@@ -26,24 +26,24 @@ public final class HTTPAdContentSource: AdContentSource {
     }
 
     /// Whether the address is one of http or https, and not too long with all that is asked.
-    public func canRequest(_ request: AdvertRequest) -> Bool {
+    public func canRequest(_ request: AdvertisementRequest) -> Bool {
         self.address(for: request) != nil
     }
 
     /// What the server answers.
-    public func content(for request: AdvertRequest) async throws -> AdContent {
-        guard let address = self.address(for: request) else { throw AdvertError.invalidRequest }
+    public func content(for request: AdvertisementRequest) async throws -> AdContent {
+        guard let address = self.address(for: request) else { throw AdvertisementError.invalidRequest }
         return try await self.fetcher.fetch(address)
     }
 
-    private func address(for request: AdvertRequest) -> String? {
+    private func address(for request: AdvertisementRequest) -> String? {
         guard HTTPAdFetcher.address(self.endpoint) != nil, var components = URLComponents(string: self.endpoint) else {
             return nil
         }
         let items: [(String, String?)] = [
             ("feed", request.feed.stream), ("placement", request.feed.placement), ("context", request.context),
             ("consent", request.settings.consent), ("appearance", request.settings.appearanceOverride?.rawValue),
-            ("user", request.settings.userId), ("advertisingID", request.settings.advertisingID),
+            ("user", request.settings.userID), ("advertisingID", request.settings.advertisingID),
         ]
         var query = components.queryItems ?? []
         query += items.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }

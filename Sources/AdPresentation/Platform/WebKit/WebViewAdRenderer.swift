@@ -15,7 +15,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
     public var openURL: (@MainActor (URL) -> Void)?
     /// Is called when the user followed a link.
     ///
-    /// `nil`: the link is opened as ``AdvertSettings/clickThroughs`` says.
+    /// `nil`: the link is opened as ``AdvertisementSettings/clickThroughs`` says.
     public var onClick: (@MainActor (_ address: String?) -> Void)?
     /// Is called when the content has another height.
     public var onHeight: (@MainActor (_ height: CGFloat) -> Void)?
@@ -104,7 +104,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
         if let onClick = self.onClick {
             onClick(address)
         } else {
-            AdvertSettings.shared.clickThroughs.opened(by: self).follow(address ?? self.targetURL) {}
+            AdvertisementSettings.shared.clickThroughs.opened(by: self).follow(address ?? self.targetURL) {}
         }
     }
 

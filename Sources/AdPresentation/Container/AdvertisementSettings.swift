@@ -6,10 +6,10 @@ public import Logging
 /// What all advertisements of this module share: a change counts for what is loaded afterwards.
 ///
 /// ```swift
-/// AdvertSettings.shared.consent = consentString
-/// AdvertSettings.shared.loggingEnabled = true
+/// AdvertisementSettings.shared.consent = consentString
+/// AdvertisementSettings.shared.loggingEnabled = true
 /// ```
-public struct AdvertSettings: Sendable {
+public struct AdvertisementSettings: Sendable {
     /// How advertisements look.
     public enum Appearance: String, Hashable, Sendable, CaseIterable {
         /// For bright surroundings.
@@ -19,7 +19,7 @@ public struct AdvertSettings: Sendable {
     }
 
     /// The settings that count for what is loaded from now on.
-    @MainActor public static var shared = AdvertSettings()
+    @MainActor public static var shared = AdvertisementSettings()
 
     /// Where lines go about loading and failing, if ``loggingEnabled``.
     public var logger = Logger(label: "cuecast.presentation")
@@ -30,7 +30,7 @@ public struct AdvertSettings: Sendable {
     /// How advertisements look; `nil`: as the system does.
     public var appearanceOverride: Appearance?
     /// The app's name for its user; `nil`: none.
-    public var userId: String?
+    public var userID: String?
     /// The device's advertising identifier; `nil`: none, or not permitted.
     public var advertisingID: String?
 

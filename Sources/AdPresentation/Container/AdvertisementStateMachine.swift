@@ -3,11 +3,11 @@
 
 internal import Foundation
 
-/// The status of one ``AdvertView``; it decides, it never acts.
+/// The status of one ``AdvertisementView``; it decides, it never acts.
 ///
 /// Legal: any → loading, loading → loaded or failed, loaded → rendered or failed, any → created, any → failed for want of a
 /// request. Each load has a number; what an earlier one brings is dropped.
-struct AdvertStateMachine: Sendable {
+struct AdvertisementStateMachine: Sendable {
     /// What happened.
     enum Event: Sendable {
         /// A load begins.
@@ -21,12 +21,12 @@ struct AdvertStateMachine: Sendable {
         /// The content of this load, which is shown in full, has another height.
         case resized(load: Int, height: CGFloat)
         /// This load failed.
-        case failed(load: Int, AdvertError)
+        case failed(load: Int, AdvertisementError)
         /// Loading is not wanted any more.
         case stop
     }
 
-    private(set) var status = AdvertStatus.created
+    private(set) var status = AdvertisementStatus.created
     /// The height of the content; `nil` until it is rendered.
     private(set) var contentHeight: CGFloat?
     /// The number of the load that counts.
@@ -59,7 +59,7 @@ struct AdvertStateMachine: Sendable {
         return true
     }
 
-    private mutating func begin(_ status: AdvertStatus) {
+    private mutating func begin(_ status: AdvertisementStatus) {
         self.load += 1
         self.contentHeight = nil
         self.status = status

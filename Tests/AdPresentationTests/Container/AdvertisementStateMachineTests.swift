@@ -12,11 +12,11 @@ struct Cause: Error, Equatable {
 }
 
 @Suite(.suiteLimit)
-struct AdvertStateMachineTests {
+struct AdvertisementStateMachineTests {
     private static let events = ["load", "refuse", "arrived", "shown", "resized", "failed", "stop"]
 
     /// Which status follows which event; what is not here is not legal.
-    private static let legal: [AdvertStatus.Kind: [String: AdvertStatus.Kind]] = [
+    private static let legal: [AdvertisementStatus.Kind: [String: AdvertisementStatus.Kind]] = [
         .created: ["load": .loading, "refuse": .failed],
         .loading: ["load": .loading, "refuse": .failed, "arrived": .loaded, "failed": .failed, "stop": .created],
         .loaded: ["load": .loading, "refuse": .failed, "shown": .rendered, "failed": .failed, "stop": .created],
@@ -25,8 +25,8 @@ struct AdvertStateMachineTests {
     ]
 
     /// A machine in the given status, by legal events.
-    private func machine(_ kind: AdvertStatus.Kind) -> AdvertStateMachine {
-        var machine = AdvertStateMachine()
+    private func machine(_ kind: AdvertisementStatus.Kind) -> AdvertisementStateMachine {
+        var machine = AdvertisementStateMachine()
         let path: [String] =
             switch kind {
             case .created: []
@@ -39,7 +39,7 @@ struct AdvertStateMachineTests {
         return machine
     }
 
-    private func event(_ name: String, load: Int) -> AdvertStateMachine.Event {
+    private func event(_ name: String, load: Int) -> AdvertisementStateMachine.Event {
         switch name {
         case "load": .load
         case "refuse": .refuse
@@ -51,8 +51,8 @@ struct AdvertStateMachineTests {
         }
     }
 
-    @Test(arguments: AdvertStatus.Kind.allCases, events)
-    func `every legal change of status happens, and no other`(kind: AdvertStatus.Kind, name: String) {
+    @Test(arguments: AdvertisementStatus.Kind.allCases, events)
+    func `every legal change of status happens, and no other`(kind: AdvertisementStatus.Kind, name: String) {
         var machine = self.machine(kind)
         #expect(machine.status.kind == kind)
         let height = machine.contentHeight
@@ -63,8 +63,8 @@ struct AdvertStateMachineTests {
         if expected == nil { #expect(machine.contentHeight == height) }
     }
 
-    @Test(arguments: AdvertStatus.Kind.allCases)
-    func `the height is known while it is rendered and at no other time`(kind: AdvertStatus.Kind) {
+    @Test(arguments: AdvertisementStatus.Kind.allCases)
+    func `the height is known while it is rendered and at no other time`(kind: AdvertisementStatus.Kind) {
         #expect(self.machine(kind).contentHeight == (kind == .rendered ? 50 : nil))
     }
 
@@ -74,8 +74,8 @@ struct AdvertStateMachineTests {
         #expect(machine.contentHeight == nil)
     }
 
-    @Test(arguments: AdvertStatus.Kind.allCases, ["arrived", "shown", "resized", "failed"])
-    func `what an earlier load brings changes nothing`(kind: AdvertStatus.Kind, name: String) {
+    @Test(arguments: AdvertisementStatus.Kind.allCases, ["arrived", "shown", "resized", "failed"])
+    func `what an earlier load brings changes nothing`(kind: AdvertisementStatus.Kind, name: String) {
         var machine = self.machine(kind)
         let changed = machine.take(self.event(name, load: machine.load - 1))
         #expect(!changed)

@@ -13,16 +13,16 @@ public import AppKit
 /// A container that loads one advertisement and shows it.
 ///
 /// ```swift
-/// let advert = AdvertView(
+/// let banner = AdvertisementView(
 ///     frame: CGRect(x: 0, y: 0, width: 320, height: 100),
 ///     contextFeedID: "radio1/sidebar",
 ///     source: GatewayBannerSource(client.advertisements, stream: LiveStream(id: "radio1"))
 /// )
-/// advert.delegate = self
-/// advert.loadAd()
+/// banner.delegate = self
+/// banner.loadAd()
 ///
-/// func didChangeStatus(advertView: AdvertView, status: AdvertStatus) {
-///     if let height = advertView.contentHeight { advertView.frame.size.height = height }
+/// func didChangeStatus(advertisementView: AdvertisementView, status: AdvertisementStatus) {
+///     if let height = advertisementView.contentHeight { advertisementView.frame.size.height = height }
 /// }
 /// ```
 ///
@@ -34,7 +34,7 @@ public import AppKit
 /// Interface Builder can make it: give a view this class and set ``contextFeedID`` there. A layout with constraints gets the
 /// height of the content as the intrinsic one.
 @MainActor
-open class AdvertView: PlatformView {
+open class AdvertisementView: PlatformView {
     /// How often the height of one load's content may change after it was rendered, while the width stays the same.
     ///
     /// Further changes are not taken: content that is always higher than its view would have no end.
@@ -55,7 +55,7 @@ open class AdvertView: PlatformView {
     #endif
     public var context: String?
     /// Who is told of the status; held weakly.
-    public weak var delegate: (any AdvertDelegate)?
+    public weak var delegate: (any AdvertisementViewDelegate)?
     /// Where the content comes from.
     ///
     /// A change counts for the next ``loadAd()``.
@@ -64,13 +64,13 @@ open class AdvertView: PlatformView {
     ///
     /// A change counts for the next ``loadAd()``.
     public var renderer: any AdRenderer
-    /// What is done when the user acts on the content; `nil`: what ``AdvertSettings/clickThroughs`` says.
+    /// What is done when the user acts on the content; `nil`: what ``AdvertisementSettings/clickThroughs`` says.
     public var clickThroughs: ClickThroughHandling?
 
     /// What is shown, or about to be.
     private struct Shown {
         let content: AdContent
-        let request: AdvertRequest
+        let request: AdvertisementRequest
         let source: any AdContentSource
     }
 
@@ -88,7 +88,7 @@ open class AdvertView: PlatformView {
     ///
     /// The view itself is not given away, so that it can be freed while content loads.
     private let canvas: PlatformView
-    private var machine = AdvertStateMachine()
+    private var machine = AdvertisementStateMachine()
     private var loading: Task<Void, Never>?
 
     /// A container with nothing loaded.
@@ -107,7 +107,7 @@ open class AdvertView: PlatformView {
         context: String? = nil,
         source: (any AdContentSource)? = nil,
         renderer: (any AdRenderer)? = nil,
-        delegate: (any AdvertDelegate)? = nil
+        delegate: (any AdvertisementViewDelegate)? = nil
     ) {
         self.contextFeedID = contextFeedID
         self.context = context
@@ -199,7 +199,7 @@ open class AdvertView: PlatformView {
         self.heightChanges += 1
         self.fitContent()
         self.invalidateHeight()
-        self.delegate?.didChangeContentHeight(advertView: self)
+        self.delegate?.didChangeContentHeight(advertisementView: self)
     }
 
     private func invalidateHeight() {
@@ -219,14 +219,14 @@ open class AdvertView: PlatformView {
 
     private func clicked(_ address: String?) {
         guard let shown, self.status.kind == .loaded || self.status.kind == .rendered else { return }
-        (self.clickThroughs ?? AdvertSettings.shared.clickThroughs).opened(by: self.active)
+        (self.clickThroughs ?? AdvertisementSettings.shared.clickThroughs).opened(by: self.active)
             .follow(address) { shown.source.contentClicked(shown.content, for: shown.request) }
     }
 
     // MARK: Loading
 
     /// How far the view is.
-    public var status: AdvertStatus { self.machine.status }
+    public var status: AdvertisementStatus { self.machine.status }
 
     /// The height of the content in points; `nil` until it is rendered.
     public var contentHeight: CGFloat? { self.machine.contentHeight }
@@ -236,12 +236,12 @@ open class AdvertView: PlatformView {
     /// The status is `loading` when this returns, or `failed(.invalidRequest)` where no request can be made.
     open func loadAd() {
         self.clear()
-        let settings = AdvertSettings.shared
+        let settings = AdvertisementSettings.shared
         guard let feed = ContextFeed(self.contextFeedID) else {
             self.take(.refuse, settings)
             return
         }
-        let request = AdvertRequest(feed: feed, context: self.context, settings: settings)
+        let request = AdvertisementRequest(feed: feed, context: self.context, settings: settings)
         let source = self.source
         guard source.canRequest(request) else {
             self.take(.refuse, settings)
@@ -255,7 +255,7 @@ open class AdvertView: PlatformView {
         self.active = renderer
         self.observe(renderer, load: load)
         self.fitContent()
-        self.loading = Task(name: "Advert view") { [canvas, weak self] in
+        self.loading = Task(name: "Advertisement view") { [canvas, weak self] in
             do {
                 try Task.checkCancellation()
                 let content = try await source.content(for: request)
@@ -265,7 +265,7 @@ open class AdvertView: PlatformView {
                 guard height.isFinite, height >= 0 else { throw AdContentError.unreadableImage }
                 self?.show(load: load, height: height, settings)
             } catch {
-                self?.take(.failed(load: load, AdvertError(of: error)), settings)
+                self?.take(.failed(load: load, AdvertisementError(of: error)), settings)
             }
         }
     }
@@ -275,7 +275,7 @@ open class AdvertView: PlatformView {
     /// Where nothing was loaded nothing happens.
     open func stop() {
         self.clear()
-        self.take(.stop, AdvertSettings.shared)
+        self.take(.stop, AdvertisementSettings.shared)
     }
 
     /// Ends the load, and takes away what is shown.
@@ -307,7 +307,7 @@ open class AdvertView: PlatformView {
         renderer.onHeight = { [weak self] in self?.resize(load: load, height: $0) }
     }
 
-    private func arrived(_ shown: Shown, load: Int, _ settings: AdvertSettings) {
+    private func arrived(_ shown: Shown, load: Int, _ settings: AdvertisementSettings) {
         guard self.machine.load == load else { return }
         self.shown = shown
         self.contentWidth = self.bounds.width
@@ -321,7 +321,7 @@ open class AdvertView: PlatformView {
         await self.loading?.value
     }
 
-    private func show(load: Int, height: CGFloat, _ settings: AdvertSettings) {
+    private func show(load: Int, height: CGFloat, _ settings: AdvertisementSettings) {
         guard self.machine.load == load, let shown else { return }
         self.canvas.frame.size.height = height
         guard self.take(.shown(load: load, height: height), settings), self.machine.load == load else { return }
@@ -334,7 +334,7 @@ open class AdvertView: PlatformView {
     }
 
     @discardableResult
-    private func take(_ event: AdvertStateMachine.Event, _ settings: AdvertSettings) -> Bool {
+    private func take(_ event: AdvertisementStateMachine.Event, _ settings: AdvertisementSettings) -> Bool {
         guard self.machine.take(event) else { return false }
         self.invalidateHeight()
         let status = self.status
@@ -343,21 +343,18 @@ open class AdvertView: PlatformView {
             if case .failed(let error) = status { metadata["error"] = "\(error)" }
             settings.logger.log(
                 level: status.kind == .failed ? .warning : .debug,
-                "The status of an advert view changed.",
+                "The status of an advertisement view changed.",
                 metadata: metadata
             )
         }
-        self.delegate?.didChangeStatus(advertView: self, status: status)
+        self.delegate?.didChangeStatus(advertisementView: self, status: status)
         return true
     }
 }
 
-/// The name under which older apps know ``AdvertView``.
-public typealias DianomiAdvertView = AdvertView
-
-extension AdvertError {
+extension AdvertisementError {
     /// What a source or a renderer threw; the cause is kept.
     fileprivate init(of error: any Error) {
-        self = (error as? AdvertError) ?? .loadingError(error)
+        self = (error as? AdvertisementError) ?? .loadingError(error)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
+import CuecastDianomi
 import Foundation
 import InMemoryLogging
 import Logging
@@ -12,18 +13,18 @@ import Testing
 @MainActor
 final class ScriptedSource: AdContentSource {
     var accepts = true
-    private(set) var requests: [AdvertRequest] = []
+    private(set) var requests: [AdvertisementRequest] = []
     private var waiting: [CheckedContinuation<AdContent, any Error>] = []
     private var arrivals: [CheckedContinuation<Void, Never>] = []
 
     private(set) var shown = 0
     private(set) var clicked = 0
 
-    func canRequest(_ request: AdvertRequest) -> Bool { self.accepts }
-    func contentShown(_ content: AdContent, for request: AdvertRequest) { self.shown += 1 }
-    func contentClicked(_ content: AdContent, for request: AdvertRequest) { self.clicked += 1 }
+    func canRequest(_ request: AdvertisementRequest) -> Bool { self.accepts }
+    func contentShown(_ content: AdContent, for request: AdvertisementRequest) { self.shown += 1 }
+    func contentClicked(_ content: AdContent, for request: AdvertisementRequest) { self.clicked += 1 }
 
-    func content(for request: AdvertRequest) async throws -> AdContent {
+    func content(for request: AdvertisementRequest) async throws -> AdContent {
         self.requests.append(request)
         return try await withCheckedThrowingContinuation { waiter in
             self.waiting.append(waiter)
@@ -87,7 +88,7 @@ final class GatedInteractiveRenderer: InteractiveAdRenderer {
 }
 
 /// A container of an app: the class is open.
-final class ArticleAdvert: AdvertView {
+final class ArticleAdvert: AdvertisementView {
     private(set) var loads = 0
 
     override func loadAd() {
@@ -98,37 +99,37 @@ final class ArticleAdvert: AdvertView {
 
 /// Keeps what it is told, and does something more where a test wants that.
 @MainActor
-final class StatusLog: AdvertDelegate {
-    private(set) var kinds: [AdvertStatus.Kind] = []
+final class StatusLog: AdvertisementViewDelegate {
+    private(set) var kinds: [AdvertisementStatus.Kind] = []
     private(set) var heights: [CGFloat?] = []
-    private(set) var errors: [AdvertError] = []
+    private(set) var errors: [AdvertisementError] = []
     /// Each height that was told after the view was rendered.
     private(set) var changedHeights: [CGFloat?] = []
-    var onStatus: (@MainActor (AdvertView, AdvertStatus) -> Void)?
+    var onStatus: (@MainActor (AdvertisementView, AdvertisementStatus) -> Void)?
 
-    func didChangeStatus(advertView: AdvertView, status: AdvertStatus) {
-        #expect(advertView.status.kind == status.kind, "the status can be read in the callback")
+    func didChangeStatus(advertisementView: AdvertisementView, status: AdvertisementStatus) {
+        #expect(advertisementView.status.kind == status.kind, "the status can be read in the callback")
         self.kinds.append(status.kind)
-        self.heights.append(advertView.contentHeight)
+        self.heights.append(advertisementView.contentHeight)
         if case .failed(let error) = status { self.errors.append(error) }
-        self.onStatus?(advertView, status)
+        self.onStatus?(advertisementView, status)
     }
 
-    func didChangeContentHeight(advertView: AdvertView) {
-        self.changedHeights.append(advertView.contentHeight)
+    func didChangeContentHeight(advertisementView: AdvertisementView) {
+        self.changedHeights.append(advertisementView.contentHeight)
     }
 }
 
 /// The tests share the settings that all views share.
 @Suite(.suiteLimit, .serialized)
 @MainActor
-struct AdvertViewTests {
+struct AdvertisementViewTests {
     let source = ScriptedSource()
     let log = StatusLog()
     let image = AdContent(mediaType: "image/png", bytes: Images.png(640, 200))
 
-    private func view(_ feed: String = "radio1", renderer: (any AdRenderer)? = nil) -> AdvertView {
-        let view = AdvertView(
+    private func view(_ feed: String = "radio1", renderer: (any AdRenderer)? = nil) -> AdvertisementView {
+        let view = AdvertisementView(
             frame: CGRect(x: 0, y: 0, width: 320, height: 10),
             contextFeedID: feed,
             context: "https://example.org/article",
@@ -324,7 +325,7 @@ struct AdvertViewTests {
 
     @Test func `a view that is dropped while it loads is freed`() async {
         let renderer = GatedRenderer()
-        var view: AdvertView? = self.view(renderer: renderer)
+        var view: AdvertisementView? = self.view(renderer: renderer)
         weak let weakView = view
         view?.loadAd()
         await self.source.waitFor(1)
@@ -351,7 +352,7 @@ struct AdvertViewTests {
     }
 
     /// A view that has been rendered.
-    private func renderedView(_ renderer: any AdRenderer, content: AdContent? = nil) async -> AdvertView {
+    private func renderedView(_ renderer: any AdRenderer, content: AdContent? = nil) async -> AdvertisementView {
         let view = self.view(renderer: renderer)
         view.loadAd()
         await self.source.waitFor(1)
@@ -405,12 +406,12 @@ struct AdvertViewTests {
         view.frame.size.width = 320
         for height in [CGFloat.nan, .infinity, -1] { renderer.onHeight?(height) }
         #expect(view.contentHeight == 100)
-        for change in 1...AdvertView.heightChangesMax {
+        for change in 1...AdvertisementView.heightChangesMax {
             renderer.onHeight?(100 - CGFloat(change))
             #expect(view.contentHeight == 100 - CGFloat(change))
         }
         renderer.onHeight?(7)
-        #expect(view.contentHeight == 100 - CGFloat(AdvertView.heightChangesMax), "one change too many")
+        #expect(view.contentHeight == 100 - CGFloat(AdvertisementView.heightChangesMax), "one change too many")
         view.frame.size.width = 200
         renderer.onHeight?(7)
         #expect(view.contentHeight == 7, "with another width they count anew")
@@ -487,24 +488,46 @@ struct AdvertViewTests {
     }
 
     @Test func `the older name of the shared settings leads to the same ones`() {
-        defer { AdvertSettings.shared = AdvertSettings() }
+        defer { AdvertisementSettings.shared = AdvertisementSettings() }
         DianomiAdverts.shared.userId = "user-2"
-        #expect(AdvertSettings.shared.userId == "user-2")
+        #expect(DianomiAdverts.shared.userId == "user-2")
+        #expect(AdvertisementSettings.shared.userID == "user-2")
+    }
+
+    @Test func `a delegate with the older names is told of status and height`() async {
+        final class OlderDelegate: AdvertDelegate {
+            var kinds: [AdvertStatus.Kind] = []
+            var heights: [CGFloat?] = []
+
+            func didChangeStatus(advertView: AdvertView, status: AdvertStatus) { self.kinds.append(status.kind) }
+
+            func didChangeContentHeight(advertView: AdvertView) { self.heights.append(advertView.contentHeight) }
+        }
+        let older = OlderDelegate()
+        let view = self.view()
+        view.delegate = older
+        view.loadAd()
+        await self.source.waitFor(1)
+        self.source.answer(.success(self.image))
+        await view.settled()
+        #expect(older.kinds == [.loading, .loaded, .rendered])
+        view.frame.size.width = 160
+        #expect(older.heights == [50])
     }
 
     @Test func `a change of the shared settings counts for what is loaded afterwards`() async {
-        defer { AdvertSettings.shared = AdvertSettings() }
+        defer { AdvertisementSettings.shared = AdvertisementSettings() }
         let view = self.view()
         view.loadAd()
-        AdvertSettings.shared.userId = "user-1"
-        AdvertSettings.shared.consent = "consent"
-        AdvertSettings.shared.appearanceOverride = .dark
-        AdvertSettings.shared.advertisingID = "device-1"
+        AdvertisementSettings.shared.userID = "user-1"
+        AdvertisementSettings.shared.consent = "consent"
+        AdvertisementSettings.shared.appearanceOverride = .dark
+        AdvertisementSettings.shared.advertisingID = "device-1"
         await self.source.waitFor(1)
         view.loadAd()
         await self.source.waitFor(2)
         let settings = self.source.requests.map(\.settings)
-        #expect(settings.map(\.userId) == [nil, "user-1"])
+        #expect(settings.map(\.userID) == [nil, "user-1"])
         #expect(settings.map(\.consent) == [nil, "consent"])
         #expect(settings.map(\.appearanceOverride) == [nil, .dark])
         #expect(settings.map(\.advertisingID) == [nil, "device-1"])
@@ -514,15 +537,15 @@ struct AdvertViewTests {
     }
 
     @Test func `what happens is logged with the shared logger where that is wanted`() async {
-        defer { AdvertSettings.shared = AdvertSettings() }
+        defer { AdvertisementSettings.shared = AdvertisementSettings() }
         let logs = InMemoryLogHandler()
         var logger = Logger(label: "test", factory: { _ in logs })
         logger.logLevel = .trace
-        AdvertSettings.shared.logger = logger
+        AdvertisementSettings.shared.logger = logger
         let view = self.view("")
         view.loadAd()
         #expect(logs.entries.isEmpty)
-        AdvertSettings.shared.loggingEnabled = true
+        AdvertisementSettings.shared.loggingEnabled = true
         view.loadAd()
         #expect(logs.entries.count == 1)
         #expect(logs.entries.first?.level == .warning)

@@ -38,16 +38,16 @@ public struct ContextFeed: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What an ``AdContentSource`` is asked for.
-public struct AdvertRequest: Sendable {
+public struct AdvertisementRequest: Sendable {
     /// Which advertisement.
     public let feed: ContextFeed
     /// What surrounds it, for instance the address of an article; `nil`: not given.
     public let context: String?
     /// The shared settings as they were when the load began.
-    public let settings: AdvertSettings
+    public let settings: AdvertisementSettings
 
     /// A request for `feed`.
-    public init(feed: ContextFeed, context: String? = nil, settings: AdvertSettings = AdvertSettings()) {
+    public init(feed: ContextFeed, context: String? = nil, settings: AdvertisementSettings = AdvertisementSettings()) {
         self.feed = feed
         self.context = context
         self.settings = settings

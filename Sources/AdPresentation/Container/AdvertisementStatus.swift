@@ -3,27 +3,27 @@
 
 public import Foundation
 
-/// Is told what becomes of the advertisement of an ``AdvertView``.
+/// Is told what becomes of the advertisement of an ``AdvertisementView``.
 @MainActor
-public protocol AdvertDelegate: AnyObject {
-    /// The status of `advertView` is now `status`.
+public protocol AdvertisementViewDelegate: AnyObject {
+    /// The status of `advertisementView` is now `status`.
     ///
-    /// At ``AdvertStatus/rendered`` the view's `contentHeight` is known: give it that height. Every method of the view may
+    /// At ``AdvertisementStatus/rendered`` the view's `contentHeight` is known: give it that height. Every method of the view may
     /// be called in here.
-    func didChangeStatus(advertView: AdvertView, status: AdvertStatus)
+    func didChangeStatus(advertisementView: AdvertisementView, status: AdvertisementStatus)
 
-    /// The `contentHeight` of `advertView` is another one than when it was rendered: the view has another width, or the
+    /// The `contentHeight` of `advertisementView` is another one than when it was rendered: the view has another width, or the
     /// content changed by itself. Give the view that height. The status stays.
-    func didChangeContentHeight(advertView: AdvertView)
+    func didChangeContentHeight(advertisementView: AdvertisementView)
 }
 
-extension AdvertDelegate {
+extension AdvertisementViewDelegate {
     /// Does nothing.
-    public func didChangeContentHeight(advertView: AdvertView) {}
+    public func didChangeContentHeight(advertisementView: AdvertisementView) {}
 }
 
-/// How far an ``AdvertView`` is.
-public enum AdvertStatus: Sendable {
+/// How far an ``AdvertisementView`` is.
+public enum AdvertisementStatus: Sendable {
     /// Nothing was loaded yet, or loading was stopped.
     case created
     /// Content is on its way.
@@ -33,19 +33,19 @@ public enum AdvertStatus: Sendable {
     /// The content is shown in full, and its height is known.
     case rendered
     /// There is nothing to show.
-    case failed(AdvertError)
+    case failed(AdvertisementError)
 
     /// The status without its error, which cannot be compared.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// See ``AdvertStatus/created``.
+        /// See ``AdvertisementStatus/created``.
         case created
-        /// See ``AdvertStatus/loading``.
+        /// See ``AdvertisementStatus/loading``.
         case loading
-        /// See ``AdvertStatus/loaded``.
+        /// See ``AdvertisementStatus/loaded``.
         case loaded
-        /// See ``AdvertStatus/rendered``.
+        /// See ``AdvertisementStatus/rendered``.
         case rendered
-        /// See ``AdvertStatus/failed(_:)``.
+        /// See ``AdvertisementStatus/failed(_:)``.
         case failed
     }
 
@@ -61,15 +61,15 @@ public enum AdvertStatus: Sendable {
     }
 }
 
-/// Why an ``AdvertView`` has nothing to show.
-public enum AdvertError: Error, Sendable {
+/// Why an ``AdvertisementView`` has nothing to show.
+public enum AdvertisementError: Error, Sendable {
     /// No request could be made, for instance because the `contextFeedID` is empty.
     case invalidRequest
     /// Loading or showing failed, for the reason that came with it.
     case loadingError(any Error)
 }
 
-extension AdvertError: LocalizedError, CustomStringConvertible {
+extension AdvertisementError: LocalizedError, CustomStringConvertible {
     /// One sentence for people.
     public var description: String {
         switch self {
