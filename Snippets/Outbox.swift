@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 // Keeps the session and what the gateway has not confirmed over the end of the app.
-import Cuecast
+@_spi(Diagnostics) import Cuecast
 import CuecastNIO
 
 // snippet.storage

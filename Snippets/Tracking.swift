@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 // Has the tracking URLs of advertisements called, with what the listener agreed to.
-import Cuecast
+@_spi(Tracking) import Cuecast
 import CuecastNIO
 import Synchronization
 

@@ -33,7 +33,7 @@ for target in "${targets[@]}"; do
     mkdir -p "$graphs" "$own/site/$target"
     scripts/snippet-graph Snippets >"$graphs/cuecast-snippets.symbols.json"
     swift symbolgraph-extract -module-name "$target" -I "$modules" -target "$triple" -minimum-access-level public \
-        -output-dir "$graphs"
+        -include-spi-symbols -output-dir "$graphs"
     "$docc" convert "Sources/$target/$target.docc" --fallback-display-name "$target" \
         --fallback-bundle-identifier "$target" --additional-symbol-graph-dir "$graphs" --warnings-as-errors \
         --transform-for-static-hosting --output-path "$own/site/$target"

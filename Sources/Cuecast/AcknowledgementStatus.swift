@@ -10,7 +10,7 @@ public import Foundation
 #endif
 
 /// What became of telling the gateway one outcome; ``CuecastClient/acknowledgements`` gives them.
-public struct AcknowledgementStatus: Hashable, Sendable {
+@_spi(Diagnostics) public struct AcknowledgementStatus: Hashable, Sendable {
     /// Where the telling stands.
     @nonexhaustive
     public enum State: Hashable, Sendable {
@@ -60,6 +60,7 @@ public struct AcknowledgementStatus: Hashable, Sendable {
 }
 
 /// Why an outcome is not told to the gateway any more.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum GivenUpReason: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// The gateway did not confirm it for ``ListenerTimings/outboxAgeMax``.

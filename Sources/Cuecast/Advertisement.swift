@@ -42,7 +42,7 @@ public final class Advertisement: Sendable {
     }
 
     /// A URL that is called when something happens, where the app has turned tracking on.
-    public struct Tracker: Hashable, Sendable {
+    @_spi(Tracking) public struct Tracker: Hashable, Sendable {
         /// The VAST event name (VAST 4.3 section 3.14.1), or `impression`, `clickTracking`, `error`, and of the banner
         /// `bannerView` and `bannerClick`.
         public let event: String
@@ -89,7 +89,7 @@ public final class Advertisement: Sendable {
     /// Where it stands in its break.
     public let podPosition: PodPosition
     /// What to call when something happens, where the app has turned tracking on.
-    public let trackers: [Tracker]
+    @_spi(Tracking) public let trackers: [Tracker]
 
     let key: AdvertisementKey
     /// The batch's delivery token, which acknowledgements echo.

@@ -175,6 +175,7 @@ public enum AdvertisementReport: Hashable, Sendable {
 }
 
 /// Why a report was not taken.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum ReportRefusal: Hashable, Sendable {
     /// The advertisement's outcome stands already.

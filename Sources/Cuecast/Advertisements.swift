@@ -65,13 +65,13 @@ public protocol Advertisements: Sendable {
     /// ``Advertisement/clickThroughURL``, while hearing `stream`.
     ///
     /// The trackers `clickTracking` are called. It counts like a click on the banner: once, and where it comes before the
-    /// outcome is concluded. A type that does not implement it takes it for a click on the banner.
+    /// outcome is concluded.
     func onAdvertisementClicked(_ stream: LiveStream, advertisement: Advertisement)
 
     /// The listener saw the banner of `advertisement` while hearing `stream`: at least half of it was visible.
     ///
     /// The trackers `bannerView` are called, once for the advertisement however often its banner is shown. Views that
-    /// `AdPresentation` shows tell it by themselves. A type that does not implement it drops it.
+    /// `AdPresentation` shows tell it by themselves.
     func onAdBannerShown(_ stream: LiveStream, advertisement: Advertisement)
 
     /// Tells what happens to an advertisement that was handed out.
@@ -80,19 +80,6 @@ public protocol Advertisements: Sendable {
     /// ``AdvertisementReport/skipped`` and ``AdvertisementReport/failed(vastError:)`` close the advertisement; what is
     /// reported after that is refused, with an event.
     func report(_ report: AdvertisementReport, for advertisement: Advertisement)
-}
-
-extension Advertisements {
-    /// None.
-    public var currentAdvertisement: Advertisement? { nil }
-
-    /// Takes it for a click on the banner.
-    public func onAdvertisementClicked(_ stream: LiveStream, advertisement: Advertisement) {
-        self.onAdBannerClicked(stream, advertisement: advertisement)
-    }
-
-    /// Does nothing.
-    public func onAdBannerShown(_ stream: LiveStream, advertisement: Advertisement) {}
 }
 
 /// Is told of advertisements.

@@ -43,6 +43,7 @@ public enum ConnectionState: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Why there is no connection to the gateway; ``CuecastClient/connectionLoss`` gives it.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum ConnectionLoss: Hashable, Sendable, CustomStringConvertible {
     /// The transport could not make the connection, or lost it, for the reason given.

@@ -106,10 +106,6 @@ public final class CuecastClient: Sendable {
     /// has stopped, and when the client is dropped.
     public func makeEvents() -> ListenerEvents { self.hub.makeEvents() }
 
-    /// As ``makeEvents()``: each use makes a reader of its own.
-    @available(*, deprecated, renamed: "makeEvents()", message: "It makes a new reader each time that it is read.")
-    public var events: ListenerEvents { self.makeEvents() }
-
     /// The stream that is heard, or will be at the next ``start()``.
     public var stream: LiveStream { self.state.withLock { $0.stream } }
 
@@ -131,11 +127,11 @@ public final class CuecastClient: Sendable {
     }
 
     /// Why there is no connection while ``connectionState`` is waiting or refused, to be switched on; `nil` otherwise.
-    public var connectionLoss: ConnectionLoss? { self.state.withLock { $0.engine }?.connectionLoss }
+    @_spi(Diagnostics) public var connectionLoss: ConnectionLoss? { self.state.withLock { $0.engine }?.connectionLoss }
 
     /// What the gateway's clock shows now, and how wrong that can be; `nil` before it answered for the first time in this
     /// session.
-    public var gatewayClock: GatewayClockReading? { self.state.withLock { $0.engine }?.gatewayClock }
+    @_spi(Diagnostics) public var gatewayClock: GatewayClockReading? { self.state.withLock { $0.engine }?.gatewayClock }
 
     /// How many outcomes the gateway has not confirmed yet.
     ///
@@ -146,7 +142,7 @@ public final class CuecastClient: Sendable {
     /// then all that are pending; each oldest first.
     ///
     /// With ``ListenerStorage/file(path:)`` those of earlier runs of the app are known from the first ``start()`` on.
-    public var acknowledgements: [AcknowledgementStatus] { self.journal.contents.acknowledgements }
+    @_spi(Diagnostics) public var acknowledgements: [AcknowledgementStatus] { self.journal.contents.acknowledgements }
 
     /// Begins a session and returns when the advertisements that play before the stream are queued, when there are
     /// none, or after ``ListenerTimings/preStreamWait``.

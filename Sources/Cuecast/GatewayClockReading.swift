@@ -13,7 +13,7 @@ public import Foundation
 ///
 /// A player learns it from when its requests were sent and answered, on this device's monotonic clock; the device's wall
 /// clock plays no part.
-public struct GatewayClockReading: Hashable, Sendable {
+@_spi(Diagnostics) public struct GatewayClockReading: Hashable, Sendable {
     /// The best estimate of what it shows.
     public let date: Date
     /// The most by which the estimate can be wrong: half of the quickest round trips' difference, and 100 parts per million

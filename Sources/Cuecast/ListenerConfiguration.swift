@@ -38,7 +38,7 @@ public enum HandOutMode: Hashable, Sendable, CaseIterable {
 }
 
 /// How many connections a client has to its gateway.
-public enum ListenerConnections: Hashable, Sendable, CaseIterable {
+@_spi(Tuning) public enum ListenerConnections: Hashable, Sendable, CaseIterable {
     /// One, which carries requests, replies and notices.
     ///
     /// A second one is made where the gateway cannot send notices on it, as older gateways, and where the transport cannot
@@ -73,7 +73,7 @@ public struct ListenerConfiguration: Sendable {
     /// They are tried in turn when the one before cannot be reached or asks to go away.
     public var alternativeGateways: [GatewayAddress]
     /// How many connections the client has to the gateway; one.
-    public var connections: ListenerConnections
+    @_spi(Tuning) public var connections: ListenerConnections
     /// The stream that is heard.
     public var stream: LiveStream
     /// How far behind live the listener hears the stream, to begin with; at most 1 h.
@@ -111,19 +111,19 @@ public struct ListenerConfiguration: Sendable {
     /// one due. So it must answer at once from what is in memory, and must not use the client.
     public var consentProvider: (@Sendable () -> ListenerConsent?)?
     /// How long to wait for what.
-    public var timings: ListenerTimings
+    @_spi(Tuning) public var timings: ListenerTimings
     /// How many events are kept for each reader that does not read them; 256.
     ///
     /// Later ones are dropped and counted.
-    public var eventsBufferedMax: Int
+    @_spi(Tuning) public var eventsBufferedMax: Int
     /// How many outcomes that are not confirmed yet are kept; 4,096.
     ///
     /// Of more, the oldest are given up.
-    public var outcomesKeptMax: Int
+    @_spi(Tuning) public var outcomesKeptMax: Int
     /// How many bytes these may take together; 1 MiB.
     ///
     /// Of more, the oldest are given up.
-    public var outboxBytesMax: Int
+    @_spi(Tuning) public var outboxBytesMax: Int
 
     /// A configuration with the defaults for all that is not given.
     public init(
@@ -134,9 +134,7 @@ public struct ListenerConfiguration: Sendable {
         attributes: [String: String] = [:],
         client: String = "cuecast-swift",
         tokenProvider: (@Sendable () async throws -> String)? = nil,
-        handOut: HandOutMode = .afterPlaying,
-        storage: ListenerStorage = .memory,
-        timings: ListenerTimings = ListenerTimings()
+        storage: ListenerStorage = .memory
     ) {
         self.gateway = gateway
         self.stream = stream
@@ -145,9 +143,9 @@ public struct ListenerConfiguration: Sendable {
         self.attributes = attributes
         self.client = client
         self.tokenProvider = tokenProvider
-        self.handOut = handOut
+        self.handOut = .afterPlaying
         self.storage = storage
-        self.timings = timings
+        self.timings = ListenerTimings()
         self.alternativeGateways = []
         self.connections = .one
         self.fetchPolicy = nil
@@ -178,10 +176,6 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
     case advertisementsInUse
     /// Another client, perhaps of another process, uses the file.
     case storageInUse(path: String)
-    /// The file cannot be opened or made, for the reason given.
-    ///
-    /// Not thrown any more: the session goes on in memory, with ``ListenerEvent/storageFailed(_:)``.
-    case storageUnavailable(path: String, reason: String)
 
     /// One sentence for people.
     public var description: String {
@@ -190,7 +184,6 @@ public enum CuecastError: Error, Hashable, Sendable, CustomStringConvertible {
         case .alreadyStarted: "The client listens already."
         case .advertisementsInUse: "Another client listens with the same AdvertisementCenter."
         case .storageInUse(let path): "Another client uses the file \(path)."
-        case .storageUnavailable(let path, let reason): "The file \(path) cannot be used: \(reason)."
         }
     }
 }

@@ -2,6 +2,9 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// Something that happened while listening; ``CuecastClient/makeEvents()`` tells them in order.
+///
+/// Switch with a `default`: there are more, about connections and positions (`@_spi(Diagnostics) import Cuecast`) and about
+/// calls of tracking URLs (`@_spi(Tracking)`).
 @nonexhaustive
 public enum ListenerEvent: Sendable {
     /// Listening began: as a new session, or as the one of an app that was ended in the middle of it.
@@ -14,17 +17,16 @@ public enum ListenerEvent: Sendable {
     /// The connection to the gateway changed.
     case connectionChanged(ConnectionState)
     /// The gateway said what was missed. Notices missed are made up for before this is told.
-    case joined(JoinResult)
+    @_spi(Diagnostics) case joined(JoinResult)
     /// A notice is missing: the gateway is asked for it.
-    case positionLost(PositionLoss)
+    @_spi(Diagnostics) case positionLost(PositionLoss)
     /// A break is coming. It is told again when it moves.
     case announced(AdvertisementBreak)
     /// The advertisements of a break are here, so that their media can be loaded. They are not queued yet.
     case ready(AdvertisementBreak, [Advertisement])
     /// Advertisements were queued: the listener hears the start of their break.
     case available(AdvertisementBreak, [Advertisement])
-    /// A break gives this listener no advertisements, for the reason given in words;
-    /// ``AdvertisementBreak/missedReason`` is the same to be switched on.
+    /// A break gives this listener no advertisements, for the reason given in words.
     case missed(AdvertisementBreak, reason: String)
     /// The app asked for an advertisement and got this one.
     case handedOut(Advertisement)
@@ -33,7 +35,7 @@ public enum ListenerEvent: Sendable {
     /// The app reported this about the advertisement, and it was taken.
     case reported(AdvertisementReport, Advertisement)
     /// A report was not taken.
-    case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
+    @_spi(Diagnostics) case reportRefused(AdvertisementReport, Advertisement, ReportRefusal)
     /// What became of an advertisement; it is told to the gateway until that confirms it.
     case outcome(AdvertisementOutcome)
     /// An advertisement was handed out, and nothing more was heard of it: nothing is told to the gateway.
@@ -47,23 +49,24 @@ public enum ListenerEvent: Sendable {
     /// The listener saw the banner.
     case bannerShown(Advertisement)
     /// The call of a tracking URL stands somewhere else than before.
-    case trackingChanged(TrackingStatus)
+    @_spi(Tracking) case trackingChanged(TrackingStatus)
     /// The gateway recorded the outcomes of these advertisements (their `adID`) of one break durably.
     case acknowledged(breakID: String, adIDs: [String])
     /// The outcomes of these advertisements (their `adID`) of one break will not be told (again), for the reason given
-    /// in words; ``AcknowledgementStatus/givenUpReason`` in ``CuecastClient/acknowledgements`` is the same to be switched on.
+    /// in words.
     case acknowledgementGivenUp(breakID: String, adIDs: [String], reason: String)
-    /// The client was stopped after ``ListenerTimings/stopLimit`` without waiting any longer.
-    case stoppedWithout(StopShortfall)
+    /// The client was stopped without waiting any longer.
+    @_spi(Diagnostics) case stoppedWithout(StopShortfall)
     /// This many notices could not be kept; they are asked for again.
-    case noticesDropped(Int)
+    @_spi(Diagnostics) case noticesDropped(Int)
     /// Something from the gateway could not be understood; it was left out.
-    case notUnderstood(String)
+    @_spi(Diagnostics) case notUnderstood(String)
     /// This many events were dropped before this one, because they were not read fast enough.
     case eventsDropped(Int)
 }
 
 /// What a client that was stopped did not wait for any longer.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum StopShortfall: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// The transport did not say that its connection is closed.
@@ -81,6 +84,7 @@ public enum StopShortfall: Hashable, Sendable, CaseIterable, CustomStringConvert
 }
 
 /// How the gateway answered a join.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum JoinResult: Hashable, Sendable {
     /// Nothing was missed.
@@ -92,6 +96,7 @@ public enum JoinResult: Hashable, Sendable {
 }
 
 /// How it was noticed that a notice is missing.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum PositionLoss: Hashable, Sendable {
     /// A later notice, or the stream's position, came first.
@@ -119,9 +124,9 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
     /// the gateway does not trace it.
     ///
     /// An app that sends it with what it asks others because of this break continues the trace of whoever published it.
-    public let traceparent: String?
+    @_spi(Diagnostics) public let traceparent: String?
     /// Why it gives this listener no advertisements; `nil` where it is not missed.
-    public internal(set) var missedReason: MissedReason?
+    @_spi(Diagnostics) public internal(set) var missedReason: MissedReason?
 
     /// How long until the listener hears its start: negative afterwards, `nil` where `startsAt` is.
     public var countdown: Duration? {
@@ -130,6 +135,7 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
 }
 
 /// Why a break gives a listener no advertisements.
+@_spi(Diagnostics)
 @nonexhaustive
 public enum MissedReason: Hashable, Sendable, CustomStringConvertible {
     /// More breaks are open than a client follows.

@@ -8,32 +8,10 @@ internal import Synchronization
 /// It ends when the client has stopped. Each reader has a buffer of its own; where one reads too slowly, later events are
 /// dropped for it and counted by ``ListenerEvent/eventsDropped(_:)``. Iterate one sequence once.
 public struct ListenerEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ListenerEvent
-    /// It never fails.
-    public typealias Failure = Never
-
-    /// Gives the events one by one.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var base: AsyncStream<ListenerEvent>.Iterator
-
-        /// The next event, or `nil` when the client has stopped or the task is cancelled.
-        public mutating func next() async -> ListenerEvent? {
-            await self.next(isolation: #isolation)
-        }
-
-        /// The next event, or `nil` when the client has stopped or the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ListenerEvent? {
-            await self.base.next(isolation: actor)
-        }
-    }
-
     fileprivate let base: AsyncStream<ListenerEvent>
 
-    /// Begins to read.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(base: self.base.makeAsyncIterator())
-    }
+    /// Begins to read: `next` gives an event, or `nil` when the client has stopped or the task is cancelled.
+    public func makeAsyncIterator() -> AsyncStream<ListenerEvent>.Iterator { self.base.makeAsyncIterator() }
 }
 
 /// Hands each event to every reader.

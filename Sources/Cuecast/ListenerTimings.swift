@@ -3,8 +3,8 @@
 
 /// How long a client waits for what.
 ///
-/// The defaults suit a player; tests shorten them.
-public struct ListenerTimings: Hashable, Sendable {
+/// The defaults suit a player; tests shorten them (`@_spi(Tuning) import Cuecast`).
+@_spi(Tuning) public struct ListenerTimings: Hashable, Sendable {
     /// How long a connection may take to be made; 10 s.
     public var connectTimeout: Duration = .seconds(10)
     /// How long the proof that the subscription is in effect may take once connected, where there is one; 5 s.

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import CommandSupport
-import Cuecast
+@_spi(Tuning) import Cuecast
 import CuecastZeroMQ
 import Foundation
 import UnixSignals

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CommandSupport
-import Cuecast
+@_spi(Diagnostics) @_spi(Tracking) import Cuecast
 import CuecastWire
 import Foundation
 import Synchronization

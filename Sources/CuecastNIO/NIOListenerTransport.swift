@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-public import Cuecast
+@_spi(Transports) public import Cuecast
 internal import NIOCore
 
 /// Connects listeners to a gateway by TCP or TLS without libzmq: one connection, and a second one for notices where the client
@@ -22,7 +22,7 @@ public final class NIOListenerTransport: ListenerTransport {
     private let timings: LinkTimings
 
     /// Its connections take notices too.
-    public var takesPush: Bool { true }
+    @_spi(Transports) public var takesPush: Bool { true }
 
     /// A transport on the thread of `runtime`.
     ///
@@ -46,7 +46,7 @@ public final class NIOListenerTransport: ListenerTransport {
     ///   - gateway: two addresses, each `tcp://HOST:PORT` or `tls://HOST:PORT`.
     ///   - receive: is told everything about this connection, on the runtime's thread.
     /// - Returns: The connection, which need not be made yet.
-    public func connect(
+    @_spi(Transports) public func connect(
         to gateway: GatewayAddress,
         receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
     ) -> any ListenerConnection {
@@ -55,11 +55,11 @@ public final class NIOListenerTransport: ListenerTransport {
             endpoints = (try GatewayEndpoint(gateway.requests), try GatewayEndpoint(gateway.notices))
         } catch {
             receive(.closed(reason: error.description))
-            return NoConnection()
+            return ClosedConnection()
         }
         guard let loop = self.runtime.loop() else {
             receive(.closed(reason: "the runtime is shut down"))
-            return NoConnection()
+            return ClosedConnection()
         }
         return ListenerConnectionNIO(
             on: loop,
@@ -73,7 +73,9 @@ public final class NIOListenerTransport: ListenerTransport {
 
     #if canImport(Network)
     /// Tells of the paths that the system has to the network.
-    public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)? {
+    @_spi(Transports) public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (
+        any NetworkWatch
+    )? {
         NetworkPathWatch(changed: changed)
     }
     #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import Cuecast
+@_spi(Tuning) package import Cuecast
 
 // What tests of clients need so that they depend on no time, beside a gateway.
 

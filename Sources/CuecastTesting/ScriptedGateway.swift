@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-public import Cuecast
+@_spi(Transports) @_spi(Tuning) public import Cuecast
 package import CuecastWire
 internal import GatewayCore
 internal import Synchronization
@@ -119,10 +119,10 @@ public final class ScriptedGateway: ListenerTransport {
     // MARK: The transport
 
     /// Notices come with the answers, where a player wants one connection and ``pushesNotices``.
-    public var takesPush: Bool { true }
+    @_spi(Transports) public var takesPush: Bool { true }
 
     /// Connects a player; the address does not matter.
-    public func connect(
+    @_spi(Transports) public func connect(
         to gateway: GatewayAddress,
         receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
     ) -> any ListenerConnection {

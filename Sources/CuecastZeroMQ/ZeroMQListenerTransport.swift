@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-public import Cuecast
+@_spi(Transports) public import Cuecast
 internal import Synchronization
 internal import ZeroMQ
 
@@ -17,7 +17,7 @@ public final class ZeroMQListenerTransport: ListenerTransport {
     private let runtime: ZeroMQRuntime
 
     /// A DEALER socket takes notices too.
-    public var takesPush: Bool { true }
+    @_spi(Transports) public var takesPush: Bool { true }
 
     /// A transport on the threads of `runtime`.
     public init(runtime: ZeroMQRuntime = .shared) {
@@ -30,7 +30,7 @@ public final class ZeroMQListenerTransport: ListenerTransport {
     ///   - gateway: two libzmq endpoints.
     ///   - receive: is told everything about this connection, on the runtime's thread.
     /// - Returns: The connection, which need not be made yet.
-    public func connect(
+    @_spi(Transports) public func connect(
         to gateway: GatewayAddress,
         receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
     ) -> any ListenerConnection {
@@ -40,17 +40,9 @@ public final class ZeroMQListenerTransport: ListenerTransport {
             return connection
         } catch {
             receive(.closed(reason: error.description))
-            return NoConnection()
+            return ClosedConnection()
         }
     }
-}
-
-/// A connection that could not even begin.
-private final class NoConnection: ListenerConnection {
-    func subscribe(to topic: [UInt8]) {}
-    func unsubscribe(from topic: [UInt8]) {}
-    func send(_ request: [UInt8]) {}
-    func close() {}
 }
 
 /// Passes the client's commands to the sockets, in order, on the thread that owns them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Cuecast
-import CuecastTesting
+@_spi(Transports) import Cuecast
+@_spi(Transports) import CuecastTesting
 import CuecastWire
 import Testing
 

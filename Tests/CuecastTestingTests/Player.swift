@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Cuecast
-import CuecastTesting
+@_spi(Tuning) import Cuecast
+@_spi(Tuning) import CuecastTesting
 import Synchronization
 
 /// A break of advertisements that last so many seconds each.

@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-@testable import Cuecast
+@_spi(Tuning) @testable import Cuecast
 
 /// How notices come to a listener.
 enum NoticePath: CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import CuecastWire
 import Foundation
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @_spi(Tuning) @testable import Cuecast
 
 /// The simulation calls tracking URLs itself.
 private struct NeverAsked: TrackingSender {

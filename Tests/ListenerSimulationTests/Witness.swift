@@ -5,7 +5,7 @@ import CuecastTesting
 import CuecastWire
 import GatewayCore
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Tracking) @testable import Cuecast
 
 /// Sees all that a listener does and says what must never be.
 struct Witness {

@@ -5,7 +5,7 @@ import CuecastTesting
 import CuecastWire
 import GatewayCore
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Transports) @testable import Cuecast
 
 /// One connection that a run of the app made; two with that for subscriptions, which may be another loop's.
 struct Link {

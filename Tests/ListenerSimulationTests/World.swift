@@ -6,7 +6,7 @@ import CuecastWire
 import GatewayCore
 import Synchronization
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Tracking) @_spi(Transports) @testable import Cuecast
 
 /// The gateway's clock at local instant 0.
 let gatewayStart = Timestamp(microseconds: 1_750_000_000_000_000)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import Cuecast
+@_spi(Diagnostics) @_spi(Transports) @_spi(Tuning) import Cuecast
 import CuecastWire
 import CuecastZeroMQ
 import Foundation

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if os(Linux)
-import Cuecast
+@_spi(Diagnostics) @_spi(Transports) import Cuecast
 import CuecastWire
 import NIOSSL
 import Testing

@@ -7,7 +7,7 @@
 /// them due: see ``AdvertisementReport``.
 public struct TrackingConfiguration: Sendable {
     /// What calls the URLs.
-    public var sender: any TrackingSender
+    @_spi(Tracking) public var sender: any TrackingSender
     /// The value of the header `User-Agent` and of the macros `[CLIENTUA]` and `[DEVICEUA]`; control characters are left
     /// out.
     public var userAgent: String
@@ -19,11 +19,22 @@ public struct TrackingConfiguration: Sendable {
     /// advertisements in the loop "get, play, get again" and reports nothing.
     public var countsInferred: Bool
     /// How much is kept and tried.
-    public var limits: TrackingLimits
+    @_spi(Tracking) public var limits: TrackingLimits
 
     /// A configuration with the defaults for all that is not given.
+    public init(userAgent: String = "cuecast-swift", appBundle: String? = nil, countsInferred: Bool = false) {
+        self.init(
+            sender: URLSessionTrackingSender(),
+            userAgent: userAgent,
+            appBundle: appBundle,
+            countsInferred: countsInferred
+        )
+    }
+
+    /// A configuration with a sender of the app's own.
+    @_spi(Tracking)
     public init(
-        sender: any TrackingSender = URLSessionTrackingSender(),
+        sender: any TrackingSender,
         userAgent: String = "cuecast-swift",
         appBundle: String? = nil,
         countsInferred: Bool = false,
@@ -40,7 +51,7 @@ public struct TrackingConfiguration: Sendable {
 /// How many calls of tracking URLs are kept, and how often and how long they are tried.
 ///
 /// Counts below 1 are taken as 1, and durations below zero as zero.
-public struct TrackingLimits: Hashable, Sendable {
+@_spi(Tracking) public struct TrackingLimits: Hashable, Sendable {
     /// The most that ``pendingMax`` and ``rememberedMax`` count as, whatever they say: each call takes room in the journal.
     static let callsMax = 16_384
 

@@ -3,8 +3,8 @@
 
 /// Calls the tracking URLs of advertisements.
 ///
-/// Replace it to send through the app's own network stack. The library decides what is sent, when, and how often: a
-/// sender makes one attempt for each call, and says honestly how it ended.
+/// Replace it (`@_spi(Tracking) import Cuecast`) to send through the app's own network stack. The library decides what is
+/// sent, when, and how often: a sender makes one attempt for each call, and says honestly how it ended.
 ///
 /// ```swift
 /// struct PrintingSender: TrackingSender {
@@ -14,7 +14,7 @@
 ///     }
 /// }
 /// ```
-public protocol TrackingSender: Sendable {
+@_spi(Tracking) public protocol TrackingSender: Sendable {
     /// Makes one attempt: an HTTP GET without body, cookies or credentials.
     ///
     /// It must return in bounded time, also when its task is cancelled, and must not try again by itself.
@@ -22,7 +22,7 @@ public protocol TrackingSender: Sendable {
 }
 
 /// One attempt to call a tracking URL.
-public struct TrackingRequest: Hashable, Sendable {
+@_spi(Tracking) public struct TrackingRequest: Hashable, Sendable {
     /// Names the call; the same for each attempt at it.
     public let id: UInt64
     /// What to call, http or https, with the macros replaced.
@@ -59,6 +59,7 @@ public struct TrackingRequest: Hashable, Sendable {
 }
 
 /// How one attempt to call a tracking URL ended.
+@_spi(Tracking)
 @nonexhaustive
 public enum TrackingResult: Hashable, Sendable {
     /// The server answered with this HTTP status, and asked to wait this long (header `Retry-After`), if it did.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// What became of one call of a tracking URL.
-public struct TrackingStatus: Hashable, Sendable {
+@_spi(Tracking) public struct TrackingStatus: Hashable, Sendable {
     /// Where a call stands.
     @nonexhaustive
     public enum State: Hashable, Sendable {
@@ -38,6 +38,7 @@ public struct TrackingStatus: Hashable, Sendable {
 }
 
 /// Why a tracking URL is not called any more.
+@_spi(Tracking)
 @nonexhaustive
 public enum TrackingFailure: Hashable, Sendable, CustomStringConvertible {
     /// The server refused it with this HTTP status.

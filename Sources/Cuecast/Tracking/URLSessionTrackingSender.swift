@@ -8,7 +8,7 @@ internal import HTTPFetching
 ///
 /// Nothing is kept: no cookies, no cache, no credentials. Only http and https are called, also after a redirect, and never
 /// http after https. An answer's body is dropped.
-public final class URLSessionTrackingSender: TrackingSender {
+@_spi(Tracking) public final class URLSessionTrackingSender: TrackingSender {
     /// How many redirects are followed; the next one counts as the answer.
     public static let redirectsMax = 5
     /// How many bytes of an answer's body are read before the connection is closed.

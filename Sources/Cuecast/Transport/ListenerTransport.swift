@@ -4,14 +4,16 @@
 /// Carries frames between a listener and its gateway: notices one way, requests and replies both ways.
 ///
 /// A transport makes connections; what they carry is fixed by the protocol files of `proto/cuecast/v1` and is opaque to
-/// it. Write one to reach a gateway in another way than ZeroMQ, for instance from a phone.
+/// it. The modules `CuecastNIO` and `CuecastZeroMQ` have one each, and `CuecastTesting` one for tests.
+///
+/// To write one, import the module as `@_spi(Transports) import Cuecast`: what a transport does may change in a minor version.
 public protocol ListenerTransport: Sendable {
     /// Whether its connections pass on notices that come by the request channel, and make the subscription channel only when
     /// there is something to subscribe to; `false` unless the transport says otherwise.
     ///
     /// Then one channel is enough for a listener (``ListenerConnections/one``). The request channel must take frames at
     /// any time: over ZeroMQ a DEALER socket can, a REQ socket cannot.
-    var takesPush: Bool { get }
+    @_spi(Transports) var takesPush: Bool { get }
 
     /// Begins to make one connection, and returns at once.
     ///
@@ -21,7 +23,7 @@ public protocol ListenerTransport: Sendable {
     ///     a time, and in the order of events; it does not block. It may be called before this method returns. The last
     ///     event is `closed`, and always comes.
     /// - Returns: The connection, which need not be made yet.
-    func connect(
+    @_spi(Transports) func connect(
         to gateway: GatewayAddress,
         receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
     ) -> any ListenerConnection
@@ -33,19 +35,40 @@ public protocol ListenerTransport: Sendable {
     ///
     /// - Parameter changed: is told whether there is a network; called from any thread, and does not block.
     /// - Returns: What ends it.
-    func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)?
+    @_spi(Transports) func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void)
+        -> (any NetworkWatch)?
 }
 
 extension ListenerTransport {
     /// `false`: two channels, and notices come by the subscription channel.
-    public var takesPush: Bool { false }
+    @_spi(Transports) public var takesPush: Bool { false }
+
+    /// A connection that is closed at once.
+    @_spi(Transports) public func connect(
+        to gateway: GatewayAddress,
+        receive: @escaping @Sendable (ListenerConnectionEvent) -> Void
+    ) -> any ListenerConnection {
+        receive(.closed(reason: "the transport makes no connections"))
+        return ClosedConnection()
+    }
 
     /// `nil`: it does not know of the network.
-    public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void) -> (any NetworkWatch)? { nil }
+    @_spi(Transports) public func watchNetwork(changed: @escaping @Sendable (_ isAvailable: Bool) -> Void)
+        -> (any NetworkWatch)?
+    { nil }
+}
+
+/// A connection that could not even begin.
+package final class ClosedConnection: ListenerConnection {
+    package init() {}
+    package func subscribe(to topic: [UInt8]) {}
+    package func unsubscribe(from topic: [UInt8]) {}
+    package func send(_ request: [UInt8]) {}
+    package func close() {}
 }
 
 /// Tells of changes of the device's network, until it is ended.
-public protocol NetworkWatch: Sendable {
+@_spi(Transports) public protocol NetworkWatch: Sendable {
     /// Nothing more is told, and what belonged to it is freed.
     func end()
 }
@@ -58,7 +81,7 @@ public protocol NetworkWatch: Sendable {
 /// All methods return at once, may be called from any thread, also from within `receive`, and take effect in the order
 /// of the calls. After `closed` they do nothing. A connection is never used again: the client makes another one, after
 /// a wait of its own choice, so a transport must not reconnect by itself.
-public protocol ListenerConnection: AnyObject, Sendable {
+@_spi(Transports) public protocol ListenerConnection: AnyObject, Sendable {
     /// Receives notices whose frame begins with `topic` by the subscription channel, from some moment on.
     ///
     /// The order matters: when a notice of a later subscription arrives, every earlier subscription of this connection
@@ -76,6 +99,7 @@ public protocol ListenerConnection: AnyObject, Sendable {
 }
 
 /// What a connection tells the client.
+@_spi(Transports)
 @nonexhaustive
 public enum ListenerConnectionEvent: Hashable, Sendable {
     /// Requests can be sent: the request channel is connected, and the subscription channel where it is made with it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import Cuecast
+@_spi(Transports) internal import Cuecast
 internal import NIOCore
 internal import Synchronization
 
@@ -92,14 +92,6 @@ final class ListenerConnectionNIO: ListenerConnection {
             return mailbox.commands.removeFirst()
         }
     }
-}
-
-/// A connection that could not even begin.
-final class NoConnection: ListenerConnection {
-    func subscribe(to topic: [UInt8]) {}
-    func unsubscribe(from topic: [UInt8]) {}
-    func send(_ request: [UInt8]) {}
-    func close() {}
 }
 
 /// Whether something is over, for any thread.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 #if canImport(Network)
-internal import Cuecast
+@_spi(Transports) internal import Cuecast
 internal import Dispatch
 internal import Network
 internal import Synchronization

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import Cuecast
+@_spi(Transports) internal import Cuecast
 internal import CuecastWire
 internal import GatewayCore
 internal import Synchronization

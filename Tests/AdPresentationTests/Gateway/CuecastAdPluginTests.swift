@@ -3,7 +3,7 @@
 
 // Views are placed exactly, and what becomes visible is told at once: that is so where no screen is involved.
 #if !canImport(UIKit) && !canImport(AppKit)
-import Cuecast
+@_spi(Tracking) @_spi(Tuning) import Cuecast
 import CuecastTesting
 import Foundation
 import Synchronization

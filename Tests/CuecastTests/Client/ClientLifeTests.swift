@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Transports) @_spi(Tuning) @testable import Cuecast
 
 /// What happens to a client beside listening: it is ended and started again, suspended, moved in time, asked to decline.
 @Suite(.suiteLimit)

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Tracking) @_spi(Tuning) @testable import Cuecast
 
 /// Takes every call, and keeps it.
 private final class RecordingSender: TrackingSender {

@@ -2,12 +2,12 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastMycrocast
-import CuecastTesting
+@_spi(Tuning) import CuecastTesting
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Tuning) @testable import Cuecast
 
 extension ListenerEvent {
     var isListening: Void? {

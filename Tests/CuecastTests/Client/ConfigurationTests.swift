@@ -6,7 +6,7 @@ import CuecastTesting
 import CuecastWire
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @_spi(Tuning) @testable import Cuecast
 
 @Suite(.suiteLimit)
 struct ConfigurationTests {

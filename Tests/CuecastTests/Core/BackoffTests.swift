@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Tuning) @testable import Cuecast
 
 @Suite(.suiteLimit)
 struct BackoffTests {

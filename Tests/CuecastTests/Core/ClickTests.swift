@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@testable import Cuecast
+@_spi(Tuning) @testable import Cuecast
 
 /// A click is told with the outcome, once.
 @Suite(.suiteLimit)

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import Cuecast
+@_spi(Tuning) @testable import Cuecast
 
 @Suite(.suiteLimit)
 struct ClockSamplingTests {

@@ -6,7 +6,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-@testable import Cuecast
+@_spi(Transports) @_spi(Tuning) @testable import Cuecast
 
 /// The core with a gateway on a perfect network, step by step: both sides' decisions are the real ones.
 struct CoreBench {

@@ -4,7 +4,7 @@
 import CuecastWire
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 /// What waits for the disk, decision by decision.
 @Suite(.suiteLimit)

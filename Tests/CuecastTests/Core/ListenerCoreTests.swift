@@ -6,7 +6,7 @@ import CuecastWire
 import GatewayCore
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @_spi(Transports) @testable import Cuecast
 
 @Suite(.suiteLimit)
 struct ListenerCoreTests {

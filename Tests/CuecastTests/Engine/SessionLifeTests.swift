@@ -4,7 +4,7 @@
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @testable import Cuecast
 
 private typealias Life = SessionLife<Int>
 

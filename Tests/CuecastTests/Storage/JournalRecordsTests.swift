@@ -5,7 +5,7 @@ import CuecastWire
 import Foundation
 import Testing
 
-@testable import Cuecast
+@_spi(Diagnostics) @testable import Cuecast
 
 /// The journal's file is read whatever happened to it: what is damaged is left out and counted, the rest stays.
 @Suite(.suiteLimit)

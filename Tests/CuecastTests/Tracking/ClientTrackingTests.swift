@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 /// Tracking URLs from the app's report to a real HTTP server.
 @Suite(.suiteLimit)

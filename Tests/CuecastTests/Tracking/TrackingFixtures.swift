@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 /// A sender for configurations of queues, which never call it.
 struct NoSender: TrackingSender {

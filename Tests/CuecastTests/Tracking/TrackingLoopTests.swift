@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 /// The queue, the dispatcher and the sender together, with a real server.
 @Suite(.suiteLimit)

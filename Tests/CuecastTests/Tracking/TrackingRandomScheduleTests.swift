@@ -5,7 +5,7 @@ import CuecastWire
 import Foundation
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 /// A server that takes, refuses or loses calls, and an app that dies between any two actions.
 ///

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Cuecast
+@_spi(Tracking) @testable import Cuecast
 
 private func request(_ url: String) -> TrackingRequest {
     TrackingRequest(id: 1, url: url, userAgent: "Player/1.0", event: "start", breakID: "b", adID: "a", attempt: 1)
