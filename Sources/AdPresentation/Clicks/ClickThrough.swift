@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// Advertisements are written by others. Only http and https are opened, so that none of them can start another app, call a
 /// number or run a script.
-public struct ClickThrough: Hashable, Sendable {
+@_spi(Rendering) public struct ClickThrough: Hashable, Sendable {
     /// How many bytes an address has at most.
     public static let addressBytesMax = 8_192
 

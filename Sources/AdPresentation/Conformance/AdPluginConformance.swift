@@ -11,7 +11,8 @@ public import AppKit
 
 /// Runs a provider's plugin through every flow and reports each rule that it breaks.
 ///
-/// It needs no test framework; call it from a test of your own:
+/// It needs no test framework; call it from a test of your own, which imports the module as
+/// `@_spi(ProviderChecks) import AdPresentation`:
 ///
 /// ```swift
 /// @Test @MainActor func `the plugin keeps the rules`() async {
@@ -23,6 +24,7 @@ public import AppKit
 /// ```
 ///
 /// Every wait is bounded: a plugin that never answers is a finding. (One that blocks the main thread blocks the check.)
+@_spi(ProviderChecks)
 @MainActor
 public struct AdPluginConformance {
     /// How a plugin is checked.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 /// A rule that a plugin broke.
-public struct AdPluginFinding: Hashable, Sendable, CustomStringConvertible {
+@_spi(ProviderChecks) public struct AdPluginFinding: Hashable, Sendable, CustomStringConvertible {
     /// The rule.
     public let rule: AdRule
     /// In which flow it was broken.
@@ -15,7 +15,7 @@ public struct AdPluginFinding: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What ``AdPluginConformance`` found.
-public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
+@_spi(ProviderChecks) public struct AdPluginReport: Hashable, Sendable, CustomStringConvertible {
     /// The provider's name.
     public let provider: String
     /// Each rule that was broken, once, in the order in which that was seen.

@@ -4,7 +4,7 @@
 /// Which advertisement is wanted: a stream, or a placement of it.
 public struct ContextFeed: Hashable, Sendable, CustomStringConvertible {
     /// How many characters the stream's id and the placement have at most, each.
-    public static let partCharactersMax = 64
+    static let partCharactersMax = 64
 
     /// The stream's id.
     public let stream: String

@@ -38,7 +38,7 @@ open class AdvertisementView: PlatformView {
     /// How often the height of one load's content may change after it was rendered, while the width stays the same.
     ///
     /// Further changes are not taken: content that is always higher than its view would have no end.
-    public static let heightChangesMax = 64
+    static let heightChangesMax = 64
 
     /// Which advertisement: a stream's id, or `stream/placement`.
     ///
@@ -317,7 +317,7 @@ open class AdvertisementView: PlatformView {
     }
 
     /// Returns when the latest load is over, in whichever way.
-    public func settled() async {
+    func settled() async {
         await self.loading?.value
     }
 

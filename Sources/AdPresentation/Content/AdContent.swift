@@ -130,7 +130,7 @@ extension AdContentSource {
 }
 
 /// Fetches what an address leads to.
-public protocol AdFetcher: Sendable {
+@_spi(Rendering) public protocol AdFetcher: Sendable {
     /// The content at `url`.
     func fetch(_ url: String) async throws(AdContentError) -> AdContent
 }

@@ -29,6 +29,7 @@ public protocol AdRenderer: AnyObject {
 ///
 /// Whoever gives it content sets the closures. For other renderers a tap anywhere in the view is a click, and the height stays
 /// as it was.
+@_spi(Rendering)
 @MainActor
 public protocol InteractiveAdRenderer: AdRenderer {
     /// Is called when the user acts on the content: with the address of a link, as the content has it, or with `nil` for the
@@ -67,6 +68,7 @@ enum AdRendering {
 /// Draws nothing and knows the height of an image all the same: from the size in its header.
 ///
 /// For systems without a screen, and for tests. It takes PNG, JPEG, GIF and WebP.
+@_spi(Rendering)
 @MainActor
 public final class ImageSizeRenderer: InteractiveAdRenderer {
     /// The image that is "shown"; `nil`: none.

@@ -15,36 +15,29 @@ public final class GatewayBannerSource: AdContentSource {
 
     /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.
     ///
-    /// The advertisements of `AdvertisementCenter.shared` are told that it was seen and clicked.
-    ///
     /// - Parameters:
+    ///   - advertisements: are told that the banner was seen and clicked.
     ///   - stream: the stream that is heard; views whose `contextFeedID` names another one get an invalid request.
-    ///   - fetcher: what fetches the image.
     ///   - advertisement: gives the advertisement whose banner is shown; `nil`: there is none now.
     public convenience init(
+        reportingTo advertisements: any Advertisements = AdvertisementCenter.shared,
         stream: LiveStream,
-        fetcher: any AdFetcher = HTTPAdFetcher(),
         advertisement: @escaping @MainActor () -> Advertisement?
     ) {
         self.init(
-            reportingTo: AdvertisementCenter.shared,
+            reportingTo: advertisements,
             stream: stream,
-            fetcher: fetcher,
+            fetcher: HTTPAdFetcher(),
             advertisement: advertisement
         )
     }
 
-    /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.
-    ///
-    /// - Parameters:
-    ///   - advertisements: are told that the banner was seen and clicked.
-    ///   - stream: the stream that is heard; views whose `contextFeedID` names another one get an invalid request.
-    ///   - fetcher: what fetches the image.
-    ///   - advertisement: gives the advertisement whose banner is shown; `nil`: there is none now.
+    /// The banner of the advertisement that `advertisement` gives; `fetcher` fetches the image.
+    @_spi(Rendering)
     public init(
-        reportingTo advertisements: any Advertisements,
+        reportingTo advertisements: any Advertisements = AdvertisementCenter.shared,
         stream: LiveStream,
-        fetcher: any AdFetcher = HTTPAdFetcher(),
+        fetcher: any AdFetcher,
         advertisement: @escaping @MainActor () -> Advertisement?
     ) {
         self.advertisements = advertisements
@@ -56,11 +49,13 @@ public final class GatewayBannerSource: AdContentSource {
     /// The banner of the advertisement that plays; there is none where nothing plays.
     ///
     /// Nothing is taken out of the queue, and what becomes of the advertisement is the player's to say.
-    public convenience init(
-        _ advertisements: some Advertisements,
-        stream: LiveStream,
-        fetcher: any AdFetcher = HTTPAdFetcher()
-    ) {
+    public convenience init(_ advertisements: some Advertisements, stream: LiveStream) {
+        self.init(advertisements, stream: stream, fetcher: HTTPAdFetcher())
+    }
+
+    /// The banner of the advertisement that plays; `fetcher` fetches the image.
+    @_spi(Rendering)
+    public convenience init(_ advertisements: some Advertisements, stream: LiveStream, fetcher: any AdFetcher) {
         self.init(reportingTo: advertisements, stream: stream, fetcher: fetcher) { advertisements.currentAdvertisement }
     }
 

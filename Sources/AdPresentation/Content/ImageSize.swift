@@ -7,7 +7,7 @@ public import Foundation
 ///
 /// Every input gives an answer: what is not a PNG, JPEG, GIF or WebP, is cut off, or states a side that is 0 or above
 /// ``pixelsPerSideMax`` gives `nil`. Nothing is decoded; the orientation that a photograph may carry is not looked at.
-public struct ImageSize: Hashable, Sendable {
+@_spi(Rendering) public struct ImageSize: Hashable, Sendable {
     /// The longest side that is taken.
     public static let pixelsPerSideMax = 16_384
     /// How many segments of a JPEG are looked at before its size.

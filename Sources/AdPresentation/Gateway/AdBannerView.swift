@@ -10,6 +10,7 @@ public import AppKit
 #endif
 
 /// The view of a banner from the gateway: the image as large as fits, with its proportions, in the middle.
+@_spi(Rendering)
 @MainActor
 public final class AdBannerView: PlatformView {
     /// What is shown; `nil`: nothing yet.

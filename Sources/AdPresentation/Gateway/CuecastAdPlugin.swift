@@ -23,7 +23,7 @@ public import AppKit
 /// What the user acts on opens (``ClickThroughHandling``), where it leads to an address of http or https, and is reported as
 /// clicked. What leads nowhere, or elsewhere, is not opened and not reported as clicked.
 ///
-/// In an app without a player, made with ``init(bannersOnly:stream:fetcher:makeRenderer:)``, each load takes the next
+/// In an app without a player, made with ``init(bannersOnly:stream:)``, each load takes the next
 /// advertisement of the queue, and what becomes of it is reported to the gateway: shown, clicked, closed before or after its
 /// duration, or failed with a VAST error code. What was never seen is never played, whatever time passes.
 @MainActor
@@ -48,12 +48,22 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// - Parameters:
     ///   - advertisements: the client's advertisements.
     ///   - stream: the stream that it listens to; other ad units fail.
+    public convenience init(_ advertisements: any Advertisements, stream: LiveStream) {
+        self.init(CuecastAdServices(advertisements: advertisements, stream: stream))
+    }
+
+    /// Serves the banners of the advertisements that the app plays, fetched and shown in another way.
+    ///
+    /// - Parameters:
+    ///   - advertisements: the client's advertisements.
+    ///   - stream: the stream that it listens to; other ad units fail.
     ///   - fetcher: what fetches the images.
     ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
+    @_spi(Rendering)
     public convenience init(
         _ advertisements: any Advertisements,
         stream: LiveStream,
-        fetcher: any AdFetcher = HTTPAdFetcher(),
+        fetcher: any AdFetcher,
         makeRenderer: (@MainActor () -> any AdRenderer)? = nil
     ) {
         self.init(
@@ -71,12 +81,22 @@ public final class CuecastAdPlugin: AdPluginProtocol {
     /// - Parameters:
     ///   - advertisements: the client's advertisements, which nothing else takes.
     ///   - stream: the stream that it listens to; other ad units fail.
+    public convenience init(bannersOnly advertisements: any Advertisements, stream: LiveStream) {
+        self.init(CuecastAdServices(advertisements: advertisements, isBannersOnly: true, stream: stream))
+    }
+
+    /// Serves the advertisements of a client that has no player, fetched and shown in another way.
+    ///
+    /// - Parameters:
+    ///   - advertisements: the client's advertisements, which nothing else takes.
+    ///   - stream: the stream that it listens to; other ad units fail.
     ///   - fetcher: what fetches the images.
     ///   - makeRenderer: makes what shows one image; `nil`: what suits the system.
+    @_spi(Rendering)
     public convenience init(
         bannersOnly advertisements: any Advertisements,
         stream: LiveStream,
-        fetcher: any AdFetcher = HTTPAdFetcher(),
+        fetcher: any AdFetcher,
         makeRenderer: (@MainActor () -> any AdRenderer)? = nil
     ) {
         self.init(
@@ -145,8 +165,7 @@ struct CuecastAdServices {
 }
 
 /// Why the gateway's provider did not ask for an advertisement.
-@nonexhaustive
-public enum CuecastAdError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
+enum CuecastAdError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The ad unit is not a stream's id or `stream/placement`, or not of the stream that is heard.
     case unknownAdUnit(String)
     /// The size is not one of ``AdBannerSize``.
@@ -155,7 +174,7 @@ public enum CuecastAdError: LocalizedError, Hashable, Sendable, CustomStringConv
     case alreadyLoaded
 
     /// One sentence for people.
-    public var description: String {
+    var description: String {
         switch self {
         case .unknownAdUnit(let unit): "The ad unit '\(unit.prefix(200))' is not of the stream that is heard."
         case .unknownBannerSize(let name): "There is no inline banner of size '\(name.prefix(200))'."
@@ -164,5 +183,5 @@ public enum CuecastAdError: LocalizedError, Hashable, Sendable, CustomStringConv
     }
 
     /// The same sentence.
-    public var errorDescription: String? { self.description }
+    var errorDescription: String? { self.description }
 }

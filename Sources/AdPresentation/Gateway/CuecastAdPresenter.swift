@@ -2,17 +2,17 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import Cuecast
-public import Foundation
+internal import Foundation
 
 #if canImport(UIKit) && !os(watchOS)
-public import UIKit
+internal import UIKit
 #elseif canImport(AppKit)
-public import AppKit
+internal import AppKit
 #endif
 
 /// Loads and shows the banner of one advertisement from the gateway; ``CuecastAdPlugin`` makes it.
 @MainActor
-public final class CuecastAdPresenter: AdClosingPresenter {
+final class CuecastAdPresenter: AdClosingPresenter {
     private weak var adView: (any AdViewProtocol)?
     private weak var parentVC: PlatformViewController?
     private let services: CuecastAdServices
@@ -29,7 +29,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     private var isClosed = false
 
     /// A presenter of the advertisements of `AdvertisementCenter.shared`.
-    public convenience init(adView: any AdViewProtocol, parentVC: PlatformViewController) {
+    convenience init(adView: any AdViewProtocol, parentVC: PlatformViewController) {
         self.init(adView: adView, parentVC: parentVC, services: CuecastAdServices())
     }
 
@@ -45,7 +45,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     }
 
     /// Loads the banner of the advertisement that plays, or of the next one where there are banners only.
-    public func load(adConfig: AdConfig) {
+    func load(adConfig: AdConfig) {
         guard self.config == nil, !self.isClosed else { return }
         self.config = adConfig
         self.adView?.stateChanged(adViewState: .loading)
@@ -150,12 +150,12 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     }
 
     /// The size of the banner, of every banner type; zero before it is loaded and for interstitials.
-    public func getSize() -> CGSize {
+    func getSize() -> CGSize {
         self.config?.adType.isBanner == true ? self.banner?.frame.size ?? .zero : .zero
     }
 
     /// Presents the banner over everything, from the parent.
-    public func showInterstitial() {
+    func showInterstitial() {
         guard let banner = self.banner, self.config?.adType == .interstitial, !self.isShown, !self.isClosed else {
             return
         }
@@ -168,7 +168,7 @@ public final class CuecastAdPresenter: AdClosingPresenter {
     }
 
     /// Closes the advertisement: the gateway is told whether it was shown for its duration.
-    public func close() {
+    func close() {
         if let interstitial = self.interstitial { PlatformPresentation.dismiss(interstitial) }
         self.ended()
     }

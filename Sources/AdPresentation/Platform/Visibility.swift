@@ -13,6 +13,7 @@ public import AppKit
 ///
 /// A part of a view is seen if it lies within the window and within every view around it that cuts at its edges, and if
 /// neither the view nor one around it is hidden. What other views cover is not taken off.
+@_spi(Rendering)
 @MainActor
 public enum Visibility {
     /// The share of a view that must be seen for it to count as shown: one half.

@@ -15,7 +15,7 @@ public enum AdBannerSize: String, Hashable, Sendable, CaseIterable {
     case smartBanner = "SMART_BANNER"
 
     /// The size in points on a screen that is so wide.
-    public func size(screenWidth: CGFloat) -> CGSize {
+    func size(screenWidth: CGFloat) -> CGSize {
         switch self {
         case .banner: CGSize(width: 320, height: 50)
         case .boxBanner: CGSize(width: 320, height: 150)
@@ -29,5 +29,5 @@ public enum AdBannerSize: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The width of the screen in points; 320 where there is no screen.
-    @MainActor public static var screenWidth: CGFloat { PlatformPresentation.screenWidth }
+    @MainActor static var screenWidth: CGFloat { PlatformPresentation.screenWidth }
 }

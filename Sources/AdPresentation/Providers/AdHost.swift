@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-public import Foundation
+internal import Foundation
 
 #if canImport(UIKit) && !os(watchOS)
-public import UIKit
+internal import UIKit
 #elseif canImport(AppKit)
-public import AppKit
+internal import AppKit
 #endif
 
 /// Is told what becomes of the advertisement of one host.
@@ -21,16 +21,16 @@ protocol AdHostObserver: AnyObject {
 /// It holds the presenter and checks the order of calls on both sides: what a presenter reports against ``AdRule`` is
 /// refused, told to the session and changes nothing. ``AdPresentationSession`` makes hosts.
 @MainActor
-public class AdHost: AdViewProtocol {
+class AdHost: AdViewProtocol {
     /// The provider's name, for analytics and reports.
-    public let providerName: String
+    let providerName: String
     /// What is loaded.
-    public let adConfig: AdConfig
+    let adConfig: AdConfig
     /// The provider's view of a banner; `nil` before it is loaded and for interstitials.
-    public private(set) var adView: PlatformView?
+    private(set) var adView: PlatformView?
 
     /// Why there is no advertisement; `nil`: it did not fail.
-    public private(set) var error: (any Error)?
+    private(set) var error: (any Error)?
 
     private(set) var presenter: (any AdPresenterProtocol)?
     private var flow: AdFlow
@@ -46,10 +46,10 @@ public class AdHost: AdViewProtocol {
     }
 
     /// How far the advertisement is.
-    public var state: AdViewState { self.flow.state }
+    var state: AdViewState { self.flow.state }
 
     /// The size of the banner in points.
-    public var size: CGSize { self.presenter?.getSize() ?? .zero }
+    var size: CGSize { self.presenter?.getSize() ?? .zero }
 
     func load(with plugin: any AdPluginProtocol, parentVC: PlatformViewController) throws(AdOrderError) {
         let presenter = plugin.createAdPresenter(adView: self, parentVC: parentVC)
@@ -82,14 +82,14 @@ public class AdHost: AdViewProtocol {
     // MARK: The presenter's reports
 
     /// Takes the advertisement, and puts a banner in its place.
-    public func adLoaded(view: PlatformView?) {
+    func adLoaded(view: PlatformView?) {
         guard self.isLegal(.adLoaded(hasView: view != nil)), let view else { return }
         self.adView = view
         if let container = self.container { self.place(view, in: container) }
     }
 
     /// Takes the state.
-    public func stateChanged(adViewState: AdViewState) {
+    func stateChanged(adViewState: AdViewState) {
         let isVisible = self.adView.map { Visibility.isImpressed($0) } ?? false
         guard self.isLegal(.state(adViewState, isVisible: isVisible)) else { return }
         self.observer?.host(self, changedTo: adViewState)
@@ -97,7 +97,7 @@ public class AdHost: AdViewProtocol {
     }
 
     /// Takes that there is no advertisement.
-    public func adLoadFailed(error: any Error) {
+    func adLoadFailed(error: any Error) {
         if self.isLegal(.adLoadFailed) { self.error = error }
     }
 
@@ -112,7 +112,7 @@ public class AdHost: AdViewProtocol {
 
 /// Hosts a banner between other content: at the origin of its container, in its own size.
 @MainActor
-public final class InlineBannerHost: AdHost {
+final class InlineBannerHost: AdHost {
     override func place(_ view: PlatformView, in container: PlatformView) {
         view.frame = CGRect(origin: .zero, size: self.size)
         container.addSubview(view)
@@ -121,7 +121,7 @@ public final class InlineBannerHost: AdHost {
 
 /// Hosts a banner at the lower edge of its container, in the middle and no wider than that.
 @MainActor
-public final class ScreenBannerHost: AdHost {
+final class ScreenBannerHost: AdHost {
     override func place(_ view: PlatformView, in container: PlatformView) {
         let (size, bounds) = (self.size, container.bounds)
         let width = min(size.width, bounds.width)
@@ -137,4 +137,4 @@ public final class ScreenBannerHost: AdHost {
 
 /// Hosts an interstitial, which its presenter shows over everything.
 @MainActor
-public final class InterstitialHost: AdHost {}
+final class InterstitialHost: AdHost {}

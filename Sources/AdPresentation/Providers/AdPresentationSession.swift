@@ -81,7 +81,7 @@ public final class AdPresentationSession {
     /// How far the advertisement is.
     public private(set) var state = AdViewState.uninitialized
     /// The app's side of the provider that is asked or was taken; `nil` before the load and when all have failed.
-    public private(set) var host: AdHost?
+    private(set) var host: AdHost?
 
     private let manager: AdvertisementManager
     private weak var parentVC: PlatformViewController?
@@ -97,7 +97,7 @@ public final class AdPresentationSession {
     /// - Parameters:
     ///   - adConfig: what is loaded.
     ///   - parentVC: presents what covers the screen; held weakly.
-    ///   - container: the view that a banner is put into; held weakly. `nil`: the app takes it from ``AdHost/adView``.
+    ///   - container: the view that a banner is put into; held weakly. `nil`: the app takes it from ``adView``.
     ///   - manager: the providers, in the order in which they are tried.
     public init(
         adConfig: AdConfig,
@@ -115,6 +115,9 @@ public final class AdPresentationSession {
 
     /// The name of the provider that is asked or was taken, for analytics and reports; `nil`: none.
     public var providerName: String? { self.host?.providerName }
+
+    /// The provider's view of a banner; `nil` before it is loaded, and for interstitials.
+    public var adView: PlatformView? { self.host?.adView }
 
     /// The size of the banner in points; zero where there is none.
     public var size: CGSize { self.host?.size ?? .zero }

@@ -4,6 +4,7 @@
 public import Foundation
 
 /// What a provider has to keep to, rule by rule.
+@_spi(ProviderChecks)
 @nonexhaustive
 public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     // What a host sees and refuses.
@@ -103,7 +104,7 @@ public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConver
 /// A report that came against the rules, and was refused.
 public struct AdOrderViolation: Hashable, Sendable, CustomStringConvertible {
     /// The rule that was broken.
-    public let rule: AdRule
+    @_spi(ProviderChecks) public let rule: AdRule
     /// The name of the provider that broke it.
     public let provider: String
     /// What was reported, and when.

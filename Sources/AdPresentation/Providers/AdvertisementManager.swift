@@ -12,7 +12,7 @@ public import Foundation
 @MainActor
 public final class AdvertisementManager {
     /// How many providers are registered at most.
-    public static let providersMax = 64
+    static let providersMax = 64
 
     /// The one that an app usually has.
     public static let shared = AdvertisementManager()
@@ -23,14 +23,14 @@ public final class AdvertisementManager {
     public init() {}
 
     /// How many providers are registered.
-    public var count: Int { self.makers.count }
+    var count: Int { self.makers.count }
 
     /// Adds a provider after those that are registered.
     ///
     /// - Parameters:
     ///   - type: is made anew for each use, by its `init(configurationJSON:)`.
     ///   - configurationJSON: what the app's configuration says about it.
-    /// - Returns: whether it was added: not where there are ``providersMax`` already.
+    /// - Returns: whether it was added: not where there are 64 already.
     @discardableResult
     public func register(_ type: any AdPluginProtocol.Type, configurationJSON: NSDictionary? = nil) -> Bool {
         // What is changed later in a dictionary that was mutable does not count.
@@ -41,7 +41,7 @@ public final class AdvertisementManager {
     /// Adds a provider after those that are registered.
     ///
     /// - Parameter make: makes a new one for each use.
-    /// - Returns: whether it was added: not where there are ``providersMax`` already.
+    /// - Returns: whether it was added: not where there are 64 already.
     @discardableResult
     public func register(_ make: @escaping @MainActor () -> any AdPluginProtocol) -> Bool {
         guard self.makers.count < Self.providersMax else { return false }
@@ -60,7 +60,7 @@ public final class AdvertisementManager {
     }
 
     /// A fresh instance of the provider at `index` in the order in which they are tried; `nil`: there are not so many.
-    public func makePlugin(at index: Int) -> (any AdPluginProtocol)? {
+    func makePlugin(at index: Int) -> (any AdPluginProtocol)? {
         self.makers.indices.contains(index) ? self.makers[index]() : nil
     }
 }

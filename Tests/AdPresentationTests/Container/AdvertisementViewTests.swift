@@ -7,7 +7,7 @@ import InMemoryLogging
 import Logging
 import Testing
 
-@testable import AdPresentation
+@_spi(Rendering) @testable import AdPresentation
 
 /// Gives what a test puts in, when the test puts it in.
 @MainActor

@@ -5,7 +5,7 @@ import Cuecast
 import Foundation
 import Testing
 
-@testable import AdPresentation
+@_spi(ProviderChecks) @testable import AdPresentation
 
 /// What errors say to people.
 @Suite(.suiteLimit)

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import AdPresentation
+@_spi(Rendering) @testable import AdPresentation
 
 @Suite(.suiteLimit)
 @MainActor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import AdPresentation
+@_spi(ProviderChecks) import AdPresentation
 import Foundation
 import Testing
 

@@ -3,7 +3,7 @@
 
 import Foundation
 
-@testable import AdPresentation
+@_spi(ProviderChecks) @testable import AdPresentation
 
 /// A provider that keeps all rules, but for the one that a test names.
 @MainActor

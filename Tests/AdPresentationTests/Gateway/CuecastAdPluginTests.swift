@@ -10,7 +10,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-@testable import AdPresentation
+@_spi(ProviderChecks) @_spi(Rendering) @testable import AdPresentation
 
 /// A clock that tests move.
 final class ManualClock: Sendable {
@@ -237,6 +237,7 @@ struct CuecastAdPluginTests {
         let plugin = CuecastAdPlugin(
             bannersOnly: self.client.advertisements,
             stream: LiveStream(id: "radio1"),
+            fetcher: HTTPAdFetcher(),
             makeRenderer: { renderer }
         )
         self.manager.removeAll()

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import AdPresentation
+@_spi(ProviderChecks) @testable import AdPresentation
 
 @Suite(.suiteLimit)
 struct AdFlowTests {

@@ -6,7 +6,7 @@
 import Foundation
 import Testing
 
-@testable import AdPresentation
+@_spi(ProviderChecks) @testable import AdPresentation
 
 /// Keeps what a session tells, and lets tests wait for a state.
 @MainActor

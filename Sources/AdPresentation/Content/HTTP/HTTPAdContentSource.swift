@@ -10,19 +10,30 @@ internal import Foundation
 @MainActor
 public final class HTTPAdContentSource: AdContentSource {
     /// How many bytes the whole address has at most.
-    public static let addressBytesMax = 8_192
+    static let addressBytesMax = 8_192
 
     private let endpoint: String
     private let fetcher: any AdFetcher
+
+    /// A source that asks the server at `endpoint` for images and HTML.
+    ///
+    /// - Parameter endpoint: the address without our query items; where it is not one of http or https, no request can be made.
+    public convenience init(endpoint: String) {
+        self.init(
+            endpoint: endpoint,
+            fetcher: HTTPAdFetcher(mediaTypes: HTTPAdFetcher.imageTypes.union(["text/html"]))
+        )
+    }
 
     /// A source that asks the server at `endpoint`.
     ///
     /// - Parameters:
     ///   - endpoint: the address without our query items; where it is not one of http or https, no request can be made.
-    ///   - fetcher: what fetches; `nil`: http and https, images and HTML, with the default bounds.
-    public init(endpoint: String, fetcher: (any AdFetcher)? = nil) {
+    ///   - fetcher: what fetches.
+    @_spi(Rendering)
+    public init(endpoint: String, fetcher: any AdFetcher) {
         self.endpoint = endpoint
-        self.fetcher = fetcher ?? HTTPAdFetcher(mediaTypes: HTTPAdFetcher.imageTypes.union(["text/html"]))
+        self.fetcher = fetcher
     }
 
     /// Whether the address is one of http or https, and not too long with all that is asked.

@@ -11,7 +11,7 @@ internal import HTTPFetching
 ///
 /// On Linux, Foundation reads ahead of us: of a server that sends without end somewhat more than ``bytesMax`` is taken from
 /// the network before the connection is cut, the more the faster it sends and the busier the machine is. None of it is kept.
-public struct HTTPAdFetcher: AdFetcher {
+@_spi(Rendering) public struct HTTPAdFetcher: AdFetcher {
     /// How many redirects are followed.
     public static let redirectsMax = 5
 

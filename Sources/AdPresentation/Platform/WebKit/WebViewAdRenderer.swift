@@ -9,6 +9,7 @@ public import WebKit
 ///
 /// The height is that of the content of the document, at first once all of it is loaded: less than that of the view where
 /// there is less to show. Nothing is kept between advertisements, and links open outside.
+@_spi(Rendering)
 @MainActor
 public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigationDelegate {
     /// Opens what the user chose, instead of what ``ClickThroughHandling/opener`` says; `nil`: that does.
