@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""Shows that check-imports, check-sources, check-documents and check-copyright can fail: each offence they look for is made in a small package of its own.
+"""Shows that check-imports, check-sources, check-documents, check-copyright and api-page can fail: each offence they look for is made in a small package of its own.
 
     python3 scripts/checkers_test.py
 """
@@ -31,6 +31,7 @@ CHECK_SOURCES = script("check-sources")
 CHECK_DOCUMENTS = script("check-documents")
 CHANGED_TARGETS = script("changed-targets")
 CHECK_COPYRIGHT = script("check-copyright")
+API_PAGE = script("api-page")
 
 
 class CheckerTest(unittest.TestCase):
@@ -280,6 +281,36 @@ class CopyrightTests(CheckerTest):
                                            "add jwt-kit/* to the Files of its licence"])
         self.write("NOTICE", "jwt-kit-extras, jwt-kit\n")
         self.assertEqual(self.offences()[0], "NOTICE does not name GRDB.swift")
+
+
+class APIPageTests(CheckerTest):
+    @staticmethod
+    def symbol(path, kind, line):
+        return {"pathComponents": path.split("/"), "kind": {"identifier": f"swift.{kind}"},
+                "location": {"uri": "file:///A.swift", "position": {"line": line}}}
+
+    def symbols(self):
+        return [self.symbol("Player", "class", 1), self.symbol("Player/stop()", "method", 9),
+                self.symbol("Player/start()", "method", 5), self.symbol("Player/State", "enum", 2),
+                self.symbol("Player/State/idle", "enum.case", 3), self.symbol("Player/description", "property", 4)]
+
+    def test_members_stand_in_the_order_of_the_sources(self):
+        text, faults = API_PAGE.section("Cuecast", [("Playing", ["Player"])], self.symbols())
+        self.assertEqual(faults, [])
+        self.assertEqual(text, "## Cuecast: 6 public symbols\n\n```\n# Playing\nPlayer  start()  stop()\nPlayer.State  .idle\n```\n")
+
+    def test_a_type_that_no_topic_names_is_named(self):
+        _, faults = API_PAGE.section("Cuecast", [("Playing", ["Other"])], self.symbols())
+        self.assertEqual(faults, ["Cuecast: no topic of the documentation names Player"])
+
+    def test_a_page_that_lacks_a_member_is_old_and_another_order_is_not(self):
+        text, _ = API_PAGE.section("Cuecast", [("Playing", ["Player"])], self.symbols())
+        self.assertTrue(API_PAGE.says_the_same(text.replace("start()  stop()", "stop()  start()"), text))
+        self.assertFalse(API_PAGE.says_the_same(text.replace("start()", ""), text))
+
+    def test_topics_behind_spi_are_left_out(self):
+        self.write("A.md", "# A\n\n## Topics\n\n### Playing\n\n- <doc:Loop>\n- ``Player``\n\n### More: @_spi(More)\n\n- ``Sender``\n")
+        self.assertEqual(API_PAGE.topics(self.root / "A.md"), [("Playing", ["Player"])])
 
 
 class ChangedTargetsTests(unittest.TestCase):
