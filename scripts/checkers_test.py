@@ -178,7 +178,7 @@ class SourcesTests(CheckerTest):
 class DocumentsTests(CheckerTest):
     def setUp(self):
         super().setUp()
-        self.write("docs/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
+        self.write("docs/internals/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
         self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
         self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
 
@@ -210,7 +210,7 @@ class DocumentsTests(CheckerTest):
     def test_what_is_there_may_be_named(self):
         text = (
             "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/operations.md`, \"Operations\", decision 1, and\n"
-            "/// docs/decisions/0001.\n"
+            "/// docs/internals/decisions/0001.\n"
         )
         self.assertEqual(self.names(text), [])
 

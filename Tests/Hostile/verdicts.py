@@ -215,7 +215,7 @@ def table(rows):
                      for each in [HEADINGS, *rows])
 
 
-#: The heading in docs/reliability.md under which the table of the sockets of before stands.
+#: The heading in docs/internals/reliability.md under which the table of the sockets of before stands.
 BEFORE = "### libzmq's sockets"
 
 
@@ -230,7 +230,7 @@ def failed_before(document):
 
 
 def markdown(rows, quiet, facts, before):
-    """For docs/reliability.md: a sentence about the run, and the table, with what failed with the sockets of before in it.
+    """For docs/internals/reliability.md: a sentence about the run, and the table, with what failed with the sockets of before in it.
 
     `quiet` is the sentence about the quiet runs, `facts` says when and on which machine.
     """
