@@ -30,7 +30,9 @@ from attacks import ATTACKS
 from doors import DOORS
 from verdicts import KINDS, Level, Observed
 
-DOCUMENT = os.path.join(ROOT, "docs/internals/reliability.md")
+ATTACKS_DOCUMENT = os.path.join(ROOT, "docs/internals/attacks.md")
+#: Has the table of the sockets of before.
+BEFORE_DOCUMENT = os.path.join(ROOT, "docs/internals/decisions/0084-who-made-listeners-wait.md")
 MEMORY_STOP_KIB = 3 << 20
 SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.
@@ -522,7 +524,7 @@ class Results:
                           file, indent=1)
 
         if self.options.markdown:
-            with open(DOCUMENT) as file:
+            with open(BEFORE_DOCUMENT) as file:
                 before = verdicts.failed_before(file.read())
             facts = f"{time.strftime('%Y-%m-%d')}, {measuring.machine()}"
             with open(self.options.markdown, "w") as file:
