@@ -248,6 +248,18 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
                          ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
 
+    def test_a_plan_that_names_a_missing_test_is_named(self):
+        self.write("Tests/ReadTests/ReadTests.swift", "@Test func `a file is read`() {}\n")
+        plan = "docs/internals/test-plan-read.md"
+        for text, expected in (
+            ("- **A1** A file is read, whatever\n  its size → `a file is read`\n- **A2b** Two → `a file is read`\n", []),
+            ("- **A1** A file is read →\n  `a file is written`\n", [f"{plan}, A1: there is no test `a file is written`"]),
+            ("- **A1** A file is read\n", [f"{plan}, A1: it names no tests after an arrow"]),
+            ("| A1 | A file is read | `a file is read` |\n", [f"{plan}: it has no promises"]),
+        ):
+            self.write(plan, f"# Plan\n\n{text}")
+            self.assertEqual(CHECK_DOCUMENTS.offences_of_plans(self.root), expected, text)
+
     def test_swift_code_that_nothing_compiles_is_named(self):
         self.write("Snippets/Read.swift", "import AdFormats\n\nfunc read() {\n    let one = 1\n}\n")
         self.write("docs/read.md", "# Read\n\n```swift\nlet one = 1\n```\n")
