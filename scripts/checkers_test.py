@@ -248,6 +248,20 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
                          ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
 
+    def sizes(self, text):
+        self.write("README.md", text)
+        return CHECK_DOCUMENTS.offences_of_sizes(self.root)
+
+    def test_long_pages_and_lines_are_named_with_their_length(self):
+        words, many = "word " * 24, CHECK_DOCUMENTS.LINES_MAX
+        self.assertEqual(self.sizes("a\n" * many + "a\n"), [f"README.md: it has {many + 1} lines, more than {many}: split it"])
+        self.assertEqual(self.sizes(f"# A\n{words}a\n"), ["README.md:2: it has 121 characters, more than 120: wrap it"])
+
+    def test_rows_code_and_long_links_may_be_longer(self):
+        words = "word " * 40
+        self.assertEqual(self.sizes("a\n" * CHECK_DOCUMENTS.LINES_MAX), [])
+        self.assertEqual(self.sizes(f"| {words}|\n```\n{words}\n```\n- `{'a' * 200}`\n{'b ' * 60}\n"), [])
+
     def test_a_plan_that_names_a_missing_test_is_named(self):
         self.write("Tests/ReadTests/ReadTests.swift", "@Test func `a file is read`() {}\n")
         plan = "docs/internals/test-plan-read.md"
