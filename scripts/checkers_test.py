@@ -284,6 +284,14 @@ class DocumentsTests(CheckerTest):
                              [f"{page}: no compiled file has the code that begins with `let two = 2`"])
             self.write(page, "# Read\n")
 
+    def test_python_code_that_no_example_has_is_named(self):
+        self.write("Examples/read.py", "import sys\n\nprint(1)\n")
+        self.write("docs/read.md", "# Read\n\n```python\nprint(1)\n```\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root), [])
+        self.write("docs/read.md", "# Read\n\n```python\nprint(2)\n```\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root),
+                         ["docs/read.md: no example has the code that begins with `print(2)`"])
+
 
 class CopyrightTests(CheckerTest):
     def setUp(self):
