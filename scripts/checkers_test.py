@@ -179,6 +179,7 @@ class DocumentsTests(CheckerTest):
     def setUp(self):
         super().setUp()
         self.write("docs/internals/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
+        self.write("docs/internals/decisions/README.md", "[The log decides](0001-the-log-decides.md)\n")
         self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
         self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
 
@@ -206,6 +207,10 @@ class DocumentsTests(CheckerTest):
             self.assertEqual(
                 self.links(f"[a](docs/operations.md#{anchor})"), [f"README.md: docs/operations.md has no heading '#{anchor}'"]
             )
+
+    def test_a_decision_that_the_list_lacks_is_named(self):
+        self.write("docs/internals/decisions/0002-two.md", "# 2. Two\n")
+        self.assertEqual(self.links(""), ["docs/internals/decisions/README.md: it does not list 0002-two.md"])
 
     def test_what_is_there_may_be_named(self):
         text = (

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
-"""A player of one break on one connection, as docs/players/zeromq.md shows it: stock pyzmq and code generated from the .proto files.
+"""A player of one break on one connection, as docs/players/zeromq.md shows it.
+
+It needs stock pyzmq and code generated from the .proto files:
 
     protoc -Iproto --python_out=/tmp/generated proto/cuecast/v1/*.proto
     PYTHONPATH=/tmp/generated python3 Examples/pyzmq/player.py tcp://127.0.0.1:7401 radio1

@@ -32,7 +32,7 @@ from verdicts import KINDS, Level, Observed
 
 ATTACKS_DOCUMENT = os.path.join(ROOT, "docs/internals/attacks.md")
 #: Has the table of the sockets of before.
-BEFORE_DOCUMENT = os.path.join(ROOT, "docs/internals/decisions/0084-who-made-listeners-wait.md")
+BEFORE_DOCUMENT = os.path.join(ROOT, "docs/internals/decisions/0084-attacks-that-delay-listeners.md")
 MEMORY_STOP_KIB = 3 << 20
 SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.

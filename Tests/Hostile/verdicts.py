@@ -215,7 +215,7 @@ def table(rows):
                      for each in [HEADINGS, *rows])
 
 
-#: The heading above the table of the sockets of before (docs/internals/decisions/0084-who-made-listeners-wait.md).
+#: The heading above the table of the sockets of before (docs/internals/decisions/0084-attacks-that-delay-listeners.md).
 BEFORE = "## libzmq's sockets"
 
 
