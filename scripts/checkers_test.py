@@ -179,7 +179,7 @@ class DocumentsTests(CheckerTest):
     def setUp(self):
         super().setUp()
         self.write("docs/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
-        self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
+        self.write("docs/run.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
         self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
 
     def test_defaults_are_read_as_a_table_writes_them(self):
@@ -197,19 +197,19 @@ class DocumentsTests(CheckerTest):
         return CHECK_DOCUMENTS.offences_of_names(self.root)
 
     def test_links_to_files_and_headings_that_are_there_pass(self):
-        text = "[a](docs/operations.md) [b](docs/operations.md#when-the-disk-is-full-busy-or-fails) [c](https://x.example/#y)"
+        text = "[a](docs/run.md) [b](docs/run.md#when-the-disk-is-full-busy-or-fails) [c](https://x.example/#y)"
         self.assertEqual(self.links(text + " [d](#here)\n\n# Here\n"), [])
 
     def test_a_link_to_no_file_or_no_heading_is_named(self):
         self.assertEqual(self.links("[a](docs/none.md)"), ["README.md: the link to docs/none.md leads nowhere"])
         for anchor in ("no-heading", "nowhere"):
             self.assertEqual(
-                self.links(f"[a](docs/operations.md#{anchor})"), [f"README.md: docs/operations.md has no heading '#{anchor}'"]
+                self.links(f"[a](docs/run.md#{anchor})"), [f"README.md: docs/run.md has no heading '#{anchor}'"]
             )
 
     def test_what_is_there_may_be_named(self):
         text = (
-            "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/operations.md`, \"Operations\", decision 1, and\n"
+            "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/run.md`, \"Operations\", decision 1, and\n"
             "/// docs/decisions/0001.\n"
         )
         self.assertEqual(self.names(text), [])
@@ -219,7 +219,7 @@ class DocumentsTests(CheckerTest):
             ("/// See ``Board/Kind/lost``.", "it names ``Board/Kind/lost``, which is declared nowhere"),
             ("// See docs/none.md.", "it names docs/none.md, which does not exist"),
             ("// Decision 2 says why.", "there is no decision 2"),
-            ('/// (`docs/operations.md`, "Nothing").', 'docs/operations.md has no heading "Nothing"'),
+            ('/// (`docs/run.md`, "Nothing").', 'docs/run.md has no heading "Nothing"'),
         ):
             self.assertEqual(self.names(text + "\n"), [f"Sources/GatewayCore/Break.swift: {fault}"])
 
@@ -240,7 +240,7 @@ class DocumentsTests(CheckerTest):
 
     def test_plain_words_code_and_other_pages_pass(self):
         self.assertEqual(self.words("The key is in the file. `nobody` is a user.\n\n```\nchown nobody data\n```\n"), [])
-        self.assertEqual(self.words("Whoever reads.\n", "docs/operations.md"), [])
+        self.assertEqual(self.words("Whoever reads.\n", "docs/run.md"), [])
 
     def test_a_plain_page_that_is_gone_is_named(self):
         self.words("")
