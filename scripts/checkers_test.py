@@ -248,6 +248,27 @@ class DocumentsTests(CheckerTest):
         self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
                          ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
 
+    def test_pages_and_lines_that_are_too_long_are_named(self):
+        long = "a " * 61
+        self.write("docs/operations/run.md", f"# Run\n\n{long}\n\n```\n{long}\n```\n\n| {long} |\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_length(self.root),
+                         ["docs/operations/run.md:3: it has 122 characters; the most is 120"])
+        self.write("docs/operations/run.md", "a\n" * 251)
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_length(self.root), ["docs/operations/run.md: it has 251 lines; the most is 250"])
+
+    def test_a_symptom_that_no_source_has_is_named(self):
+        self.write("Sources/Gateway/Start.swift", HEADER + 'let said = "the port \\(port) is in use by \\(name)"\n')
+        self.write("docs/operations/troubleshoot.md", "| `the port … is in use by …` | a | `ss` |\n| `the port is taken` | b | `ss` |\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_messages(self.root),
+                         ["docs/operations/troubleshoot.md: no source has the message `the port is taken`"])
+
+    def test_kind_and_label_of_metrics_are_read_where_they_are_declared(self):
+        self.write("Sources/GatewayCore/Metric.swift", HEADER + 'case one = "cuecast_one_total"\ncase two = "cuecast_two"\n')
+        self.write("Sources/GatewayCore/MetricDeclaration.swift", HEADER + "\n        switch self {\n"
+                   '        case .one:\n            .counter(\n                "One.",\n                by: "kind",\n                [.a]\n'
+                   '            )\n        case .two: .gaugeInMicroseconds("Two.")\n        }\n')
+        self.assertEqual(CHECK_DOCUMENTS.metrics(self.root), {"cuecast_one_total": ("counter", "kind"), "cuecast_two": ("gauge", "")})
+
     def test_swift_code_that_nothing_compiles_is_named(self):
         self.write("Snippets/Read.swift", "import AdFormats\n\nfunc read() {\n    let one = 1\n}\n")
         self.write("docs/read.md", "# Read\n\n```swift\nlet one = 1\n```\n")
