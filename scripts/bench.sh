@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 #
-# Measures what docs/performance.md states, on this machine, and gates nothing. The whole takes about two hours; a plot
+# Measures what docs/internals/performance.md states, on this machine, and gates nothing. The whole takes about two hours; a plot
 # and the results stay in the folder `bench` of the build.
 #
 #   scripts/bench.sh                     everything

@@ -179,8 +179,9 @@ class SourcesTests(CheckerTest):
 class DocumentsTests(CheckerTest):
     def setUp(self):
         super().setUp()
-        self.write("docs/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
-        self.write("docs/operations.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
+        self.write("docs/internals/decisions/0001-the-log-decides.md", "# 1. The log decides\n")
+        self.write("docs/internals/decisions/README.md", "[The log decides](0001-the-log-decides.md)\n")
+        self.write("docs/run.md", "# Operations\n\n## When the disk is full, busy or fails\n\n```\n# no heading\n```\n")
         self.write("Sources/GatewayCore/Board.swift", HEADER + "struct Board {\n    enum Kind {\n        case open, closed(Int)\n    }\n}\n")
 
     def test_defaults_are_read_as_a_table_writes_them(self):
@@ -198,20 +199,24 @@ class DocumentsTests(CheckerTest):
         return CHECK_DOCUMENTS.offences_of_names(self.root)
 
     def test_links_to_files_and_headings_that_are_there_pass(self):
-        text = "[a](docs/operations.md) [b](docs/operations.md#when-the-disk-is-full-busy-or-fails) [c](https://x.example/#y)"
+        text = "[a](docs/run.md) [b](docs/run.md#when-the-disk-is-full-busy-or-fails) [c](https://x.example/#y)"
         self.assertEqual(self.links(text + " [d](#here)\n\n# Here\n"), [])
 
     def test_a_link_to_no_file_or_no_heading_is_named(self):
         self.assertEqual(self.links("[a](docs/none.md)"), ["README.md: the link to docs/none.md leads nowhere"])
         for anchor in ("no-heading", "nowhere"):
             self.assertEqual(
-                self.links(f"[a](docs/operations.md#{anchor})"), [f"README.md: docs/operations.md has no heading '#{anchor}'"]
+                self.links(f"[a](docs/run.md#{anchor})"), [f"README.md: docs/run.md has no heading '#{anchor}'"]
             )
+
+    def test_a_decision_that_the_list_lacks_is_named(self):
+        self.write("docs/internals/decisions/0002-two.md", "# 2. Two\n")
+        self.assertEqual(self.links(""), ["docs/internals/decisions/README.md: it does not list 0002-two.md"])
 
     def test_what_is_there_may_be_named(self):
         text = (
-            "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/operations.md`, \"Operations\", decision 1, and\n"
-            "/// docs/decisions/0001.\n"
+            "/// ``Board`` and ``Board/Kind/closed(_:)``, `docs/run.md`, \"Operations\", decision 1, and\n"
+            "/// docs/internals/decisions/0001.\n"
         )
         self.assertEqual(self.names(text), [])
 
@@ -220,7 +225,7 @@ class DocumentsTests(CheckerTest):
             ("/// See ``Board/Kind/lost``.", "it names ``Board/Kind/lost``, which is declared nowhere"),
             ("// See docs/none.md.", "it names docs/none.md, which does not exist"),
             ("// Decision 2 says why.", "there is no decision 2"),
-            ('/// (`docs/operations.md`, "Nothing").', 'docs/operations.md has no heading "Nothing"'),
+            ('/// (`docs/run.md`, "Nothing").', 'docs/run.md has no heading "Nothing"'),
         ):
             self.assertEqual(self.names(text + "\n"), [f"Sources/GatewayCore/Break.swift: {fault}"])
 
@@ -241,13 +246,46 @@ class DocumentsTests(CheckerTest):
 
     def test_plain_words_code_and_other_pages_pass(self):
         self.assertEqual(self.words("The key is in the file. `nobody` is a user.\n\n```\nchown nobody data\n```\n"), [])
-        self.assertEqual(self.words("Whoever reads.\n", "docs/operations.md"), [])
+        self.assertEqual(self.words("Whoever reads.\n", "docs/other/run.md"), [])
 
     def test_a_plain_page_that_is_gone_is_named(self):
         self.words("")
         (self.root / "CHANGELOG.md").unlink()
         self.assertEqual(CHECK_DOCUMENTS.offences_of_words(self.root),
                          ["CHANGELOG.md: the page is in PLAIN_PAGES and does not exist"])
+
+    def test_a_plan_that_names_a_missing_test_is_named(self):
+        self.write("Tests/ReadTests/ReadTests.swift", "@Test func `a file is read`() {}\n")
+        plan = "docs/internals/test-plan-read.md"
+        for text, expected in (
+            ("- **A1** A file is read, whatever\n  its size → `a file is read`\n- **A2b** Two → `a file is read`\n", []),
+            ("- **A1** A file is read →\n  `a file is written`\n", [f"{plan}, A1: there is no test `a file is written`"]),
+            ("- **A1** A file is read\n", [f"{plan}, A1: it names no tests after an arrow"]),
+            ("| A1 | A file is read | `a file is read` |\n", [f"{plan}: it has no promises"]),
+        ):
+            self.write(plan, f"# Plan\n\n{text}")
+            self.assertEqual(CHECK_DOCUMENTS.offences_of_plans(self.root), expected, text)
+
+    def test_pages_and_lines_that_are_too_long_are_named(self):
+        long = "a " * 61
+        self.write("docs/operations/run.md", f"# Run\n\n{long}\n\n```\n{long}\n```\n\n| {long} |\n- `{'b' * 130}`\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_length(self.root),
+                         ["docs/operations/run.md:3: it has 122 characters; the most is 120"])
+        self.write("docs/operations/run.md", "a\n" * 251)
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_length(self.root), ["docs/operations/run.md: it has 251 lines; the most is 250"])
+
+    def test_a_symptom_that_no_source_has_is_named(self):
+        self.write("Sources/Gateway/Start.swift", HEADER + 'let said = "the port \\(port) is in use by \\(name)"\n')
+        self.write("docs/operations/troubleshoot.md", "| `the port … is in use by …` | a | `ss` |\n| `the port is taken` | b | `ss` |\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_messages(self.root),
+                         ["docs/operations/troubleshoot.md: no source has the message `the port is taken`"])
+
+    def test_kind_and_label_of_metrics_are_read_where_they_are_declared(self):
+        self.write("Sources/GatewayCore/Metric.swift", HEADER + 'case one = "cuecast_one_total"\ncase two = "cuecast_two"\n')
+        self.write("Sources/GatewayCore/MetricDeclaration.swift", HEADER + "\n        switch self {\n"
+                   '        case .one:\n            .counter(\n                "One.",\n                by: "kind",\n                [.a]\n'
+                   '            )\n        case .two: .gaugeInMicroseconds("Two.")\n        }\n')
+        self.assertEqual(CHECK_DOCUMENTS.metrics(self.root), {"cuecast_one_total": ("counter", "kind"), "cuecast_two": ("gauge", "")})
 
     def test_swift_code_that_nothing_compiles_is_named(self):
         self.write("Snippets/Read.swift", "import AdFormats\n\nfunc read() {\n    let one = 1\n}\n")
@@ -258,6 +296,14 @@ class DocumentsTests(CheckerTest):
             self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root),
                              [f"{page}: no compiled file has the code that begins with `let two = 2`"])
             self.write(page, "# Read\n")
+
+    def test_python_code_that_no_example_has_is_named(self):
+        self.write("Examples/read.py", "import sys\n\nprint(1)\n")
+        self.write("docs/read.md", "# Read\n\n```python\nprint(1)\n```\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root), [])
+        self.write("docs/read.md", "# Read\n\n```python\nprint(2)\n```\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_articles(self.root),
+                         ["docs/read.md: no example has the code that begins with `print(2)`"])
 
 
 class CopyrightTests(CheckerTest):

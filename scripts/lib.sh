@@ -83,7 +83,7 @@ build_products() {
 
 # Sets `release_flags`, the flags of every optimised build: one set, so that nothing is built twice. Swift's own libraries
 # are linked in, so that the binaries run where no Swift is installed. Names of folders are replaced
-# (docs/decisions/0035-a-release-without-a-toolchain.md). Commit and compiler
+# (docs/internals/decisions/0035-a-release-without-a-toolchain.md). Commit and compiler
 # are told to one small file (Sources/CBuildFacts), so that another commit compiles no more than that.
 choose_release_flags() {
     local from="$PWD" option

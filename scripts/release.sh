@@ -4,7 +4,7 @@
 #
 # Makes a release in .build/dist: `cuecast` and `cuecast-load`, which run where no Swift is installed, a file with the
 # debug information of each, the bill of materials, and checksums. How far the same sources give the same bytes:
-# docs/decisions/0035-a-release-without-a-toolchain.md.
+# docs/internals/decisions/0035-a-release-without-a-toolchain.md.
 #
 #   scripts/release.sh
 set -euo pipefail

@@ -10,7 +10,7 @@
 ///     listener.addEventListener("ad", (event) => show(event.detail.ad));
 ///     listener.start();  // after a click: browsers play nothing before
 ///
-/// What it does is what docs/web-listeners.md asks of every listener: it applies each notice once and in order, asks for its batch at its
+/// What it does is what docs/players/web.md asks of every listener: it applies each notice once and in order, asks for its batch at its
 /// own instant of the window, plays no ad twice, repeats an acknowledgement until it is durable, and goes on where it was after a lost
 /// connection, a restarted gateway, or a reload of the page. Each tab, each frame and each player of a page is a listener of its own.
 ///

@@ -4,7 +4,7 @@
 /// The bounds of a document from outside, and of what is taken from it.
 ///
 /// The defaults fit what the gateway accepts for a break, so that whatever was read can also be published. What happens
-/// past a limit is said with each. `docs/vast.md` lists them for people; a test keeps that page and this type equal.
+/// past a limit is said with each. `docs/broadcasters/vast.md` lists them for people; a test keeps that page and this type equal.
 public struct AdFormatLimits: Hashable, Sendable {
     /// The largest document, in bytes as received (1 MiB); a larger one is refused.
     public var documentBytesMax = 1_048_576

@@ -4,7 +4,7 @@
 package import AdFormats
 package import CuecastWire
 
-/// Reads the ads of a break from JSON, as `docs/ads-file.md` describes them.
+/// Reads the ads of a break from JSON, as `docs/broadcasters/ads-file.md` describes them.
 package enum AdsDocument {
     /// The longest document, in bytes.
     package static let bytesMax = 1_048_576

@@ -5,7 +5,7 @@ package import ArgumentParser
 
 /// The exit codes that scripts rely on (as BSD's sysexits.h has them).
 ///
-/// `docs/operations.md` has the table.
+/// `docs/reference/exit-codes.md` has the table.
 package enum CommandExit {
     /// 1: what was checked is not as it must be.
     package static let checkFailed = ExitCode(1)

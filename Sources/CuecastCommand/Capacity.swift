@@ -127,13 +127,13 @@ extension Capacity {
             CommandOutput.say("It does not fit: what is used up is marked, first of all \(first.resource).")
         }
         CommandOutput.say(
-            "Reckoned from figures of another machine: 'cuecast capacity --figures', and docs/capacity.md."
+            "Reckoned from figures of another machine: 'cuecast capacity --figures', and docs/operations/capacity.md."
         )
     }
 
     private func printFigures() throws {
         if self.json { return try CommandOutput.say(json: MeasuredCost.all, isPretty: true) }
-        // As docs/capacity.md has it.
+        // As docs/operations/capacity.md has it.
         CommandOutput.say("| figure | value | row of `make bench` |\n| --- | --- | --- |")
         for each in MeasuredCost.all {
             CommandOutput.say("| \(each.name) | \(Self.text(each.value, each.unit, scaled: false)) | `\(each.row)` |")

@@ -14,7 +14,7 @@ struct AdsOptions: ParsableArguments {
     @Option(help: "A VAST document, 2.0 to 4.x.")
     var vast: String?
 
-    @Option(help: "A JSON file of ads, as docs/ads-file.md describes it.")
+    @Option(help: "A JSON file of ads, as docs/broadcasters/ads-file.md describes it.")
     var ads: String?
 
     @Flag(help: "Take all stand-alone ads of a VAST document without a pod, not only the first that can be played.")

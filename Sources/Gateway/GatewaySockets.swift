@@ -10,7 +10,7 @@ import ZeroMQ
 
 /// The broadcasters' socket, with the settings that keep it safe.
 ///
-/// `docs/sockets.md` says why, line by line.
+/// `docs/internals/zeromq-settings.md` gives the reason for each.
 enum GatewaySocket {
     /// Makes the socket with its settings; not bound yet.
     ///

@@ -112,7 +112,7 @@ struct VASTLimitsTests {
     }
 
     @Test func `the page about VAST lists every limit with its value`() throws {
-        let page = try String(contentsOf: Places.package.appending(path: "docs/vast.md"), encoding: .utf8)
+        let page = try String(contentsOf: Places.package.appending(path: "docs/broadcasters/vast.md"), encoding: .utf8)
         for (name, value) in Mirror(reflecting: self.limits).children {
             let number = try #require(value as? Int)
             let digits = String(number).reversed().enumerated().map { $0 > 0 && $0 % 3 == 0 ? "\($1)," : "\($1)" }

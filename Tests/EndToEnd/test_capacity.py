@@ -16,7 +16,7 @@ def capacity(*arguments):
 
 class Capacity(unittest.TestCase):
     def test_the_page_shows_what_the_command_prints(self):
-        with open(os.path.join(ROOT, "docs/capacity.md")) as file:
+        with open(os.path.join(ROOT, "docs/operations/capacity.md")) as file:
             page = file.read()
         command, shown = re.search(r"```\n\$ cuecast capacity (.*)\n((?s:.*?))\n```", page).groups()
         done = capacity(*shlex.split(command))

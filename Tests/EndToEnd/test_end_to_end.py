@@ -33,6 +33,7 @@ from test_log_failure import LogFailure  # noqa: F401 (its tests run with these)
 from test_players import FetchingPlayers, VASTDocuments  # noqa: F401 (their tests run with these)
 from test_proxy import Balanced  # noqa: F401 (its tests run with these)
 from test_radio_player import RadioPlayer  # noqa: F401 (its tests run with these)
+from test_reference import Reference  # noqa: F401 (its tests run with these)
 from test_tls import EncryptedListeners  # noqa: F401 (its tests run with these)
 from test_tokens import HTTPTokens, JoinTokens, ReloadedProtection  # noqa: F401 (their tests run with these)
 from test_top import EncryptedTop, Top  # noqa: F401 (their tests run with these)
@@ -334,18 +335,23 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(gateway.report("s", "b")["x"]["played"], 1)
         self.assertEqual(gateway.stop(), 0)
 
-    def listen_without_our_library(self, program, *sockets):
-        """Runs one of Examples/pyzmq beside a break; `sockets` are what it connects to."""
-        gateway = self.gateway()
+    def run_example(self, gateway, program, *arguments):
+        """Starts one of Examples/pyzmq, and waits until it listens."""
         example = subprocess.Popen(
-            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq", program), "--stream", "s", "--timeout",
-             str(PATIENCE), *(word for each in sockets for word in ("--" + each, gateway.addresses[each]))],
+            ["/usr/bin/python3", os.path.join(ROOT, "Examples/pyzmq", program), *arguments],
             env={**os.environ, "PYTHONPATH": GENERATED}, stdout=subprocess.PIPE, text=True)
         until("the example listens",
               lambda: "cuecast_listeners 1" in subprocess.run(
                   ["/usr/bin/python3", "-c", "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1])"
                    ".read().decode())", f"http://{gateway.addresses['http']}/metrics"],
                   capture_output=True, text=True).stdout)
+        return example
+
+    def listen_without_our_library(self, program, *sockets):
+        """Runs an example beside a break; `sockets` are what it connects to."""
+        gateway = self.gateway()
+        example = self.run_example(gateway, program, "--stream", "s", "--timeout", str(PATIENCE),
+                                   *(word for each in sockets for word in ("--" + each, gateway.addresses[each])))
         gateway.run("publish", "--stream", "s", "--break", "b", "--vast", VAST, "--in", "2s")
         printed = json.loads(example.communicate(timeout=RUN_PATIENCE)[0])
         self.assertEqual((example.returncode, printed["break"], printed["recorded"]), (0, "b", 2))
@@ -357,6 +363,17 @@ class EndToEnd(unittest.TestCase):
 
     def test_the_listener_with_one_connection_does_its_job(self):
         self.listen_without_our_library("one_connection.py", "requests")
+
+    def test_the_player_of_the_page_plays_and_acknowledges(self):
+        gateway = self.gateway()
+        example = self.run_example(gateway, "player.py", gateway.addresses["requests"], "s")
+        self.broadcaster(gateway).publish("s", "b", [ad("x", 100), ad("y", 100)],
+                                           start=broadcast_pb2.Start(in_ms=2_000))
+        printed = example.communicate(timeout=RUN_PATIENCE)[0].splitlines()
+        self.assertEqual((example.returncode, [each for each in printed if each.startswith("recorded")]),
+                         (0, ["recorded x", "recorded y"]))
+        for each in gateway.report("s", "b").values():
+            self.assertEqual((each["delivered"], each["played"]), (1, 1))
 
     def test_signals_end_the_gateway_cleanly(self):
         gateway = self.gateway()

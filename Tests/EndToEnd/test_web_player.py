@@ -242,7 +242,7 @@ class WebPlayer(PageTest):
 
 
 class Curl(unittest.TestCase):
-    """A listener of four commands, as docs/web-listeners.md has them."""
+    """A listener of four commands, as docs/players/web.md has them."""
 
     def test_it_hears_fetches_and_acknowledges(self):
         gateway = Gateway()

@@ -30,7 +30,9 @@ from attacks import ATTACKS
 from doors import DOORS
 from verdicts import KINDS, Level, Observed
 
-DOCUMENT = os.path.join(ROOT, "docs/reliability.md")
+ATTACKS_DOCUMENT = os.path.join(ROOT, "docs/internals/attacks.md")
+#: Has the table of the sockets of before.
+BEFORE_DOCUMENT = os.path.join(ROOT, "docs/internals/decisions/0084-attacks-that-delay-listeners.md")
 MEMORY_STOP_KIB = 3 << 20
 SETTLE_SECONDS_MAX = 75
 #: A session's lease is this, so that what sessions take is given back within the time above.
@@ -522,7 +524,7 @@ class Results:
                           file, indent=1)
 
         if self.options.markdown:
-            with open(DOCUMENT) as file:
+            with open(BEFORE_DOCUMENT) as file:
                 before = verdicts.failed_before(file.read())
             facts = f"{time.strftime('%Y-%m-%d')}, {measuring.machine()}"
             with open(self.options.markdown, "w") as file:
@@ -595,7 +597,7 @@ def parsed_options():
     parser.add_argument("--short", action="store_true",
                         help="smaller amounts, a few seconds each, and no verdict that depends on speed")
     parser.add_argument("--json", metavar="FILE", help="write everything that was observed there")
-    parser.add_argument("--markdown", metavar="FILE", help="write the table there, as docs/reliability.md has it")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table there, as docs/internals/reliability.md has it")
     parser.add_argument("--list", action="store_true", help="say what the attacks do, and end")
     parser.add_argument("--binary", default=os.path.join(ROOT, ".build/release/cuecast"), help="the gateway (%(default)s)")
     parser.add_argument("--load", metavar="PATH", help="cuecast-load; without it the one beside the gateway")

@@ -291,13 +291,13 @@ class TableTests(unittest.TestCase):
 
 class DocumentTests(unittest.TestCase):
     def test_the_document_has_the_table_of_the_sockets_of_before(self):
-        with open(hostile.DOCUMENT) as file:
+        with open(hostile.BEFORE_DOCUMENT) as file:
             before = verdicts.failed_before(file.read())
         self.assertEqual(before["descriptors"], "alive, lossless")
         self.assertLessEqual(set(before), {each.name for each in attacks.ATTACKS})
 
     def test_the_document_says_what_the_attacks_do(self):
-        with open(hostile.DOCUMENT) as file:
+        with open(hostile.ATTACKS_DOCUMENT) as file:
             lines = file.read().splitlines()
         for each in attacks.ATTACKS:
             self.assertIn(f"| `{each.name}` | {each.entrance} | {each.does} |", lines)

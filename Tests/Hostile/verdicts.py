@@ -184,7 +184,7 @@ def perhaps_noise(verdicts, found_ratios):
 
 
 HEADINGS = ("attack", "alive", "lost", "p99 notices", "p99 batches", "p99 confirmations", "memory before, at most, after",
-            "descriptors before, at most, after", "who notices", "fails")
+            "descriptors before, at most, after", "detected by", "fails")
 
 
 def most_told(series, count=2):
@@ -203,7 +203,7 @@ def row(observed, verdicts, usual_p99=None):
         *(f"{found[kind]:.1f}×" if kind in found else "–" for kind in KINDS),
         ", ".join(f"{level.resident_kib / 1024:.0f}" for level in levels) + " MiB" if levels else "–",
         ", ".join(str(level.descriptors) for level in levels) or "–",
-        most_told(observed.told) or "nobody",
+        most_told(observed.told) or "no counter",
         ", ".join(each.name for each in verdicts if not each.holds) or "–",
     )
 
@@ -215,8 +215,8 @@ def table(rows):
                      for each in [HEADINGS, *rows])
 
 
-#: The heading in docs/reliability.md under which the table of the sockets of before stands.
-BEFORE = "### libzmq's sockets"
+#: The heading above the table of the sockets of before (docs/internals/decisions/0084-attacks-that-delay-listeners.md).
+BEFORE = "## libzmq's sockets"
 
 
 def failed_before(document):
@@ -230,7 +230,7 @@ def failed_before(document):
 
 
 def markdown(rows, quiet, facts, before):
-    """For docs/reliability.md: a sentence about the run, and the table, with what failed with the sockets of before in it.
+    """For docs/internals/reliability.md: a sentence about the run, and the table, with what failed with the sockets of before in it.
 
     `quiet` is the sentence about the quiet runs, `facts` says when and on which machine.
     """

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the log does when its disk fails (docs/decisions/0023).
+/// What the log does when its disk fails (docs/internals/decisions/0023).
 @Suite(.suiteLimit)
 struct EventLogFailureTests {
     private let lane = Lane.acknowledgements(0)

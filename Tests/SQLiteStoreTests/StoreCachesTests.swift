@@ -11,7 +11,8 @@ import Testing
 struct StoreCachesTests {
     private let directory: TemporaryDirectory
     private let lanes = [Lane.acknowledgements(0), .breaks]
-    /// What the log keeps of its newest records when it gives back its caches: docs/operations.md, `cuecast_store_cache_bytes`.
+    /// What the log keeps of its newest records when it gives back its caches: docs/reference/metrics.md,
+    /// `cuecast_store_cache_bytes`.
     private let recordsKeptBytes = 1_048_576
     /// What a connection of SQLite needs at least, whatever it holds.
     private let pagesLeftBytes = 262_144

@@ -9,7 +9,7 @@ internal import Synchronization
 /// Everything happens under one lock, in the thread of whoever brings the news; what reaches outside (the transport, tasks
 /// that wait) is done after the lock is left, because a transport may call back at once.
 final class RequestChannel: Sendable {
-    /// The most requests that are out on one connection (`docs/sockets.md`); further ones wait their turn.
+    /// The most requests that are out on one connection (`docs/broadcasters/zeromq.md`); further ones wait their turn.
     static let inFlightMax = 32
 
     private struct Request {

@@ -4,7 +4,7 @@
 /// The hash of FIPS 180-4, sections 4 to 6, of something public and short: a key in a certificate.
 ///
 /// It keeps no secret, and an app gets no second copy of a library for one hash
-/// (docs/decisions/0055-a-transport-without-libzmq.md).
+/// (docs/internals/decisions/0055-a-transport-without-libzmq.md).
 enum SHA256 {
     /// The length of a hash, in bytes.
     static let hashBytes = 32

@@ -5,7 +5,7 @@
 ///
 /// Decoding refuses what passes them, on both sides.
 ///
-/// `docs/sockets.md` lists them for people; a test keeps that page and this table equal.
+/// `docs/reference/limits-of-messages.md` lists them for people; a test keeps that page and this table equal.
 package enum WireLimits {
     /// The longest stream id, in bytes.
     package static let streamIDBytesMax = 64

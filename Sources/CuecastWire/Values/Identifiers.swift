@@ -3,9 +3,9 @@
 
 /// The rule for the ids that broadcasters choose: 1 to 64 characters `A–Z a–z 0–9 . _ -`, and neither `.` nor `..`.
 ///
-/// The alphabet stands in URLs and file names as it is, and keeps every id before `~` in byte order, which the proof of subscription
-/// relies on (`docs/architecture.md`, "No listener misses a notice without knowing"). `.` and `..` are the names that clients remove
-/// from a URL's path (RFC 3986, section 5.2.4). Upper and lower case are different.
+/// The alphabet can be written into URLs and file names as it is, and keeps every id before `~` in byte order. The proof of a
+/// subscription relies on this order (`docs/internals/architecture.md`, "No listener misses a notice without knowing"). `.` and
+/// `..` are the names that clients remove from a URL's path (RFC 3986, section 5.2.4). Upper and lower case are different.
 private enum ChosenID {
     static func isValid(_ text: String, bytesMax: Int) -> Bool {
         let bytes = text.utf8

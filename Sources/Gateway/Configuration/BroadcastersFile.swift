@@ -20,7 +20,7 @@ import ZeroMQ
 ///         notAfter: 2027-01-31T00:00:00Z
 /// ```
 ///
-/// The same as JSON is read too. `docs/operations.md` is its reference.
+/// The same as JSON is read too. `docs/operations/broadcaster-keys.md` is its reference.
 package enum BroadcastersFile {
     /// Reads a file.
     ///

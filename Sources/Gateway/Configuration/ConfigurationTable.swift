@@ -8,7 +8,7 @@ import ZeroMQ
 
 /// The table of all keys: name, what it means, where it goes, and its bounds.
 ///
-/// `docs/operations.md` is checked against it.
+/// `docs/reference/configuration.md` is checked against it.
 package enum ConfigurationTable {
     /// One key.
     ///

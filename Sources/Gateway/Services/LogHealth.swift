@@ -118,7 +118,7 @@ final class LogHealth: Sendable {
     /// Whether the log takes nothing until the next start.
     var hasFailed: Bool { self.state.withLock(\.hasFailed) }
 
-    /// A log that does not answer is told of: a new start would not make its disk any faster (docs/decisions/0037).
+    /// A log that does not answer is told of: a new start would not make its disk any faster (docs/internals/decisions/0037).
     func lookAtSilence() {
         switch self.state.withLock({ $0.silence.look(at: .now) }) {
         case .silent(let duration):

@@ -14,7 +14,7 @@ package struct LogStopped: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Ends the gateway when what the log holds is not certain any more, after everybody who waits was answered.
 ///
-/// Opening the log again is the only way to learn what it holds, so that going on would only refuse (docs/decisions/0023).
+/// Only opening the log again shows what it holds. Until then the gateway can only refuse (docs/internals/decisions/0023).
 struct LogWatchService: Service {
     let log: any EventLog
     let drain: GatewayDrain

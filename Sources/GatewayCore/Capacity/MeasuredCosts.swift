@@ -3,7 +3,7 @@
 
 /// A figure that was measured, with the row of `make bench` that gives it on another machine.
 ///
-/// docs/capacity.md has the same table, and says on which machine it was taken.
+/// docs/operations/capacity.md has the same table, and says on which machine it was taken.
 package struct MeasuredCost: Hashable, Sendable, Encodable {
     /// What costs that much.
     package let name: String
@@ -16,7 +16,7 @@ package struct MeasuredCost: Hashable, Sendable, Encodable {
 extension MeasuredCost {
     // Memory.
     package static let gatewayMemory = MeasuredCost(
-        name: "memory of a gateway with nobody",
+        name: "memory of a gateway without listeners",
         value: 52,
         unit: "MiB",
         row: "footprint"

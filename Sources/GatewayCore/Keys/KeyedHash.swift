@@ -13,7 +13,7 @@ import CSHA256
 ///
 /// The states of both hashes with the key in them are kept, so that the code of a short message costs two blocks of SHA-256
 /// and no allocation. The hash is the system's: OpenSSL's on Linux, CryptoKit's on Apple's systems
-/// (docs/decisions/0072-hashes-come-from-the-system.md).
+/// (docs/internals/decisions/0072-hashes-come-from-the-system.md).
 package struct KeyedHash: Sendable {
     /// How long a whole code is, in bytes.
     package static let codeBytes = 32

@@ -3,7 +3,7 @@
 
 /// The names of all metrics.
 ///
-/// `docs/operations.md` is checked against it. What each of them is stands in ``declaration``.
+/// `docs/reference/metrics.md` is checked against it. What each of them is stands in ``declaration``.
 package enum Metric: String, CaseIterable, Sendable {
     case listenerRequests = "cuecast_listener_requests_total"
     case broadcastRequests = "cuecast_broadcast_requests_total"

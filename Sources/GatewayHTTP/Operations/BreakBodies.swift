@@ -122,7 +122,7 @@ enum BreakBodies {
     private static let text: JSONValue = ["type": "string", "maxLength": .integer(Int64(WireLimits.textBytesMax))]
     private static let pixels = Schema.integer(0...Int(UInt32.max))
 
-    /// As `docs/ads-file.md` describes it.
+    /// As `docs/broadcasters/ads-file.md` describes it.
     private static let ad = NamedSchema(
         "Ad",
         Schema.object(

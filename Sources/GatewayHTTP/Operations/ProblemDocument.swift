@@ -6,7 +6,7 @@ package import HTTPTypes
 
 /// The word for programs in every answer that is no success: the reason codes of the wire, and those that only HTTP has.
 ///
-/// The list is closed: programs decide by it, and `docs/http-api.md` says what each means.
+/// The list is closed: programs decide by it, and `docs/reference/http.md` says what each means.
 package enum ProblemCode: Hashable, Sendable {
     /// A reason code of the wire, the same as over ZeroMQ.
     case reason(StatusCode)

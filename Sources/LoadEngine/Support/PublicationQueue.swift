@@ -7,7 +7,7 @@ internal import ZMTP
 
 /// What a broadcaster is to send, in order, with as many under way at once as the gateway takes.
 struct PublicationQueue {
-    /// How many requests of one DEALER may be under way (`docs/sockets.md`).
+    /// How many requests of one DEALER may be under way (`docs/broadcasters/zeromq.md`).
     static let inFlightMax = 32
 
     private var waiting: [[UInt8]] = []

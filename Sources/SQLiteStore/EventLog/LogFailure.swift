@@ -10,7 +10,7 @@ import Glibc
 import Darwin
 #endif
 
-/// What a failure of the log's writing connection means for the log (docs/decisions/0023).
+/// What a failure of the log's writing connection means for the log (docs/internals/decisions/0023).
 package enum LogFailure: Hashable, Sendable {
     /// Somebody else has the file for a moment: the same is tried again.
     case retry
