@@ -331,7 +331,6 @@ package enum StoreBackups {
                 try StoreFiles.rename(partial, to: target)
             }
         }
-        try KeyBackup.restoreSince(from: folder, manifest, to: directory)
         try KeyBackup.restoreRefused(from: folder, manifest, to: directory)
         let stores = try Stores.open(in: directory, floor: floor, finishing: true)
         let restored = RestoredStores(
