@@ -420,7 +420,7 @@ struct RepeatTests {
         #expect(counter.desk["b1"]?.record.condensed == true)
         var record = try BoardRecord(decoding: counter.desk.board.record.encoded())
         #expect(Board(epoch: 1, record)[Sample.key()]?.announced == Sample.t0)
-        for index in record.streams[0].breaks.indices { record.streams[0].breaks[index].announced = nil }
+        for index in record.breaks.indices { record.breaks[index].announced = nil }
         #expect(Board(epoch: 1, record)[Sample.key()]?.announced == Sample.t0)
         #expect(try counter.acknowledge([self.ignored("ad1", at: 0.5)], at: later).deferred != nil)
     }

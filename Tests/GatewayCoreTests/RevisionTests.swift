@@ -171,9 +171,9 @@ struct RevisionTests {
         _ = desk.ask(.publish(Sample.publish()), at: 0)
         _ = desk.ask(.update(.init(key: self.key, duration: .seconds(40))), at: 1)
         var record = desk.board.record
-        #expect(record.streams[0].breaks[0].revision == 2)
+        #expect(record.breaks[0].revision == 2)
         // As a version wrote it that did not know the field.
-        record.streams[0].breaks[0].revision = 0
+        record.breaks[0].revision = 0
         let old = Board(epoch: Sample.epoch, try BoardRecord(decoding: record.encoded()))
         var other = Desk(old)
         #expect(other["b1"]?.record.revision == 1)

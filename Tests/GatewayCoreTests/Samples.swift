@@ -109,13 +109,11 @@ enum Sample {
         let stream = StreamRecord(
             stream: Self.stream,
             sequence: sequence,
-            recentNotices: [],
-            breaks: breaks,
-            retired: []
+            recentNotices: []
         )
         // The numbers of breaks to come are above theirs.
         let offset = (breaks.map(\.number.rawValue).max() ?? 0) / UInt64(BreakGroup.groupEntriesMax)
-        return Board(epoch: Self.epoch, BoardRecord(offset: offset, streams: [stream]))
+        return Board(epoch: Self.epoch, BoardRecord(offset: offset, streams: [stream], breaks: breaks))
     }
 }
 

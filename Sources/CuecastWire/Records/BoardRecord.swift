@@ -74,26 +74,16 @@ package struct BreakRecord: Hashable, Sendable {
     }
 }
 
-/// What is known of one stream.
+/// What is known of one stream beside its breaks.
 package struct StreamRecord: Hashable, Sendable {
     package var stream: StreamID
     package var sequence: UInt64
     package var recentNotices: [Notice]
-    package var breaks: [BreakRecord]
-    package var retired: [BreakID]
 
-    package init(
-        stream: StreamID,
-        sequence: UInt64,
-        recentNotices: [Notice],
-        breaks: [BreakRecord],
-        retired: [BreakID]
-    ) {
+    package init(stream: StreamID, sequence: UInt64, recentNotices: [Notice]) {
         self.stream = stream
         self.sequence = sequence
         self.recentNotices = recentNotices
-        self.breaks = breaks
-        self.retired = retired
     }
 }
 
@@ -109,7 +99,7 @@ package struct BoardRecord: Hashable, Sendable {
     /// The hashes of the names that are reserved, in the order in which they were.
     package var retiredHashes: [UInt64]
     package var streams: [StreamRecord]
-    /// Breaks apart from their streams.
+    /// Breaks of any stream.
     package var breaks: [BreakRecord]
 
     package init(
@@ -155,11 +145,15 @@ package struct BoardRecord: Hashable, Sendable {
         guard Set(self.streams.map(\.stream)).count == self.streams.count else {
             throw .invalid(field: "streams", rule: "one stands there twice")
         }
+        // Most parts have one break.
+        guard self.breaks.count < 2 || Set(self.breaks.map(\.publish.request.key)).count == self.breaks.count else {
+            throw .invalid(field: "breaks", rule: "one stands there twice")
+        }
     }
 
     /// The snapshot's bytes.
     ///
-    /// Stream by stream: one message of them all could pass the 2 GiB that a protobuf library encodes.
+    /// Stream by stream, and break by break: one message of them all could pass the 2 GiB that a protobuf library encodes.
     package func encoded() -> [UInt8] {
         var bytes = encode(
             Cuecast_V1_BoardState.with {
@@ -168,12 +162,12 @@ package struct BoardRecord: Hashable, Sendable {
                 if let newest = self.newest { $0.newestUs = newest.microseconds }
                 $0.retiredSequence = self.retiredSequence
                 $0.retiredHashes = self.retiredHashes
-                $0.breaks = self.breaks.map(\.wire)
             }
         )
         for stream in self.streams {
             bytes += encode(Cuecast_V1_BoardState.with { $0.streams = [stream.wire] })
         }
+        for each in self.breaks { bytes += encode(Cuecast_V1_BoardState.with { $0.breaks = [each.wire] }) }
         return bytes
     }
 }
@@ -186,15 +180,6 @@ extension StreamRecord {
         }
         self.sequence = wire.sequence
         self.recentNotices = try wire.recentNotices.map { (notice) throws(WireError) in try Notice(wire: notice) }
-        self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
-        self.retired = try wire.retiredBreakIds.map { (id) throws(WireError) in try BreakID(id) }
-        for each in self.breaks where each.publish.request.key.stream != self.stream {
-            throw .invalid(field: "breaks", rule: "\(each.publish.request.key) is not of the stream \(self.stream)")
-        }
-        let ids = self.breaks.map(\.publish.request.key.id) + self.retired
-        guard Set(ids).count == ids.count else {
-            throw .invalid(field: "breaks", rule: "an id stands there twice")
-        }
         // What is recovered from them is called complete: they must follow each other up to the last.
         let recent = UInt64(self.recentNotices.count)
         guard recent <= self.sequence,
@@ -209,8 +194,6 @@ extension StreamRecord {
             $0.stream = self.stream.description
             $0.sequence = self.sequence
             $0.recentNotices = self.recentNotices.map(\.wire)
-            $0.breaks = self.breaks.map(\.wire)
-            $0.retiredBreakIds = self.retired.map(\.description)
         }
     }
 }

@@ -116,7 +116,6 @@ package struct Board: Sendable {
         let newest = loaded.newest ?? self.streams.values.lazy.flatMap(\.breaks.values).map(\.record.newest).max()
         self.newestTime = newest ?? self.newestTime
         self.retentionTime = loaded.retention ?? self.newestTime
-        if loaded.isOld { self.changes.isWhole = true }
     }
 
     /// Whether any entry was ever applied.
@@ -172,6 +171,7 @@ package struct Board: Sendable {
         var record = self.headRecord
         record.retiredHashes = self.retired.chunks.flatMap { $0 }
         record.streams = self.sortedStreams.map(\.record)
+        record.breaks = self.sortedStreams.flatMap { $0.sortedBreaks.map(\.record) }
         return record
     }
 
