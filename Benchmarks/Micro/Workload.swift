@@ -47,6 +47,7 @@ struct Workload {
             )
         )
         record.phase = .announced
+        record.announced = start - .seconds(10)
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: UInt64(Self.breaksKept) + 1),
             kind: .available,
@@ -63,9 +64,10 @@ struct Workload {
             sequence: UInt64(Self.breaksKept) + 1,
             recentNotices: (kept + [record]).compactMap(\.lastNotice)
         )
+        let newest = start - .seconds(8)
         self.board = Board(
             epoch: Self.epoch,
-            BoardRecord(offset: 1, streams: [streamRecord], breaks: kept + [record])
+            BoardRecord(offset: 1, retention: newest, newest: newest, streams: [streamRecord], breaks: kept + [record])
         )
     }
 
@@ -93,6 +95,7 @@ struct Workload {
             )
         )
         record.phase = .announced
+        record.announced = start - .seconds(10)
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: UInt64(index) + 1),
             kind: .available,
@@ -233,7 +236,10 @@ struct Workload {
             }
             streams.append(StreamRecord(stream: stream, sequence: 0, recentNotices: []))
         }
-        return Board(epoch: Self.epoch, BoardRecord(offset: 1_000, streams: streams, breaks: breaks))
+        return Board(
+            epoch: Self.epoch,
+            BoardRecord(offset: 1_000, retention: Self.now, newest: Self.now, streams: streams, breaks: breaks)
+        )
     }
 
     private static func spot() throws(WireError) -> AdvertisementContent {

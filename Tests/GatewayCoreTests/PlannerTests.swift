@@ -206,7 +206,8 @@ struct BreakListTests {
             (0..<counts[name, default: 0]).map { Self.record($0, of: counts[name, default: 0], in: name, titleBytes) }
         }
         let streams = names.map { StreamRecord(stream: Sample.stream($0), sequence: 0, recentNotices: []) }
-        return Desk(Board(epoch: Sample.epoch, BoardRecord(offset: 0, streams: streams, breaks: breaks)))
+        let record = BoardRecord(retention: Sample.t0, newest: Sample.t0, streams: streams, breaks: breaks)
+        return Desk(Board(epoch: Sample.epoch, record))
     }
 
     /// One of so many breaks; their ids sort otherwise than their numbers.

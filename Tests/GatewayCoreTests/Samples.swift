@@ -89,6 +89,7 @@ enum Sample {
         )
         record.phase = .announced
         record.condensed = condensed
+        record.announced = start
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: number),
             kind: .available,
@@ -113,7 +114,11 @@ enum Sample {
         )
         // The numbers of breaks to come are above theirs.
         let offset = (breaks.map(\.number.rawValue).max() ?? 0) / UInt64(BreakGroup.groupEntriesMax)
-        return Board(epoch: Self.epoch, BoardRecord(offset: offset, streams: [stream], breaks: breaks))
+        let newest = breaks.map(\.published).max()
+        return Board(
+            epoch: Self.epoch,
+            BoardRecord(offset: offset, retention: newest, newest: newest, streams: [stream], breaks: breaks)
+        )
     }
 }
 

@@ -802,7 +802,7 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     set {_uniqueStorage()._advertisementsAsPublished = newValue}
   }
 
-  /// When listeners were told of it first; absent before that, and in records of versions that did not keep it.
+  /// When listeners were told of it first; absent before that.
   var announcedUs: Int64 {
     get {_storage._announcedUs ?? 0}
     set {_uniqueStorage()._announcedUs = newValue}
@@ -812,7 +812,7 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   /// Clears the value of `announcedUs`. Subsequent reads from it will return its default value.
   mutating func clearAnnouncedUs() {_uniqueStorage()._announcedUs = nil}
 
-  /// As BreakInfo has it; 0 in records of versions that did not keep it: then it counts from 1.
+  /// As BreakInfo has it.
   var revision: UInt64 {
     get {_storage._revision}
     set {_uniqueStorage()._revision = newValue}

@@ -42,7 +42,7 @@ package struct BreakRecord: Hashable, Sendable {
     package var punchedAs: BreakStart?
     /// The last notice about it.
     package var lastNotice: Notice?
-    /// When listeners were told of it first; `nil` before that, and in snapshots of versions that did not keep it.
+    /// When listeners were told of it first; `nil` before that.
     package var announced: Timestamp?
     /// Whether only the essentials of its advertisements are kept, because no listener can ask for them any more.
     package var condensed: Bool
@@ -67,11 +67,6 @@ package struct BreakRecord: Hashable, Sendable {
         self.condensed = false
         self.revision = 1
     }
-
-    /// The newest instant at which something is known to have happened to it.
-    package var newest: Timestamp {
-        max(self.published, self.closed ?? self.published, self.lastNotice?.sent ?? self.published)
-    }
 }
 
 /// What is known of one stream beside its breaks.
@@ -90,7 +85,7 @@ package struct StreamRecord: Hashable, Sendable {
 /// The board, or a part of it, as its snapshot in the event log holds it.
 package struct BoardRecord: Hashable, Sendable {
     package var offset: UInt64
-    /// The log's own time; `nil` before the first entry, and in snapshots from before it was kept.
+    /// The log's own time; `nil` before the first entry.
     package var retention: Timestamp?
     /// The newest instant that an entry carried.
     package var newest: Timestamp?
@@ -222,8 +217,7 @@ extension BreakRecord {
         self.lastNotice = wire.hasLastNotice ? try Notice(wire: wire.lastNotice) : nil
         self.condensed = wire.condensed
         self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
-        // Absent in snapshots of versions that did not keep it.
-        if wire.revision != 0 { self.revision = try breakRevision(wire.revision, field: "revision") }
+        self.revision = try breakRevision(wire.revision, field: "revision")
         self.trace = TraceContext(bytes: wire.trace)
     }
 
