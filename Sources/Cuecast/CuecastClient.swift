@@ -106,10 +106,6 @@ public final class CuecastClient: Sendable {
     /// has stopped, and when the client is dropped.
     public func makeEvents() -> ListenerEvents { self.hub.makeEvents() }
 
-    /// As ``makeEvents()``: each use makes a reader of its own.
-    @available(*, deprecated, renamed: "makeEvents()", message: "It makes a new reader each time that it is read.")
-    public var events: ListenerEvents { self.makeEvents() }
-
     /// The stream that is heard, or will be at the next ``start()``.
     public var stream: LiveStream { self.state.withLock { $0.stream } }
 
