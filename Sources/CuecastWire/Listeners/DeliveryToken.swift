@@ -22,8 +22,8 @@ package struct BreakNumber: Hashable, Sendable, Comparable, CustomStringConverti
 /// key's id (4), the session (16), the break's number (8), the variant (4), the first advertisement (1), the time of issue in
 /// microseconds since 1970 (8), and the code over all bytes before it (16).
 ///
-/// Version 1 is not signed: the session, the break's number and the variant. The event log has it in the requests of a session that was
-/// forgotten, because a signature would name the session. A gateway takes it from no listener.
+/// Version 1 is not signed: the session, the break's number and the variant. The event log has it in the requests of a
+/// session that was forgotten, under the names that took the session's place. A gateway takes it from no listener.
 package struct DeliveryToken: Hashable, Sendable {
     package let session: SessionID
     package let breakNumber: BreakNumber

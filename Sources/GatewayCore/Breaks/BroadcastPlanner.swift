@@ -83,7 +83,8 @@ package struct BroadcastPlanner: Sendable {
 
     /// Why a change must not be made: it would leave an exact break of which nothing can be played.
     ///
-    /// This is decided here and not by the board, which takes what the log has: who asks gets the answer before anything is recorded.
+    /// This is decided here and not by the board, which takes what the log has: the broadcaster gets the answer before
+    /// anything is recorded.
     private static func unplayable(_ each: Break, after change: BreakEntry.Kind) -> Refusal? {
         switch change {
         case .publish, .update, .punch, .postpone: break
