@@ -5,12 +5,6 @@ package import CuecastWire
 package import GatewayCore
 package import SecretFiles
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// Why a file of keys was not read or written; never with what stands in it.
 package typealias KeyFileError = SecretFile.Fault
 
