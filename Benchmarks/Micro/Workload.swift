@@ -47,6 +47,7 @@ struct Workload {
             )
         )
         record.phase = .announced
+        record.announced = start - .seconds(10)
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: UInt64(Self.breaksKept) + 1),
             kind: .available,
@@ -61,11 +62,13 @@ struct Workload {
         let streamRecord = StreamRecord(
             stream: stream,
             sequence: UInt64(Self.breaksKept) + 1,
-            recentNotices: (kept + [record]).compactMap(\.lastNotice),
-            breaks: kept + [record],
-            retired: []
+            recentNotices: (kept + [record]).compactMap(\.lastNotice)
         )
-        self.board = Board(epoch: Self.epoch, BoardRecord(offset: 1, streams: [streamRecord]))
+        let newest = start - .seconds(8)
+        self.board = Board(
+            epoch: Self.epoch,
+            BoardRecord(offset: 1, retention: newest, newest: newest, streams: [streamRecord], breaks: kept + [record])
+        )
     }
 
     /// One of the breaks before: over, but still there for acknowledgements.
@@ -92,6 +95,7 @@ struct Workload {
             )
         )
         record.phase = .announced
+        record.announced = start - .seconds(10)
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: UInt64(index) + 1),
             kind: .available,
@@ -200,9 +204,9 @@ struct Workload {
     static func crowd() throws(WireError) -> Board {
         let content = [try Self.spot()]
         var streams: [StreamRecord] = []
+        var breaks: [BreakRecord] = []
         for index in 0..<Self.crowdStreams {
             let stream = try StreamID("radio-\(index)")
-            var breaks: [BreakRecord] = []
             for slot in 0..<Self.crowdBreaksPerStream {
                 let start = Self.now + .seconds(600 + 60 * slot + index % 50)
                 let publish = BroadcastRequest.Publish(
@@ -230,11 +234,12 @@ struct Workload {
                     )
                 )
             }
-            streams.append(
-                StreamRecord(stream: stream, sequence: 0, recentNotices: [], breaks: breaks, retired: [])
-            )
+            streams.append(StreamRecord(stream: stream, sequence: 0, recentNotices: []))
         }
-        return Board(epoch: Self.epoch, BoardRecord(offset: 1_000, streams: streams))
+        return Board(
+            epoch: Self.epoch,
+            BoardRecord(offset: 1_000, retention: Self.now, newest: Self.now, streams: streams, breaks: breaks)
+        )
     }
 
     private static func spot() throws(WireError) -> AdvertisementContent {

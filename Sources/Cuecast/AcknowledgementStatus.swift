@@ -73,7 +73,7 @@ public enum GivenUpReason: Hashable, Sendable, CaseIterable, CustomStringConvert
     case refused
     /// The gateway answered without recording it.
     case notRecorded
-    /// Not known: it was given up by a version of the library that did not say it, or by a later one for a reason of its own.
+    /// Not known: a later version of the library gave it up for a reason of its own.
     case unknown
 
     /// A few words for people.

@@ -41,7 +41,7 @@ public enum HandOutMode: Hashable, Sendable, CaseIterable {
 @_spi(Tuning) public enum ListenerConnections: Hashable, Sendable, CaseIterable {
     /// One, which carries requests, replies and notices.
     ///
-    /// A second one is made where the gateway cannot send notices on it, as older gateways, and where the transport cannot
+    /// A second one is made where the gateway answers that it sends no notices on it, and where the transport cannot
     /// take them (``ListenerTransport/takesPush``). The client finds that out by itself and misses nothing.
     case one
     /// Two: notices come on a connection of their own.

@@ -30,7 +30,7 @@ struct BreakPrinter {
         let holdUntil: String?
         let published: String
         let broadcaster: String?
-        let revision: UInt64?
+        let revision: UInt64
 
         init(_ status: BreakStatus) {
             self.stream = status.stream
@@ -62,7 +62,7 @@ struct BreakPrinter {
             facts.append("\(status.advertisementCount) ads")
             if let holdUntil = status.holdUntil { facts.append("held until \(Self.text(holdUntil))") }
             if let position = status.position { facts.append("position \(position)") }
-            if let revision = status.revision { facts.append("revision \(revision)") }
+            facts.append("revision \(status.revision)")
             if let broadcaster = status.broadcaster { facts.append("by \(broadcaster)") }
             CommandOutput.say(facts.joined(separator: ", "))
         }

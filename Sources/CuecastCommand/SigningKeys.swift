@@ -31,11 +31,20 @@ enum SigningKeys {
 
     /// Reads the file, or makes one: in the data directory only, which the gateway keeps by itself.
     ///
+    /// - Parameters:
+    ///   - configuration: names the file.
+    ///   - log: the event log; where it has breaks, a gateway has signed before.
+    ///   - logger: for people.
+    /// - Returns: the keys.
     /// - Throws: with no secret in the sentence.
-    static func open(for configuration: GatewayConfiguration, logger: Logger) throws -> MessageKeys {
+    static func open(
+        for configuration: GatewayConfiguration,
+        of log: any EventLog,
+        logger: Logger
+    ) async throws -> MessageKeys {
         guard configuration.signingKeysFile.isEmpty else { return try Self.read(for: configuration) }
         let path = Self.path(for: configuration)
-        let hasSigned = SigningSinceFile(directory: configuration.dataDirectory).isThere
+        let hasSigned = try await log.head(of: .breaks) > 0
         let (ring, isNew) = try KeyRingFile.readOrMake(path, at: Self.now)
         if isNew, hasSigned {
             logger.warning(

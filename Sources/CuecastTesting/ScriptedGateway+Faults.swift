@@ -11,8 +11,8 @@ extension ScriptedGateway {
         set { self.state.withLock { $0.isReachable = newValue } }
     }
 
-    /// Whether notices come on the connection of a join that asks for them, from the next join on; not so at an older gateway,
-    /// which players subscribe to.
+    /// Whether notices come on the connection of a join that asks for them, from the next join on; otherwise players subscribe to
+    /// them.
     public var pushesNotices: Bool {
         get { self.state.withLock { $0.pushesNotices } }
         set { self.state.withLock { $0.pushesNotices = newValue } }

@@ -88,7 +88,6 @@ package struct Gateway: Sendable {
     ///   - log: the event log, open; the last of `services` to end closes it.
     ///   - ledger: open; closed with the log.
     ///   - keys: what signs deliveries, and checks those that come back.
-    ///   - signing: knows since when deliveries of this log are signed; `nil`: all of them are.
     ///   - tokens: tells whether the token of a join is true, and what it grants; `nil`: nobody does, and streams that ask for one are closed.
     ///   - forgotten: sessions that are refused.
     ///   - clock: the truth about when breaks start.
@@ -105,7 +104,6 @@ package struct Gateway: Sendable {
         log: LogParts,
         ledger: any Ledger,
         keys: MessageKeys,
-        signing: (any SigningRecord)? = nil,
         tokens: ListenerTokenCheck? = nil,
         forgotten: ForgottenSessions = .empty(),
         clock: any GatewayClock = SystemClock(),
@@ -273,8 +271,6 @@ package struct Gateway: Sendable {
         settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
         settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
         settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
-        settings.unsignedDeliveriesUntil = try signing?.began(at: board.hasTime ? board.retentionTime : nil)
-            .map { $0 + configuration.unsignedDeliveriesFor }
         let tokenChecks = tokens.map { TokenChecks(now: { clock.now() }, check: $0) }
         settings.tickets = TicketRule(
             protectedStreams: configuration.protectedStreams,

@@ -235,8 +235,8 @@ extension SeededGenerator {
             offset: self.number(0...UInt64(1) << 50),
             retention: self.maybe { $0.timestamp() },
             newest: self.maybe { $0.timestamp() },
+            retiredHashes: self.list(0...3) { $0.next() },
             streams: streams.map { stream in
-                let ids = Set(self.list(0...5) { $0.breakID() }).sorted()
                 let sequence = self.number(4...UInt64(1) << 60)
                 let recent = UInt64(self.number(0...4))
                 let epoch = self.next()
@@ -249,10 +249,12 @@ extension SeededGenerator {
                                 self.pick([.available, .updated, .ended, .cancelled]),
                                 position: Position(epoch: epoch, sequence: sequence - recent + 1 + each)
                             )
-                        },
-                    breaks: ids.dropFirst().map { self.breakRecord(BreakKey(stream: stream, id: $0)) },
-                    retired: Array(ids.prefix(1))
+                        }
                 )
+            },
+            breaks: streams.flatMap { stream in
+                Set(self.list(0...5) { $0.breakID() }).sorted()
+                    .map { self.breakRecord(BreakKey(stream: stream, id: $0)) }
             }
         )
     }

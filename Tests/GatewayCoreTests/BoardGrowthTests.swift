@@ -156,24 +156,6 @@ struct BoardGrowthTests {
         #expect(desk.board.streamCount == 1)
     }
 
-    @Test func `names in a snapshot from before they were hashed stay reserved`() throws {
-        let stream = StreamRecord(
-            stream: Sample.stream,
-            sequence: 9,
-            recentNotices: [],
-            breaks: [Sample.record(3, over: Sample.at(0))],
-            retired: [Sample.id("old")]
-        )
-        let board = Board(epoch: Sample.epoch, BoardRecord(offset: 4, streams: [stream]))
-        #expect(board.isRetired(Sample.key("old")))
-        #expect(!board.isRetired(Sample.key("new")))
-        var copy = board
-        #expect(copy.takeChanges().isWhole, "the next snapshot replaces the old one")
-        let again = Board(epoch: Sample.epoch, try BoardRecord(decoding: board.record.encoded()))
-        #expect(again == board)
-        #expect(again.isRetired(Sample.key("old")))
-    }
-
     @Test func `pages of breaks go through all of them in order, whatever is kept`() {
         var desk = Desk()
         for number in 0..<30 {
@@ -271,7 +253,6 @@ struct BoardPartsTests {
         var partsWritten = 0
 
         func save(_ portion: SnapshotPortion) {
-            if portion.isFirst, portion.isWhole { self.kept = [:] }
             for part in portion.parts { self.kept[part.key] = part.bytes }
             for key in portion.removed { self.kept[key] = nil }
             self.partsWritten += portion.parts.count + portion.removed.count
@@ -346,9 +327,10 @@ struct BoardPartsTests {
     @Test func `parts that do not go together are refused`() throws {
         let record = Sample.board([Sample.record(1, over: Sample.at(0))]).record
         var loader = BoardLoader(epoch: Sample.epoch, names: SipHash(key: 0, 0))
-        #expect(throws: WireError.self) { try loader.read(BoardRecord(breaks: record.streams[0].breaks)) }
+        #expect(throws: WireError.self) { try loader.read(BoardRecord(breaks: record.breaks)) }
         try loader.read(record)
         #expect(throws: WireError.self) { try loader.read(record) }
-        #expect(throws: WireError.self) { try loader.read(BoardRecord(breaks: record.streams[0].breaks)) }
+        #expect(throws: WireError.self) { try loader.read(BoardRecord(streams: record.streams)) }
+        #expect(throws: WireError.self) { try loader.read(BoardRecord(breaks: record.breaks)) }
     }
 }

@@ -201,42 +201,38 @@ struct PlannerTests {
 struct BreakListTests {
     /// A board with so many breaks that are over in each of some streams, with titles of this length.
     private func desk(_ counts: [String: Int], titleBytes: Int = 3) -> Desk {
-        let streams = counts.sorted { $0.key < $1.key }
-            .map { name, count in
-                let stream = Sample.stream(name)
-                return StreamRecord(
-                    stream: stream,
-                    sequence: 0,
-                    recentNotices: [],
-                    breaks: (0..<count)
-                        .map { number in
-                            var advertisements = Sample.advertisements([1])
-                            advertisements[0].title = String(repeating: "t", count: titleBytes)
-                            // Ids that sort otherwise than their numbers.
-                            let publish = Sample.publish(
-                                "b\(count - number)",
-                                of: stream,
-                                start: .now,
-                                advertisements: advertisements
-                            )
-                            return BreakRecord(
-                                number: BreakNumber(rawValue: UInt64(number + 1)),
-                                published: Sample.t0,
-                                broadcaster: "",
-                                publish: BreakEntry.Publish(
-                                    request: publish,
-                                    start: Sample.t0,
-                                    announce: Sample.t0,
-                                    window: RequestWindow(from: Sample.t0, by: Sample.t0),
-                                    holdUntil: nil,
-                                    safetyDuration: .seconds(300)
-                                )
-                            )
-                        },
-                    retired: []
-                )
-            }
-        return Desk(Board(epoch: Sample.epoch, BoardRecord(offset: 0, streams: streams)))
+        let names = counts.keys.sorted()
+        let breaks = names.flatMap { name in
+            (0..<counts[name, default: 0]).map { Self.record($0, of: counts[name, default: 0], in: name, titleBytes) }
+        }
+        let streams = names.map { StreamRecord(stream: Sample.stream($0), sequence: 0, recentNotices: []) }
+        let record = BoardRecord(retention: Sample.t0, newest: Sample.t0, streams: streams, breaks: breaks)
+        return Desk(Board(epoch: Sample.epoch, record))
+    }
+
+    /// One of so many breaks; their ids sort otherwise than their numbers.
+    private static func record(_ number: Int, of count: Int, in stream: String, _ titleBytes: Int) -> BreakRecord {
+        var advertisements = Sample.advertisements([1])
+        advertisements[0].title = String(repeating: "t", count: titleBytes)
+        let publish = Sample.publish(
+            "b\(count - number)",
+            of: Sample.stream(stream),
+            start: .now,
+            advertisements: advertisements
+        )
+        return BreakRecord(
+            number: BreakNumber(rawValue: UInt64(number + 1)),
+            published: Sample.t0,
+            broadcaster: "",
+            publish: BreakEntry.Publish(
+                request: publish,
+                start: Sample.t0,
+                announce: Sample.t0,
+                window: RequestWindow(from: Sample.t0, by: Sample.t0),
+                holdUntil: nil,
+                safetyDuration: .seconds(300)
+            )
+        )
     }
 
     /// All pages, each checked against the frame it must fit into.

@@ -83,7 +83,6 @@ struct ReaderAgreementTests {
             $0.requestsPerSessionPerSecondMax = 8
             $0.listenersMax = 4
             $0.fixedHashSecret = 7
-            $0.unsignedDeliveriesUntil = Sample.at(9_999)
         }
         for stream in [Self.on, Self.withdrawn, Self.protected] {
             _ = counter.desk.ask(.publish(Sample.publish(of: stream, start: .at(Sample.at(20)))), at: 1)

@@ -43,18 +43,14 @@ struct RetentionTests {
         #expect(desk.board.retentionTime == Sample.at(7 * 86_400))
     }
 
-    @Test func `the log's own time is in the snapshot, and follows from one that has none`() throws {
+    @Test func `the log's own time is in the snapshot`() throws {
         var desk = Desk()
         _ = desk.ask(.publish(Sample.publish(start: .now)), at: 0)
         _ = desk.ask(.publish(Sample.publish("b2", of: Sample.stream("radio2"), start: nil)), at: 70)
         desk.append([self.housekeeping(20)])
-        var record = try BoardRecord(decoding: desk.board.record.encoded())
+        let record = try BoardRecord(decoding: desk.board.record.encoded())
+        #expect(record.retention == desk.board.retentionTime && record.newest == desk.board.newestTime)
         #expect(Board(epoch: Sample.epoch, record) == desk.board)
-        record.retention = nil
-        record.newest = nil
-        let old = Board(epoch: Sample.epoch, record)
-        #expect(old.retentionTime == Sample.at(70))
-        #expect(old.newestTime == Sample.at(70))
         #expect(!Board(epoch: Sample.epoch, BoardRecord(offset: 0, streams: [])).hasTime)
     }
 

@@ -89,6 +89,7 @@ enum Sample {
         )
         record.phase = .announced
         record.condensed = condensed
+        record.announced = start
         record.lastNotice = Notice(
             position: Position(epoch: Self.epoch, sequence: number),
             kind: .available,
@@ -109,13 +110,15 @@ enum Sample {
         let stream = StreamRecord(
             stream: Self.stream,
             sequence: sequence,
-            recentNotices: [],
-            breaks: breaks,
-            retired: []
+            recentNotices: []
         )
         // The numbers of breaks to come are above theirs.
         let offset = (breaks.map(\.number.rawValue).max() ?? 0) / UInt64(BreakGroup.groupEntriesMax)
-        return Board(epoch: Self.epoch, BoardRecord(offset: offset, streams: [stream]))
+        let newest = breaks.map(\.published).max()
+        return Board(
+            epoch: Self.epoch,
+            BoardRecord(offset: offset, retention: newest, newest: newest, streams: [stream], breaks: breaks)
+        )
     }
 }
 

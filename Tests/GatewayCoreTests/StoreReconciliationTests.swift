@@ -160,7 +160,7 @@ struct StoreReconciliationTests {
         // The old log is found again.
         let found = try self.epoch(self.decide(self.log(self.id, 120), told))
         #expect(found.0 == .logOlder && found.2.applied[Self.lane] == 100)
-        // The ledger of the version before knows no id.
+        // A ledger without an id is one of the first epoch.
         #expect(try self.epoch(self.decide(new, self.ledger(nil, 100))).0 == .logLost)
     }
 

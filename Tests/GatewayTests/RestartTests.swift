@@ -111,24 +111,6 @@ struct RestartTests {
         }
     }
 
-    @Test func `a snapshot of the version before is read, and replaced by parts`() async throws {
-        let kept = try await self.station.run { running in
-            let broadcaster = try await running.broadcaster()
-            for index in 0..<5 { try await broadcaster.publish("break-\(index)", of: "radio\(index % 2)", start: nil) }
-            return running.board
-        }
-        let old = SnapshotPart(key: "", bytes: kept.record.encoded())
-        try await self.station.memory.save(
-            SnapshotPortion(offset: kept.offset, parts: [old], isFirst: true, isWhole: true, isLast: true),
-            of: .breaks
-        )
-        #expect(try await self.station.run { $0.board } == kept)
-        let parts = try await self.station.memory.snapshotParts(of: .breaks, after: nil, bytesMax: .max)
-        #expect(parts.count == 1 + 2 + 5, "the board's, two streams' and five breaks'")
-        #expect(!parts.contains { $0.key.isEmpty })
-        #expect(try await self.station.run { $0.board } == kept)
-    }
-
     @Test func `after a start the ledger is told of all breaks in portions, and of changes at once`() async throws {
         let board = try await self.station.run { running in
             let broadcaster = try await running.broadcaster()

@@ -5,27 +5,12 @@ import CuecastWire
 import Gateway
 import GatewayCore
 import GatewayTestKit
-import Synchronization
 import TestSupport
 import Testing
 
 /// Signed deliveries and tickets at a running gateway, and what a reload of keys does to them.
 @Suite(.suiteLimit)
 struct SigningTests {
-    private final class Record: SigningRecord {
-        let since: Timestamp?
-        let asked: Mutex<[Timestamp?]> = Mutex([])
-
-        init(since: Timestamp?) {
-            self.since = since
-        }
-
-        func began(at time: Timestamp?) -> Timestamp? {
-            self.asked.withLock { $0.append(time) }
-            return self.since
-        }
-    }
-
     var station = Station()
 
     private func key(_ byte: UInt8, _ state: SigningKey.State) throws -> SigningKey {
@@ -38,7 +23,6 @@ struct SigningTests {
 
     private func run<Result>(
         keys: MessageKeys = .fixed,
-        signing: (any SigningRecord)? = nil,
         _ body: (RunningGateway) async throws -> Result
     ) async throws -> Result {
         try await withGateway(
@@ -46,7 +30,6 @@ struct SigningTests {
             log: self.station.log,
             ledger: InMemoryLedger(),
             keys: keys,
-            signing: signing,
             clock: self.station.clock,
             body
         )
@@ -94,35 +77,6 @@ struct SigningTests {
         try await self.run(keys: try self.keys(self.key(2, .signing), self.key(1, .verifyOnly))) { running in
             let reply = try await running.listener(session: session).ask(acknowledgement)
             #expect(reply.body == .acknowledged(recorded: 2))
-        }
-    }
-
-    @Test func `unsigned deliveries are taken for a time that the log's own time ends`() async throws {
-        let session = SessionID(high: 1, low: 2)
-        let first = Record(since: nil)
-        let signed = try await self.run(signing: first) { running in
-            let listener = try await running.listener(session: session)
-            try await running.broadcaster().publish("b", duration: .seconds(30))
-            return try listener.acknowledgement(of: try await listener.batch(of: "b"), of: "b")
-        }
-        #expect(first.asked.withLock { $0 } == [nil], "nothing was recorded before")
-        guard case .acknowledge(var acknowledge) = signed else { throw PeerError.unexpected("\(signed)") }
-        let token = try DeliveryToken(bytes: acknowledge.delivery)
-        acknowledge.delivery = DeliveryToken(session: session, breakNumber: token.breakNumber).bytes
-        let unsigned = ListenerRequest.Kind.acknowledge(acknowledge)
-        try await self.run(signing: first) { running in
-            let refused = try await running.listener(session: session).ask(unsigned)
-            #expect(refused.refusal?.status == .deliveryInvalid)
-        }
-        let time = try #require(first.asked.withLock { $0.last ?? nil })
-        try await self.run(signing: Record(since: time - .seconds(8 * 86_400 + 1))) { running in
-            let refused = try await running.listener(session: session).ask(unsigned)
-            #expect(refused.refusal?.status == .deliveryInvalid)
-        }
-        try await self.run(signing: Record(since: time)) { running in
-            let reply = try await running.listener(session: session).ask(unsigned)
-            #expect(reply.body == .acknowledged(recorded: 2))
-            #expect(running.metrics.value(.unsignedDeliveries) == 1)
         }
     }
 

@@ -17,7 +17,7 @@ final class RawGateway: Sendable {
     enum Push: CaseIterable, Sendable {
         /// They follow the answer.
         case pushes
-        /// The answer says nothing of them, as an older gateway's.
+        /// The answer says nothing of them.
         case ignores
         /// It is refused.
         case refuses

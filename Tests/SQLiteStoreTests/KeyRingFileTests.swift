@@ -126,21 +126,6 @@ struct KeyRingFileTests {
         #expect(done > 0)
     }
 
-    @Test func `since when a log's deliveries are signed is recorded once`() throws {
-        let folder = try self.folder()
-        let file = SigningSinceFile(directory: folder)
-        #expect(!file.isThere)
-        #expect(try file.began(at: self.now) == self.now)
-        #expect(file.isThere)
-        #expect(try file.began(at: self.now + .seconds(1)) == self.now)
-        #expect(try file.began(at: nil) == self.now)
-        let fresh = SigningSinceFile(directory: try self.folder("other"))
-        #expect(try fresh.began(at: nil) == nil)
-        #expect(try fresh.began(at: self.now) == nil, "nothing was handed out without a signature")
-        try Data("soon\n".utf8).write(to: URL(fileURLWithPath: folder + "/" + SigningSinceFile.name))
-        #expect(throws: KeyFileError.self) { try file.began(at: self.now) }
-    }
-
     // MARK: - Backups
 
     private func stores(_ folder: String) throws -> Stores { try Stores.open(in: StoreDirectory(path: folder)) }
@@ -164,14 +149,12 @@ struct KeyRingFileTests {
         let folder = try self.folder()
         let path = folder + "/" + KeyRingFile.name
         let ring = try KeyRingFile.readOrMake(path, at: self.now).0
-        _ = try SigningSinceFile(directory: folder).began(at: self.now)
         let backup = try await self.backup(of: folder)
         #expect(try self.mode(backup + "/" + KeyRingFile.name) == 0o600)
 
         let fresh = self.directory.fresh("restored")
         _ = try await StoreBackups.restore(from: backup, to: fresh)
         #expect(try KeyRingFile.read(fresh + "/" + KeyRingFile.name) == ring)
-        #expect(try SigningSinceFile(directory: fresh).began(at: nil) == self.now)
 
         // Over a directory that has rotated since: the newest key signs, and those of the backup are taken.
         let newer = try KeyRingFile.change(path) { (ring) throws(KeyRingFault) in
@@ -205,16 +188,5 @@ struct KeyRingFileTests {
         await #expect(throws: BackupError.self) {
             try await StoreBackups.restore(from: backup, to: self.directory.fresh("other"))
         }
-    }
-
-    @Test func `a backup of a version that did not sign lets its deliveries be taken for their time`() async throws {
-        let folder = try self.folder()
-        let backup = try await self.backup(of: folder)
-        let target = self.directory.fresh("restored")
-        _ = try await StoreBackups.restore(from: backup, to: target)
-        // A gateway was started on it before: that says nothing about the log of the backup.
-        _ = try SigningSinceFile(directory: target).began(at: nil)
-        _ = try await StoreBackups.restore(from: backup, to: target, replacing: true)
-        #expect(try SigningSinceFile(directory: target).began(at: self.now) == self.now)
     }
 }

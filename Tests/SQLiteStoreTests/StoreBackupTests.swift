@@ -3,6 +3,7 @@
 
 import CuecastWire
 import Foundation
+import GRDB
 import GatewayCore
 import Synchronization
 import Testing
@@ -293,6 +294,24 @@ struct StoreBackupTests {
             try Data([1]).write(to: URL(fileURLWithPath: self.directory.path + "/none/file"))
         }
         #expect(error.map { StoreFile.sentence($0) } == self.directory.path + "/none/file: No such file or directory")
+    }
+
+    @Test(arguments: [StoreDirectory.ledgerFile, StoreDirectory.logFile])
+    func `a backup with a schema of another version is refused before anything is replaced`(name: String) async throws {
+        let (data, backup) = try await self.dataAndBackup()
+        let queue = try DatabaseQueue(path: backup + "/" + name)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('another')") }
+        try queue.close()
+        var manifest = try StoreBackups.manifest(in: backup)
+        manifest.files[name] = try StoreBackups.file(backup + "/" + name)
+        try JSONEncoder().encode(manifest).write(to: URL(fileURLWithPath: backup + "/" + StoreBackups.manifestFile))
+        await #expect(throws: StoreError.laterSchema(file: backup + "/" + name)) {
+            try await StoreBackups.restore(from: backup, to: data, replacing: true)
+        }
+        let stores = try self.open(data)
+        #expect(stores.newEpoch == nil, "it is as it was")
+        #expect(try await stores.ledger.appliedOffset(of: Books.lane) == 5)
+        await stores.close()
     }
 
     @Test func `a folder with something in it gets no backup`() async throws {

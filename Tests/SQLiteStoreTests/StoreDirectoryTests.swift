@@ -116,6 +116,24 @@ struct StoreDirectoryTests {
     }
 
     @Test(arguments: File.allCases)
+    func `a file of a version before the first release is refused and left alone`(_ file: File) async throws {
+        let path = self.directory.path
+        let name = path + "/" + file.rawValue
+        let queue = try DatabaseQueue(path: name)
+        try await queue.write { database in
+            try database.execute(sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)")
+            for identifier in ["log 1", "ledger 1"] {
+                try database.execute(sql: "INSERT INTO grdb_migrations VALUES (?)", arguments: [identifier])
+            }
+        }
+        try queue.close()
+        for _ in 0..<2 {
+            let error = await #expect(throws: StoreError.laterSchema(file: name)) { try await file.open(path) }
+            #expect(error.map { "\($0)".contains("before 0.1.0") } == true)
+        }
+    }
+
+    @Test(arguments: File.allCases)
     func `a file that is not a database is refused`(_ file: File) async throws {
         let path = self.directory.path
         let name = path + "/" + file.rawValue

@@ -39,8 +39,7 @@ extension ListenerCore {
             for (id, stored) in session.breaks.sorted(by: { $0.key < $1.key }) {
                 let all = Advertisement.list(stored.batch, of: id)
                 var held: [Advertisement] = []
-                // A batch of which nothing was left out begins with its break, also in the journal of an earlier version.
-                var skipped = stored.batch.skipped == 0 ? .zero : stored.skipped
+                var skipped = stored.skipped
                 for advertisement in all {
                     switch stored.stages[advertisement.key.id] {
                     case .over: break

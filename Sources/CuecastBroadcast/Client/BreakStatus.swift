@@ -77,9 +77,8 @@ public struct BreakStatus: Hashable, Sendable {
     public var published: Date
     /// Who published it, by the name that the gateway has for its key; nil where broadcasters are not told apart.
     public var broadcaster: String?
-    /// 1 when it was published, and one more with each change, whoever made it, the gateway's own announcement too; nil where the
-    /// gateway is of a version that does not know revisions.
-    public var revision: UInt64?
+    /// 1 when it was published, and one more with each change, whoever made it, the gateway's own announcement too.
+    public var revision: UInt64
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date
 }

@@ -257,7 +257,7 @@ extension BreakStatus {
             holdUntil: info.holdUntil.map { Date($0) },
             published: Date(info.published),
             broadcaster: info.broadcaster.isEmpty ? nil : info.broadcaster,
-            revision: info.revision == 0 ? nil : info.revision,
+            revision: info.revision,
             gatewayTime: Date(now)
         )
     }

@@ -54,7 +54,7 @@ package struct BreakInfo: Hashable, Sendable {
     package var firstAdvertisementTitle: String
     /// Who published it; empty where broadcasters are not told apart.
     package var broadcaster: String
-    /// 1 when it was published, and one more with each change; 0: the gateway does not know revisions.
+    /// 1 when it was published, and one more with each change.
     package var revision: UInt64
 
     package init(

@@ -95,8 +95,7 @@ nonisolated struct Cuecast_V1_BroadcastRequest: Sendable {
   var token: String = String()
 
   /// The revision (BreakInfo) that the break must have for the request to change anything; 1 and above. A request that finds
-  /// everything as it asks for is answered as usual whatever the revision is, so that a repeat of one that was done is no conflict. A
-  /// gateway of a version that does not know revisions (BreakInfo has none) does not look at this.
+  /// everything as it asks for is answered as usual whatever the revision is, so that a repeat of one that was done is no conflict.
   /// Two numbers say something else: 0, of a request to publish, that the break is not there yet, not even as it is asked for; and
   /// 9223372036854775807 that it is there, whatever its revision.
   var expectedRevision: UInt64 {
@@ -632,7 +631,7 @@ nonisolated struct Cuecast_V1_BreakInfo: @unchecked Sendable {
     set {_uniqueStorage()._broadcaster = newValue}
   }
 
-  /// 1 when it was published, and one more with each change, whoever or whatever made it; 0: this gateway does not know revisions.
+  /// 1 when it was published, and one more with each change, whoever or whatever made it.
   var revision: UInt64 {
     get {_storage._revision}
     set {_uniqueStorage()._revision = newValue}

@@ -269,8 +269,7 @@ nonisolated struct Cuecast_V1_JournalBatch: @unchecked Sendable {
   /// Clears the value of `batch`. Subsequent reads from it will return its default value.
   mutating func clearBatch() {_uniqueStorage()._batch = nil}
 
-  /// How far behind the start of the break the batch begins, where advertisements before it were left out; missing where it is not known, as
-  /// in files of versions before this field.
+  /// How far behind the start of the break the batch begins; missing where it is not known.
   var skippedUs: Int64 {
     get {_storage._skippedUs ?? 0}
     set {_uniqueStorage()._skippedUs = newValue}
@@ -355,7 +354,7 @@ nonisolated struct Cuecast_V1_JournalSettled: Sendable {
   /// Why they are not told any more, in words; empty: they were confirmed.
   var givenUp: String = String()
 
-  /// The same to be switched on; missing in files of versions before this field.
+  /// The same to be switched on.
   var givenUpReason: Cuecast_V1_GivenUpReason = .unspecified
 
   var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -650,7 +650,7 @@ nonisolated struct Cuecast_V1_BoardState: Sendable {
   /// The keyed hashes of the names of breaks that are no longer kept, in the order in which they were let go of.
   var retiredHashes: [UInt64] = []
 
-  /// Breaks of any stream; a snapshot in parts has them here, one from before has them in their streams.
+  /// Breaks of any stream.
   var breaks: [Cuecast_V1_BreakRecord] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -671,11 +671,6 @@ nonisolated struct Cuecast_V1_StreamState: Sendable {
   var sequence: UInt64 = 0
 
   var recentNotices: [Cuecast_V1_Notice] = []
-
-  var breaks: [Cuecast_V1_BreakRecord] = []
-
-  /// The ids of breaks that are no longer kept, from before they were kept as hashes.
-  var retiredBreakIds: [String] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -807,7 +802,7 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
     set {_uniqueStorage()._advertisementsAsPublished = newValue}
   }
 
-  /// When listeners were told of it first; absent before that, and in records of versions that did not keep it.
+  /// When listeners were told of it first; absent before that.
   var announcedUs: Int64 {
     get {_storage._announcedUs ?? 0}
     set {_uniqueStorage()._announcedUs = newValue}
@@ -817,7 +812,7 @@ nonisolated struct Cuecast_V1_BreakRecord: @unchecked Sendable {
   /// Clears the value of `announcedUs`. Subsequent reads from it will return its default value.
   mutating func clearAnnouncedUs() {_uniqueStorage()._announcedUs = nil}
 
-  /// As BreakInfo has it; 0 in records of versions that did not keep it: then it counts from 1.
+  /// As BreakInfo has it.
   var revision: UInt64 {
     get {_storage._revision}
     set {_uniqueStorage()._revision = newValue}
@@ -1829,7 +1824,7 @@ nonisolated extension Cuecast_V1_BoardState: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".StreamState"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}sequence\0\u{3}recent_notices\0\u{1}breaks\0\u{3}retired_break_ids\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}stream\0\u{1}sequence\0\u{3}recent_notices\0\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1840,8 +1835,6 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
       case 1: try { try decoder.decodeSingularStringField(value: &self.stream) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.sequence) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.recentNotices) }()
-      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.breaks) }()
-      case 5: try { try decoder.decodeRepeatedStringField(value: &self.retiredBreakIds) }()
       default: break
       }
     }
@@ -1857,12 +1850,6 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
     if !self.recentNotices.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.recentNotices, fieldNumber: 3)
     }
-    if !self.breaks.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.breaks, fieldNumber: 4)
-    }
-    if !self.retiredBreakIds.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.retiredBreakIds, fieldNumber: 5)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1870,8 +1857,6 @@ nonisolated extension Cuecast_V1_StreamState: SwiftProtobuf.Message, SwiftProtob
     if lhs.stream != rhs.stream {return false}
     if lhs.sequence != rhs.sequence {return false}
     if lhs.recentNotices != rhs.recentNotices {return false}
-    if lhs.breaks != rhs.breaks {return false}
-    if lhs.retiredBreakIds != rhs.retiredBreakIds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

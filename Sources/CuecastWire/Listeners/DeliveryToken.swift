@@ -22,7 +22,8 @@ package struct BreakNumber: Hashable, Sendable, Comparable, CustomStringConverti
 /// key's id (4), the session (16), the break's number (8), the variant (4), the first advertisement (1), the time of issue in
 /// microseconds since 1970 (8), and the code over all bytes before it (16).
 ///
-/// Version 1, of gateways that did not sign, was the session, the break's number and the variant.
+/// Version 1 is not signed: the session, the break's number and the variant. The event log has it in the requests of a
+/// session that was forgotten, under the names that took the session's place. A gateway takes it from no listener.
 package struct DeliveryToken: Hashable, Sendable {
     package let session: SessionID
     package let breakNumber: BreakNumber
@@ -32,7 +33,7 @@ package struct DeliveryToken: Hashable, Sendable {
     package let first: UInt8
     /// When the batch was handed out, by the gateway's clock; the earliest instant that there is where there is no signature.
     package let issued: Timestamp
-    /// `nil` where the gateway did not sign.
+    /// `nil` where it is not signed.
     package let signature: Signature?
 
     private static let unsignedVersion: UInt8 = 1
@@ -44,7 +45,7 @@ package struct DeliveryToken: Hashable, Sendable {
     /// How long every signed token is.
     package static let byteCount = Self.codedByteCount + AuthenticationCode.byteCount
 
-    /// A delivery as gateways gave it that did not sign.
+    /// A delivery that is not signed.
     package init(session: SessionID, breakNumber: BreakNumber, variant: UInt32 = 0) {
         self.session = session
         self.breakNumber = breakNumber

@@ -42,7 +42,7 @@ package struct BreakRecord: Hashable, Sendable {
     package var punchedAs: BreakStart?
     /// The last notice about it.
     package var lastNotice: Notice?
-    /// When listeners were told of it first; `nil` before that, and in snapshots of versions that did not keep it.
+    /// When listeners were told of it first; `nil` before that.
     package var announced: Timestamp?
     /// Whether only the essentials of its advertisements are kept, because no listener can ask for them any more.
     package var condensed: Bool
@@ -67,40 +67,25 @@ package struct BreakRecord: Hashable, Sendable {
         self.condensed = false
         self.revision = 1
     }
-
-    /// The newest instant at which something is known to have happened to it.
-    package var newest: Timestamp {
-        max(self.published, self.closed ?? self.published, self.lastNotice?.sent ?? self.published)
-    }
 }
 
-/// What is known of one stream.
+/// What is known of one stream beside its breaks.
 package struct StreamRecord: Hashable, Sendable {
     package var stream: StreamID
     package var sequence: UInt64
     package var recentNotices: [Notice]
-    package var breaks: [BreakRecord]
-    package var retired: [BreakID]
 
-    package init(
-        stream: StreamID,
-        sequence: UInt64,
-        recentNotices: [Notice],
-        breaks: [BreakRecord],
-        retired: [BreakID]
-    ) {
+    package init(stream: StreamID, sequence: UInt64, recentNotices: [Notice]) {
         self.stream = stream
         self.sequence = sequence
         self.recentNotices = recentNotices
-        self.breaks = breaks
-        self.retired = retired
     }
 }
 
 /// The board, or a part of it, as its snapshot in the event log holds it.
 package struct BoardRecord: Hashable, Sendable {
     package var offset: UInt64
-    /// The log's own time; `nil` before the first entry, and in snapshots from before it was kept.
+    /// The log's own time; `nil` before the first entry.
     package var retention: Timestamp?
     /// The newest instant that an entry carried.
     package var newest: Timestamp?
@@ -109,7 +94,7 @@ package struct BoardRecord: Hashable, Sendable {
     /// The hashes of the names that are reserved, in the order in which they were.
     package var retiredHashes: [UInt64]
     package var streams: [StreamRecord]
-    /// Breaks apart from their streams.
+    /// Breaks of any stream.
     package var breaks: [BreakRecord]
 
     package init(
@@ -155,11 +140,15 @@ package struct BoardRecord: Hashable, Sendable {
         guard Set(self.streams.map(\.stream)).count == self.streams.count else {
             throw .invalid(field: "streams", rule: "one stands there twice")
         }
+        // Most parts have one break.
+        guard self.breaks.count < 2 || Set(self.breaks.map(\.publish.request.key)).count == self.breaks.count else {
+            throw .invalid(field: "breaks", rule: "one stands there twice")
+        }
     }
 
     /// The snapshot's bytes.
     ///
-    /// Stream by stream: one message of them all could pass the 2 GiB that a protobuf library encodes.
+    /// Stream by stream, and break by break: one message of them all could pass the 2 GiB that a protobuf library encodes.
     package func encoded() -> [UInt8] {
         var bytes = encode(
             Cuecast_V1_BoardState.with {
@@ -168,12 +157,12 @@ package struct BoardRecord: Hashable, Sendable {
                 if let newest = self.newest { $0.newestUs = newest.microseconds }
                 $0.retiredSequence = self.retiredSequence
                 $0.retiredHashes = self.retiredHashes
-                $0.breaks = self.breaks.map(\.wire)
             }
         )
         for stream in self.streams {
             bytes += encode(Cuecast_V1_BoardState.with { $0.streams = [stream.wire] })
         }
+        for each in self.breaks { bytes += encode(Cuecast_V1_BoardState.with { $0.breaks = [each.wire] }) }
         return bytes
     }
 }
@@ -186,15 +175,6 @@ extension StreamRecord {
         }
         self.sequence = wire.sequence
         self.recentNotices = try wire.recentNotices.map { (notice) throws(WireError) in try Notice(wire: notice) }
-        self.breaks = try wire.breaks.map { (record) throws(WireError) in try BreakRecord(wire: record) }
-        self.retired = try wire.retiredBreakIds.map { (id) throws(WireError) in try BreakID(id) }
-        for each in self.breaks where each.publish.request.key.stream != self.stream {
-            throw .invalid(field: "breaks", rule: "\(each.publish.request.key) is not of the stream \(self.stream)")
-        }
-        let ids = self.breaks.map(\.publish.request.key.id) + self.retired
-        guard Set(ids).count == ids.count else {
-            throw .invalid(field: "breaks", rule: "an id stands there twice")
-        }
         // What is recovered from them is called complete: they must follow each other up to the last.
         let recent = UInt64(self.recentNotices.count)
         guard recent <= self.sequence,
@@ -209,8 +189,6 @@ extension StreamRecord {
             $0.stream = self.stream.description
             $0.sequence = self.sequence
             $0.recentNotices = self.recentNotices.map(\.wire)
-            $0.breaks = self.breaks.map(\.wire)
-            $0.retiredBreakIds = self.retired.map(\.description)
         }
     }
 }
@@ -239,8 +217,7 @@ extension BreakRecord {
         self.lastNotice = wire.hasLastNotice ? try Notice(wire: wire.lastNotice) : nil
         self.condensed = wire.condensed
         self.announced = wire.hasAnnouncedUs ? Timestamp(microseconds: wire.announcedUs) : nil
-        // Absent in snapshots of versions that did not keep it.
-        if wire.revision != 0 { self.revision = try breakRevision(wire.revision, field: "revision") }
+        self.revision = try breakRevision(wire.revision, field: "revision")
         self.trace = TraceContext(bytes: wire.trace)
     }
 

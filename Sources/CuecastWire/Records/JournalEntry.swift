@@ -59,7 +59,7 @@ package struct JournalEntry: Hashable, Sendable {
     package struct GivenUp: Hashable, Sendable {
         /// The raw values are those of the proto file.
         package enum Reason: Int, CaseIterable, Hashable, Sendable {
-            /// Not known, or known to a later version only.
+            /// Known to a later version only.
             case unknown = 0
             case tooOld = 1
             case tooMany = 2

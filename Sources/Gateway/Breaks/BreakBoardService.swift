@@ -97,7 +97,7 @@ package struct BreakBoardService: Service {
                 )
                 guard let last = parts.last else { break }
                 // Decoding is most of a start: all cores share it.
-                for record in try await Self.decode(parts) { try loader.read(record.record, isOld: record.isOld) }
+                for record in try await Self.decode(parts) { try loader.read(record) }
                 key = last.key
             }
         }
@@ -123,27 +123,14 @@ package struct BreakBoardService: Service {
         return board
     }
 
-    private struct ReadPart: Sendable {
-        let record: BoardRecord
-        let isOld: Bool
-    }
-
-    private static func decode(_ parts: [SnapshotPart]) async throws -> [ReadPart] {
+    private static func decode(_ parts: [SnapshotPart]) async throws -> [BoardRecord] {
         let portions = stride(from: 0, to: parts.count, by: Self.snapshotPortionPartsMax)
             .map { parts[$0..<min($0 + Self.snapshotPortionPartsMax, parts.count)] }
-        return try await withThrowingTaskGroup(of: (Int, [ReadPart]).self) { group in
+        return try await withThrowingTaskGroup(of: (Int, [BoardRecord]).self) { group in
             for (index, portion) in portions.enumerated() {
-                group.addTask {
-                    (
-                        index,
-                        try portion.map { part in
-                            // One part without a name is a snapshot of the version before.
-                            ReadPart(record: try BoardRecord(decoding: part.bytes), isOld: part.key.isEmpty)
-                        }
-                    )
-                }
+                group.addTask { (index, try portion.map { try BoardRecord(decoding: $0.bytes) }) }
             }
-            var decoded = [[ReadPart]](repeating: [], count: portions.count)
+            var decoded = [[BoardRecord]](repeating: [], count: portions.count)
             for try await (index, parts) in group { decoded[index] = parts }
             return decoded.flatMap { $0 }
         }

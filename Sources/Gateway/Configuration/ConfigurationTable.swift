@@ -159,12 +159,6 @@ package enum ConfigurationTable {
             "the file of the keys that sign deliveries and tickets; read again with SIGHUP; empty: signing.keys in the data directory",
             \.signingKeysFile
         ) { Self.reasonAgainstFile($0) },
-        duration(
-            "signing.unsignedDeliveriesFor",
-            "how long after the first start of a version that signs deliveries without a signature are taken",
-            \.unsignedDeliveriesFor,
-            .zero ... .seconds(9 * 86_400)
-        ),
         text(
             CertificateFiles.ofListeners.certificateSetting,
             "the file of certificates (PEM) with which the listeners' ports speak TLS, and nothing else; read again with SIGHUP; empty: none",

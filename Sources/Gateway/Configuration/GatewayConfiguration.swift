@@ -52,8 +52,6 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var broadcastersFile = ""
     /// The file of the keys that sign deliveries and tickets; empty: `signing.keys` in the data directory, made at the first start.
     package var signingKeysFile = ""
-    /// How long after the first start of a gateway that signs deliveries are taken that are not signed, by the log's own time.
-    package var unsignedDeliveriesFor: Duration = .seconds(8 * 86_400)
     /// The file of the certificates that listeners are shown, PEM; empty: none, and the listeners' ports are plain.
     package var listenersCertificateFile = ""
     /// The file of its private key, PEM; empty: none.

@@ -103,20 +103,11 @@ package struct Board: Sendable {
         self.retired = loaded.retired
         self.retiredSequence = loaded.retiredSequence
         for stream in streams {
-            guard stream.breakCount > 0 else {
-                // A board from before streams were let go of.
-                self.retiredSequence = max(self.retiredSequence, stream.sequence)
-                self.changes.streams.insert(stream.stream)
-                continue
-            }
             self.put(stream)
             for each in stream.breaks.values { if let due = each.due { self.due.updateValue(each.key, forKey: due) } }
         }
-        // A snapshot from before these were kept: nothing in it is newer than the newest thing that happened.
-        let newest = loaded.newest ?? self.streams.values.lazy.flatMap(\.breaks.values).map(\.record.newest).max()
-        self.newestTime = newest ?? self.newestTime
-        self.retentionTime = loaded.retention ?? self.newestTime
-        if loaded.isOld { self.changes.isWhole = true }
+        self.newestTime = loaded.newest ?? self.newestTime
+        self.retentionTime = loaded.retention ?? self.retentionTime
     }
 
     /// Whether any entry was ever applied.
@@ -172,6 +163,7 @@ package struct Board: Sendable {
         var record = self.headRecord
         record.retiredHashes = self.retired.chunks.flatMap { $0 }
         record.streams = self.sortedStreams.map(\.record)
+        record.breaks = self.sortedStreams.flatMap { $0.sortedBreaks.map(\.record) }
         return record
     }
 

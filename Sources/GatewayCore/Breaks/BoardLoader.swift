@@ -11,8 +11,6 @@ package struct BoardLoader {
         var retiredSequence: UInt64 = 0
         var retention: Timestamp?
         var newest: Timestamp?
-        /// Whether it was written before snapshots had parts.
-        var isOld = false
     }
 
     private let epoch: UInt64
@@ -29,22 +27,21 @@ package struct BoardLoader {
 
     /// Takes a part.
     ///
-    /// - Parameters:
-    ///   - part: as the snapshot has it; of a break only after its stream.
-    ///   - isOld: whether it is a whole snapshot from before they had parts.
+    /// - Parameter part: as the snapshot has it; of a break only with its stream, or after it.
     /// - Throws: `invalid` where it does not go together with what came before.
-    package mutating func read(_ part: BoardRecord, isOld: Bool = false) throws(WireError) {
-        if isOld { self.facts.isOld = true }
+    package mutating func read(_ part: BoardRecord) throws(WireError) {
         for each in part.streams where self.streams[each.stream] != nil {
             throw .invalid(field: "streams", rule: "the stream \(each.stream) stands there twice")
         }
+        let together = Set(part.streams.map(\.stream))
         var numbers: Set<BreakNumber> = []
         for each in part.breaks {
             let key = each.publish.request.key
-            guard let stream = self.streams[key.stream] else {
+            let stream = self.streams[key.stream]
+            guard stream != nil || together.contains(key.stream) else {
                 throw .invalid(field: "breaks", rule: "\(key) is of a stream that is not there")
             }
-            guard stream[key.id] == nil, numbers.insert(each.number).inserted else {
+            guard stream?[key.id] == nil, numbers.insert(each.number).inserted else {
                 throw .invalid(field: "breaks", rule: "\(key) stands there twice")
             }
         }
@@ -59,11 +56,6 @@ package struct BoardLoader {
         for hash in part.retiredHashes { self.facts.retired.insert(hash: hash) }
         for each in part.streams {
             self.streams[each.stream] = StreamBoard(each, epoch: self.epoch)
-            for id in each.retired {
-                // From before the names were kept as hashes.
-                self.facts.isOld = true
-                self.facts.retired.insert(BreakKey(stream: each.stream, id: id))
-            }
         }
         for each in part.breaks {
             self.streams[each.publish.request.key.stream]?.load(each, epoch: self.epoch)

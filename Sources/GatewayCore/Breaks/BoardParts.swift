@@ -11,8 +11,6 @@ package struct BoardChanges: Hashable, Sendable {
     package var streams: Set<StreamID> = []
     /// The first of the reserved names that is new; `nil`: none is.
     package var firstName: Int?
-    /// Whether what was kept before is worth nothing.
-    package var isWhole = false
 
     package init() {}
 
@@ -22,7 +20,6 @@ package struct BoardChanges: Hashable, Sendable {
     package mutating func formUnion(_ other: BoardChanges) {
         self.breaks.merge(other.breaks) { _, new in new }
         self.streams.formUnion(other.streams)
-        self.isWhole = self.isWhole || other.isWhole
         if let name = other.firstName { self.firstName = min(self.firstName ?? name, name) }
     }
 }
@@ -62,7 +59,7 @@ package enum BoardParts {
         partsMax: Int,
         save: (SnapshotPortion) async throws(Failure) -> Void
     ) async throws(Failure) {
-        var portion = SnapshotPortion(offset: board.offset, isFirst: true, isWhole: changes.isWhole)
+        var portion = SnapshotPortion(offset: board.offset, isFirst: true)
         var bytes = 0
         func flushIfFull() async throws(Failure) {
             guard bytes >= bytesMax || portion.parts.count + portion.removed.count >= partsMax else { return }
@@ -79,33 +76,24 @@ package enum BoardParts {
         var head = board.headRecord
         head.offset = 0
         try await add(Self.head, head)
-        let firstName = changes.isWhole ? 0 : changes.firstName ?? .max
+        let firstName = changes.firstName ?? .max
         for index in board.retired.chunks.indices where (index + 1) * RetiredNames.chunkNames > firstName {
             try await add(Self.key(ofChunk: index), BoardRecord(retiredHashes: board.retired.chunks[index]))
         }
-        let streams = changes.isWhole ? board.sortedStreams.map(\.stream) : changes.streams.sorted()
-        for id in streams {
+        for id in changes.streams.sorted() {
             if let stream = board.stream(id) {
-                try await add(Self.key(of: id), BoardRecord(streams: [stream.headRecord]))
+                try await add(Self.key(of: id), BoardRecord(streams: [stream.record]))
             } else {
                 portion.removed.append(Self.key(of: id))
                 try await flushIfFull()
             }
         }
-        if changes.isWhole {
-            for id in streams {
-                for each in board.stream(id)?.sortedBreaks ?? [] {
-                    try await add(Self.key(of: each.number), BoardRecord(breaks: [each.record]))
-                }
-            }
-        } else {
-            for (number, key) in changes.breaks.sorted(by: { $0.key < $1.key }) {
-                if let each = board[key], each.number == number {
-                    try await add(Self.key(of: number), BoardRecord(breaks: [each.record]))
-                } else {
-                    portion.removed.append(Self.key(of: number))
-                    try await flushIfFull()
-                }
+        for (number, key) in changes.breaks.sorted(by: { $0.key < $1.key }) {
+            if let each = board[key], each.number == number {
+                try await add(Self.key(of: number), BoardRecord(breaks: [each.record]))
+            } else {
+                portion.removed.append(Self.key(of: number))
+                try await flushIfFull()
             }
         }
         portion.isLast = true

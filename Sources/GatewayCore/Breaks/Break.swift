@@ -87,10 +87,7 @@ package struct Break: Sendable {
     }
 
     /// From when on listeners can know of it; `nil`: nobody was told yet.
-    package var announced: Timestamp? {
-        // A snapshot of an earlier version has the last notice but not the time of the first.
-        self.record.lastNotice.map { _ in self.record.announced ?? self.record.published }
-    }
+    package var announced: Timestamp? { self.record.announced }
 
     /// When it is over for sure: its end, or the end of its hold.
     package var over: Timestamp {

@@ -83,8 +83,8 @@ package struct BroadcastPlanner: Sendable {
 
     /// Why a change must not be made: it would leave an exact break of which nothing can be played.
     ///
-    /// This is decided here and not by the board: logs of earlier versions have such breaks, and whoever reads them must come
-    /// to what they came to then.
+    /// This is decided here and not by the board, which takes what the log has: the broadcaster gets the answer before
+    /// anything is recorded.
     private static func unplayable(_ each: Break, after change: BreakEntry.Kind) -> Refusal? {
         switch change {
         case .publish, .update, .punch, .postpone: break

@@ -42,7 +42,7 @@ package struct StreamBoard: Hashable, Sendable {
         self.sequence = sequence
     }
 
-    /// A stream as a snapshot kept it.
+    /// A stream as a snapshot kept it, without its breaks.
     ///
     /// The snapshot may be of an earlier epoch of the same log: what it holds is counted as if it had been read from
     /// the log now.
@@ -50,7 +50,6 @@ package struct StreamBoard: Hashable, Sendable {
         self.stream = record.stream
         self.sequence = record.sequence
         self.recent = RecentNotices(record.recentNotices.map { $0.moved(to: epoch) })
-        for each in record.breaks { self.load(each, epoch: epoch) }
     }
 
     /// Keeps a break that a snapshot has.
@@ -60,21 +59,12 @@ package struct StreamBoard: Hashable, Sendable {
         self.put(Break(record))
     }
 
-    /// In an order that does not depend on hashing.
-    package var record: StreamRecord {
-        var record = self.headRecord
-        record.breaks = self.sortedBreaks.map(\.record)
-        return record
-    }
-
-    /// Without the breaks.
-    var headRecord: StreamRecord {
+    /// For the snapshot: without the breaks.
+    var record: StreamRecord {
         StreamRecord(
             stream: self.stream,
             sequence: self.sequence,
-            recentNotices: self.recent.suffix(BoardLimits.recoveryNoticesMax),
-            breaks: [],
-            retired: []
+            recentNotices: self.recent.suffix(BoardLimits.recoveryNoticesMax)
         )
     }
 

@@ -32,7 +32,7 @@ package struct LogFacts: Hashable, Sendable {
 
 /// What a ledger's file knows when it is opened.
 package struct LedgerFacts: Hashable, Sendable {
-    /// Which log it counts; `nil`: it was made by the version before, or just now.
+    /// Which log it counts; `nil`: it was made just now.
     ///
     /// `last` of an epoch says how far the ledger had counted before it.
     package var identity: LogIdentity?
@@ -234,7 +234,7 @@ private struct StoreFacts {
     /// The epochs that the ledger went through; `nil`: they are those of another log.
     var counted: LogIdentity? {
         let first = LogIdentity(logID: self.log.identity.logID, epoch: self.log.identity.epochs[0].number)
-        // A ledger of the version before is one of the first epoch.
+        // A new ledger is one of the first epoch.
         guard let identity = self.ledger.identity else { return first }
         if identity.logID == self.log.identity.logID { return identity }
         if self.ledger.isEmpty { return first }

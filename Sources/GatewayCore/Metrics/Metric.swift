@@ -21,7 +21,6 @@ package enum Metric: String, CaseIterable, Sendable {
     case deliveredAdvertisements = "cuecast_delivered_advertisements_total"
     case acknowledgedOutcomes = "cuecast_acknowledged_outcomes_total"
     case repeatedOutcomes = "cuecast_repeated_outcomes_total"
-    case unsignedDeliveries = "cuecast_unsigned_deliveries_total"
     case trackings = "cuecast_trackings_total"
     case trackingsRefused = "cuecast_trackings_refused_total"
     case acknowledgementGroups = "cuecast_acknowledgement_groups_total"

@@ -102,8 +102,6 @@ extension Metric {
         case .deliveredAdvertisements: .counter("Advertisements of batches that are recorded as delivered.")
         case .acknowledgedOutcomes: .counter("Outcomes confirmed as durable (repeats included).")
         case .repeatedOutcomes: .counter("Outcomes that memory knew: confirmed without being logged again.")
-        case .unsignedDeliveries:
-            .counter("Deliveries taken that are not signed, because gateways before did not sign.")
         case .trackings:
             .counter(
                 "Tracking URLs of the gateway that were called, by what they tell; the same one again is not counted.",

@@ -41,12 +41,7 @@ extension ListenerRequestHandler {
         guard self.board.retentionTime <= served.acknowledgeUntil else {
             throw Refusal(.breakTooOld, "The break \(served.key.id) ended more than 8 days ago.")
         }
-        guard token.signature != nil else {
-            guard let until = self.settings.unsignedDeliveriesUntil, self.board.retentionTime <= until else {
-                throw .unsignedDelivery
-            }
-            return self.counters.unsignedDeliveries.add()
-        }
+        guard token.signature != nil else { throw .unsignedDelivery }
         if let fault = self.keys.fault(of: token) { throw Refusal(.deliveryInvalid, "The delivery \(fault.reason).") }
     }
 

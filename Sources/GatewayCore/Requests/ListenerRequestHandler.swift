@@ -303,7 +303,6 @@ extension ListenerRequestHandler {
         let batches: MetricRegistry.Cell
         let deliveredAdvertisements: MetricRegistry.Cell
         let outcomes: MetricRegistry.Cell
-        let unsignedDeliveries: MetricRegistry.Cell
 
         init(_ metrics: MetricRegistry) {
             self.batchRequests = metrics.cell(.listenerRequests, .batch)
@@ -311,7 +310,6 @@ extension ListenerRequestHandler {
             self.batches = metrics.cell(.batches)
             self.deliveredAdvertisements = metrics.cell(.deliveredAdvertisements)
             self.outcomes = metrics.cell(.acknowledgedOutcomes)
-            self.unsignedDeliveries = metrics.cell(.unsignedDeliveries)
         }
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import CuecastWire
-
 extension ListenerRequestHandler {
     /// The limits and times that the configuration sets.
     package struct Settings: Hashable, Sendable {
@@ -24,10 +22,6 @@ extension ListenerRequestHandler {
         package var recordBytesMax = EventLogLimits.recordBytesMax
         /// The most outcomes and deliveries that are remembered so that repeats of them are not logged again; a power of two.
         package var rememberedOutcomesMax = 524_288
-        /// Until when deliveries that are not signed are taken, by the log's own time; `nil`: none are.
-        ///
-        /// Gateways before signed none, and what they handed out is acknowledged for days.
-        package var unsignedDeliveriesUntil: Timestamp?
         /// What listeners must show.
         package var tickets = TicketRule()
         /// For measurements, whose counts are not to depend on chance: what the hashes of remembered outcomes are made with;

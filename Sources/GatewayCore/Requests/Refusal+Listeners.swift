@@ -24,11 +24,8 @@ extension Refusal {
     )
     /// A delivery whose bytes are none.
     static let noDelivery = Refusal(.deliveryInvalid, "The delivery is not one that a batch carried.")
-    /// A delivery as gateways gave it that did not sign, when that is too long ago.
-    static let unsignedDelivery = Refusal(
-        .deliveryInvalid,
-        "The delivery is not signed; those of gateways that did not sign are not taken any more."
-    )
+    /// A delivery without a signature: no gateway hands one out.
+    static let unsignedDelivery = Refusal(.deliveryInvalid, "The delivery is not signed.")
     /// The event log did not take a record.
     package static let logUnavailable = Refusal(
         .unavailable,

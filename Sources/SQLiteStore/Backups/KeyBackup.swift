@@ -11,10 +11,10 @@ import Glibc
 import Darwin
 #endif
 
-/// The part of a backup that is not in the stores: the keys of a data directory, since when they sign, and which sessions are refused
-/// because they were forgotten.
+/// The part of a backup that is not in the stores: the keys of a data directory, and which sessions are refused because they
+/// were forgotten.
 enum KeyBackup {
-    static let files = [KeyRingFile.name, SigningSinceFile.name, ForgettingFiles.refusedName]
+    static let files = [KeyRingFile.name, ForgettingFiles.refusedName]
 
     /// Copies what is there of it.
     ///
@@ -51,16 +51,6 @@ enum KeyBackup {
         try KeyRingFile.change(directory.file(KeyRingFile.name)) { (ring) throws(KeyRingFault) in
             ring?.adding(older: older) ?? older
         }
-    }
-
-    /// Says since when the gateways of the log of a backup sign; nothing where the version that made it did not.
-    static func restoreSince(from folder: String, _ manifest: BackupManifest, to directory: StoreDirectory) throws {
-        let name = SigningSinceFile.name
-        guard manifest.files[name] != nil else {
-            _ = unsafe unlink(directory.file(name))
-            return
-        }
-        try SecretFile.replace(directory.file(name), try Self.read(folder + "/" + name), mode: 0o600)
     }
 
     private static func read(_ path: String) throws(SecretFile.Fault) -> [UInt8] {

@@ -205,7 +205,7 @@ package enum StoreBackups {
         return try Self.file(path)
     }
 
-    private static func file(_ path: String) throws -> BackupManifest.File {
+    static func file(_ path: String) throws -> BackupManifest.File {
         let (digest, bytes) = try FileDigest.of(path)
         return BackupManifest.File(bytes: bytes, digest: String(digest, radix: 16))
     }
@@ -331,7 +331,6 @@ package enum StoreBackups {
                 try StoreFiles.rename(partial, to: target)
             }
         }
-        try KeyBackup.restoreSince(from: folder, manifest, to: directory)
         try KeyBackup.restoreRefused(from: folder, manifest, to: directory)
         let stores = try Stores.open(in: directory, floor: floor, finishing: true)
         let restored = RestoredStores(
@@ -347,9 +346,12 @@ package enum StoreBackups {
         return restored
     }
 
-    /// Makes sure that a backup is whole.
+    /// Makes sure that a backup is whole, and of a version that can be read.
     private static func check(_ folder: String, _ manifest: BackupManifest) async throws {
-        for name in [StoreDirectory.ledgerFile, StoreDirectory.logFile] {
+        let stores = [
+            (StoreDirectory.ledgerFile, LedgerSchema.migrator), (StoreDirectory.logFile, EventLogSchema.migrator),
+        ]
+        for (name, schema) in stores {
             let path = folder + "/" + name
             guard let expected = manifest.files[name], FileManager.default.fileExists(atPath: path) else {
                 throw BackupError.damaged("there is no \(name) in \(folder)")
@@ -358,6 +360,9 @@ package enum StoreBackups {
             guard found == expected else { throw BackupError.damaged("\(path) is not as it was written") }
             let problems = try await StoreFiles.problems(of: path)
             if let problem = problems.first { throw BackupError.damaged("\(path): \(problem)") }
+            try await StoreFiles.onAnotherThread {
+                try StoreFiles.reader(of: path).read { try StoreFile.requireKnown($0, schema, file: path) }
+            }
         }
         for name in KeyBackup.files {
             guard let expected = manifest.files[name] else { continue }

@@ -68,9 +68,7 @@ package enum StoreFile {
         do {
             try Self.makePrivate(path)
             let pool = try DatabasePool(path: path, configuration: configuration)
-            guard try pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
-                throw StoreError.laterSchema(file: path)
-            }
+            try pool.read { try Self.requireKnown($0, migrator, file: path) }
             try migrator.migrate(pool)
             return pool
         } catch let error as StoreError {
@@ -78,6 +76,11 @@ package enum StoreFile {
         } catch {
             throw .unreadable(path, error)
         }
+    }
+
+    /// Throws `laterSchema` where the file has a schema that this version does not know.
+    static func requireKnown(_ database: Database, _ migrator: DatabaseMigrator, file: String) throws {
+        guard try !migrator.hasBeenSuperseded(database) else { throw StoreError.laterSchema(file: file) }
     }
 
     /// Makes the file where there is none, and lets nobody but its owner read it: SQLite gives what lies beside it the

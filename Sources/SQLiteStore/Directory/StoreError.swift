@@ -16,7 +16,7 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case inUse(directory: String, owner: Int?)
     /// It cannot be made, read or written.
     case unusable(directory: String, reason: String)
-    /// A file was written by a later version.
+    /// A file was written by a later version, or by a development version before the first release.
     case laterSchema(file: String)
     /// A file is damaged, or not ours.
     case damaged(file: String, reason: String)
@@ -70,7 +70,8 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             "The data directory \(directory) is in use by the process \(owner)."
         case .inUse(let directory, nil): "The data directory \(directory) is in use by another process."
         case .unusable(let directory, let reason): "The data directory \(directory) cannot be used: \(reason)."
-        case .laterSchema(let file): "The file \(file) was written by a later version of the gateway."
+        case .laterSchema(let file):
+            "The file \(file) was written by a later version of the gateway, or by one before 0.1.0."
         case .damaged(let file, let reason): "The file \(file) cannot be read: \(reason)."
         case .mismatch(let directory, let reason):
             "The files in \(directory) do not belong together: \(reason)."

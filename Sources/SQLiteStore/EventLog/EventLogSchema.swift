@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import CuecastWire
 import Foundation
 import GRDB
 import GatewayCore
@@ -16,38 +15,15 @@ enum EventLogSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("log 1") { database in
+        // What development versions before the first release wrote has other names here, and is refused.
+        migrator.registerMigration("log 0.1") { database in
             try database.execute(
                 sql: """
-                    CREATE TABLE history (epoch INTEGER NOT NULL) STRICT;
                     -- `first_kept`: records before this offset were pruned.
                     CREATE TABLE lanes (
                         lane INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_kept INTEGER NOT NULL DEFAULT 1
                     ) STRICT;
                     CREATE TABLE records (record_key INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-                    CREATE TABLE snapshots (lane INTEGER PRIMARY KEY, offset INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
-                    """
-            )
-            // Not zero, so that "no epoch" can be told from one.
-            let epoch = Int64(bitPattern: UInt64.random(in: 1 ... .max))
-            try database.execute(sql: "INSERT INTO history (epoch) VALUES (?)", arguments: [epoch])
-        }
-        migrator.registerMigration("log 2: identity") { database in
-            let epoch = try Int64.fetchOne(database, sql: "SELECT epoch FROM history") ?? 0
-            guard epoch != 0 else {
-                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the epoch is missing")
-            }
-            try StoreIdentity.createTables(database)
-            let isUsed = try Bool.fetchOne(database, sql: "SELECT 1 FROM lanes") ?? false
-            // The id of a log of the version before follows from its epoch: all copies of it come to the same.
-            let number = UInt64(bitPattern: epoch)
-            let logID = isUsed ? LogID(high: number, low: StableHash.mixed(number)) : LogID.random()
-            try StoreIdentity.write(LogIdentity(logID: logID, epoch: number), database)
-            try database.execute(sql: "DROP TABLE history")
-        }
-        migrator.registerMigration("log 3: snapshot parts") { database in
-            try database.execute(
-                sql: """
                     -- A part as it is from a generation of its snapshot on; without bytes: it is no more.
                     CREATE TABLE snapshot_parts (
                         part INTEGER PRIMARY KEY, lane INTEGER NOT NULL, key TEXT NOT NULL, generation INTEGER NOT NULL,
@@ -60,12 +36,12 @@ enum EventLogSchema {
                         lane INTEGER PRIMARY KEY, offset INTEGER NOT NULL, base INTEGER NOT NULL,
                         generation INTEGER NOT NULL
                     ) STRICT;
-                    -- A snapshot of the version before is one part without a name.
-                    INSERT INTO snapshot_heads (lane, offset, base, generation) SELECT lane, offset, 1, 1 FROM snapshots;
-                    INSERT INTO snapshot_parts (lane, key, generation, bytes) SELECT lane, '', 1, bytes FROM snapshots;
-                    DROP TABLE snapshots;
                     """
             )
+            try StoreIdentity.createTables(database)
+            // The epoch is not zero, so that "no epoch" can be told from one.
+            let identity = LogIdentity(logID: .random(), epoch: .random(in: 1 ... .max))
+            try StoreIdentity.write(identity, database)
         }
         return migrator
     }

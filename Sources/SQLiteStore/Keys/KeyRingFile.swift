@@ -5,12 +5,6 @@ package import CuecastWire
 package import GatewayCore
 package import SecretFiles
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
-
 /// Why a file of keys was not read or written; never with what stands in it.
 package typealias KeyFileError = SecretFile.Fault
 
@@ -84,50 +78,5 @@ package enum KeyRingFile {
         }
         try draft.commit(Array(ring.text.utf8), mode: 0o600)
         return ring
-    }
-}
-
-/// Since when the gateways of a log sign deliveries, by the log's own time: what they handed out before has no signature.
-///
-/// The file `signing.since` in the data directory: one line, a whole number of microseconds since 1970, or `never` where the log was
-/// empty: then nothing was handed out before.
-package struct SigningSinceFile: SigningRecord {
-    package static let name = "signing.since"
-    private static let fileBytesMax = 64
-    private static let never = "never"
-
-    private let path: String
-
-    package init(directory: String) {
-        self.path = directory + "/" + Self.name
-    }
-
-    /// Whether a gateway that signs has begun.
-    package var isThere: Bool { unsafe access(self.path, F_OK) == 0 }
-
-    package func began(at time: Timestamp?) throws -> Timestamp? {
-        do throws(KeyFileError) {
-            let bytes = try SecretFile.secret(self.path, bytesMax: Self.fileBytesMax, limit: "signingSinceFileBytesMax")
-            return try Self.since(bytes, self.path)
-        } catch {
-            guard error.isMissing else { throw error }
-            let line = (time.map { String($0.microseconds) } ?? Self.never) + "\n"
-            try SecretFile.replace(self.path, Array(line.utf8), mode: 0o600)
-            return time
-        }
-    }
-
-    private static func since(_ bytes: [UInt8], _ path: String) throws(KeyFileError) -> Timestamp? {
-        let line = String(decoding: bytes, as: UTF8.self)
-        if line == Self.never + "\n" { return nil }
-        guard line.hasSuffix("\n"), let microseconds = Int64(line.dropLast()) else {
-            throw KeyFileError(
-                path: path,
-                reason:
-                    "it must be a number of microseconds or '\(Self.never)'; remove it where deliveries that are not signed"
-                    + " are to be taken for some days more"
-            )
-        }
-        return Timestamp(microseconds: microseconds)
     }
 }

@@ -33,12 +33,15 @@ enum LedgerSchema {
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("ledger 1") { database in
+        // What development versions before the first release wrote has other names here, and is refused.
+        migrator.registerMigration("ledger 0.1") { database in
+            try StoreIdentity.createTables(database)
             try database.execute(
                 sql: """
-                    -- Up to which offset of each lane everything counts.
+                    -- Up to which offset of each lane everything counts. `digest`: what the record there comes to
+                    -- (`LoggedRecord.digest`); NULL: it is not known.
                     CREATE TABLE applied (
-                        lane TEXT PRIMARY KEY, applied_offset INTEGER NOT NULL
+                        lane TEXT PRIMARY KEY, applied_offset INTEGER NOT NULL, digest INTEGER
                     ) STRICT, WITHOUT ROWID;
 
                     -- `through`: the offset of the lane `breaks` up to which this is true; `row_state`: see Rows.
@@ -67,7 +70,7 @@ enum LedgerSchema {
                         kind INTEGER NOT NULL, evidence INTEGER NOT NULL, reason INTEGER NOT NULL,
                         heard_ms INTEGER NOT NULL, quartiles INTEGER NOT NULL, muted INTEGER NOT NULL,
                         vast_error INTEGER NOT NULL, occurred_us INTEGER NOT NULL, received_us INTEGER NOT NULL,
-                        PRIMARY KEY (break_number, session, ordinal)
+                        clicked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (break_number, session, ordinal)
                     ) STRICT, WITHOUT ROWID;
 
                     -- How often it was made sure that everything applied survives a loss of power.
@@ -84,36 +87,13 @@ enum LedgerSchema {
                         ignored INTEGER NOT NULL, failed INTEGER NOT NULL, covered INTEGER NOT NULL,
                         uncovered INTEGER NOT NULL, inferred INTEGER NOT NULL, muted INTEGER NOT NULL,
                         heard_ms INTEGER NOT NULL, repeats INTEGER NOT NULL, contradictions INTEGER NOT NULL,
-                        PRIMARY KEY (break_number, ordinal)
+                        clicked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (break_number, ordinal)
                     ) STRICT, WITHOUT ROWID;
                     CREATE TABLE reasons (
                         break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, reason INTEGER NOT NULL,
                         ignored INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal, reason)
                     ) STRICT, WITHOUT ROWID;
-                    """
-            )
-        }
-        // What was counted before had no clicks: nothing was told of them.
-        migrator.registerMigration("ledger 2: clicks") { database in
-            try database.execute(
-                sql: """
-                    ALTER TABLE outcomes ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;
-                    ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;
-                    """
-            )
-        }
-        // `digest`: what the record at the applied offset comes to (`LoggedRecord.digest`); NULL: nobody knows.
-        migrator.registerMigration("ledger 3: identity") { database in
-            try StoreIdentity.createTables(database)
-            try database.execute(
-                sql: """
-                    ALTER TABLE applied ADD COLUMN digest INTEGER;
-                    """
-            )
-        }
-        migrator.registerMigration("ledger 4: gaps") { database in
-            try database.execute(
-                sql: """
+
                     -- Records that were lost before they were counted, and between which instants that may have been.
                     CREATE TABLE gaps (
                         lane TEXT NOT NULL, first_offset INTEGER NOT NULL, last_offset INTEGER NOT NULL,

@@ -131,7 +131,7 @@ struct ClientEndTests {
         #expect(begun == 1, "the reader goes on: the first was read above")
     }
 
-    @Test func `an older gateway is asked once each session whether it pushes`() async throws {
+    @Test func `a gateway that does not push is asked once each session whether it does`() async throws {
         self.gateway.pushesNotices = false
         let client = try makeClient(self.gateway)
         let events = client.makeEvents()

@@ -343,7 +343,7 @@ struct ListenerCoreTests {
         bench.step { $0.tokenGiven("new", attempt: 2, now: $1) }
         bench.tick(bench.gateway.instance)
         let tokens = bench.sent.compactMap { if case .join(let join) = $0.kind { join.token } else { nil } }
-        // An older gateway answers the first join that it takes without push, and gets another with the same token.
+        // A gateway that does not push answers the first join that it takes without push, and gets another with the same token.
         #expect(tokens == (path == .fellBack ? ["old", "new", "new"] : ["old", "new"]))
         #expect(bench.core.connectionState == .listening)
     }

@@ -396,9 +396,9 @@ struct RestartTests {
         device.bench.expectNext("c", at: local(53))
     }
 
-    /// Written by a version that did not keep where what is left of a batch begins: a session, and the batch of a break
-    /// from 5 s to 45 s of which the first of three advertisements of 10 s was left out.
-    private static let earlierJournal = [
+    /// A journal that does not say where what is left of a batch begins: a session, and the batch of a break from 5 s to 45 s of
+    /// which the first of three advertisements of 10 s was left out.
+    private static let unplacedJournal = [
         "08809ab28cdaf38d03521f0a10000000000000000100000000000000021206726164696f311a01aa2001",
         "08809ab28cdaf38d035ad6010a360a0b090700000000000000100110011a02623120c0d69e85daf38d0328c0b8023880"
             + "a1d99adaf38d03400348809ab28cdaf38d035801129b010a0a0000000000000001623110c0d69e85daf38d0318c0b802"
@@ -407,16 +407,16 @@ struct RestartTests {
             + "3a2f2f6d656469612e6578616d706c652f632e6d7033120a617564696f2f6d706567",
     ]
 
-    @Test func `a journal of an earlier version is read, and its rest begins where the listener is`() throws {
+    @Test func `a batch of which nobody knows where it begins begins where the listener is`() throws {
         var device = try self.device()
         try Self.joinLate(&device)
-        for each in Self.earlierJournal {
+        for each in Self.unplacedJournal {
             let digits = Array(each.utf8)
             let bytes = stride(from: 0, to: digits.count, by: 2)
                 .compactMap { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) }
             device.disk.apply(try JournalEntry(decoding: bytes))
         }
-        // What this version keeps is not looked at.
+        // What the core keeps is not looked at.
         _ = device.bench.core.takeJournal()
         device.killAndStart(after: 15)
         device.bench.listen()

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import Foundation
 import Testing
 
 @_spi(Diagnostics) @testable import Cuecast
@@ -66,32 +65,6 @@ struct JournalRecordsTests {
         let later = try JournalEntry(decoding: bytes)
         #expect(later.kind == .settled([7], givenUp: .init(.unknown, "No.")))
         #expect(GivenUpReason(.unknown) == .unknown)
-    }
-
-    /// A file of a version before reasons could be switched on: of three outcomes one is confirmed, one given up.
-    private static let earlier = """
-        Y3VlY2FzdCBqb3VybmFsIDEKxWN1ZSoAAABuzKEeLhcjSQiA7c+H2vONA1IfChAAAAAAAAAAAQAAAAAAAAACEgZyYWRpbzEaAQcgAcVjdWVFAAAAMvOL8DIw\
-        tHYIgO3Ph9rzjQN6OggBEhAAAAAAAAAAAQAAAAAAAAACGgEHYiEKBnJhZGlvMRICYjEaAQkiEAoBYRABGAFIwMSqg9rzjQPFY3VlRQAAAL8HDH8+P2W2CIDt\
-        z4fa840DejoIAhIQAAAAAAAAAAEAAAAAAAAAAhoBB2IhCgZyYWRpbzESAmIxGgEJIhAKAWIQARgBSIDJ54Pa840DxWN1ZUUAAAB2qzg7yKBzDgiA7c+H2vON\
-        A3o6CAMSEAAAAAAAAAABAAAAAAAAAAIaAQdiIQoGcmFkaW8xEgJiMRoBCSIQCgFjEAEYAUjAzaSE2vONA8VjdWUPAAAAjnbVR32Dcm8IgO3Ph9rzjQOCAQMK\
-        AQHFY3VlSgAAALlPq9t+EJr3CIDtz4fa840DggE+CgECEjlCUkVBS19UT09fT0xEOiBUaGUgYnJlYWsgaXMgb2xkZXIgdGhhbiB0aGUgZ2F0ZXdheSBrZWVw\
-        cy7FY3VlDAAAANPSN0Uqh+q9CIDtz4fa840DkgEA
-        """
-
-    @Test func `a file of an earlier version says in words only why an outcome was given up`() throws {
-        let bytes = try #require(Data(base64Encoded: Self.earlier))
-        let contents = try #require(JournalRecords.read(Array(bytes)))
-        #expect(contents.entries.count == 7 && contents.damaged == 0)
-        var state = JournalState()
-        for entry in contents.entries { state.apply(entry) }
-        let sentence = "BREAK_TOO_OLD: The break is older than the gateway keeps."
-        #expect(state.acknowledgements.map(\.adID) == ["a", "b", "c"])
-        #expect(state.acknowledgements.map(\.state) == [.confirmed, .givenUp(reason: sentence), .pending])
-        #expect(state.acknowledgements.map(\.givenUpReason) == [nil, .unknown, nil])
-        // Written anew it says the same.
-        var again = JournalState()
-        for entry in state.entries { again.apply(try JournalEntry(decoding: entry.encoded())) }
-        #expect(again.acknowledgements == state.acknowledgements)
     }
 
     @Test func `a file that ends anywhere loses its last record at most`() throws {

@@ -114,7 +114,6 @@ package struct RunningGateway: Sendable {
 ///   - log: the event log; the gateway closes it.
 ///   - ledger: the ledger; the gateway closes it.
 ///   - keys: what signs deliveries.
-///   - signing: knows since when they are signed; `nil`: all of them are.
 ///   - tokens: tells whether the token of a join is true; `nil`: nobody does.
 ///   - clock: the gateway's clock.
 ///   - retention: whether the log's own time may go on.
@@ -129,7 +128,6 @@ package func withGateway<Result>(
     log: any LocalEventLog,
     ledger: any Ledger,
     keys: MessageKeys = .fixed,
-    signing: (any SigningRecord)? = nil,
     tokens: ListenerTokenCheck? = nil,
     clock: any GatewayClock = SystemClock(),
     retention: RetentionGate = RetentionGate(),
@@ -146,7 +144,6 @@ package func withGateway<Result>(
             log: LogParts(local: log),
             ledger: ledger,
             keys: keys,
-            signing: signing,
             tokens: tokens,
             clock: clock,
             retention: retention,
