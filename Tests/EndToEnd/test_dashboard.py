@@ -550,7 +550,7 @@ class Dashboard(unittest.TestCase):
         page.until_held()
         self.end("noon")
         self.publish("radio1", "held", [ad("first")])
-        # The page may still show noon alone. It may also show both breaks, where the gateway answered an earlier request late.
+        # The cards before that are not asserted: on a slow machine noon may be over by the clock, or an earlier answer may come late.
         page.let_go()
         page.until("it shows what is", f"{self.CARDS} === 'held'")
         self.stays_home(page)
