@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import GatewayCore
+
+/// What a gateway signs and checks with.
+package struct GatewayKeys: Sendable {
+    /// Sign deliveries, and check those that come back.
+    package let messages: MessageKeys
+    /// Knows since when deliveries of the log are signed; `nil`: all of them are.
+    package let signing: (any SigningRecord)?
+    /// Tells whether the token of a join is true, and what it grants; `nil`: no token is checked, and streams that ask for one are closed.
+    package let tokens: ListenerTokenCheck?
+
+    package init(_ messages: MessageKeys, signing: (any SigningRecord)? = nil, tokens: ListenerTokenCheck? = nil) {
+        self.messages = messages
+        self.signing = signing
+        self.tokens = tokens
+    }
+}
