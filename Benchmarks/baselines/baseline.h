@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 //
 // What the bare servers on libzmq share: the settings of a server for many connections, of which the gateway's broadcasters'
-// socket has most (Sources/Gateway/GatewaySockets.swift; docs/internals/zeromq-settings.md gives the reasons).
+// socket has most (Sources/Gateway/Broadcasters/BroadcastSockets.swift; docs/internals/zeromq-settings.md gives the reasons).
 
 #ifndef CUECAST_BASELINE_H
 #define CUECAST_BASELINE_H

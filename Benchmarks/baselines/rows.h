@@ -21,7 +21,7 @@ static const char *const logSchema =
 // Of the ledger's tables those that acknowledgements are written to.
 static const char *const ledgerSchema =
     "CREATE TABLE applied ("
-    " lane TEXT PRIMARY KEY, applied_offset INTEGER NOT NULL"
+    " lane TEXT PRIMARY KEY, applied_offset INTEGER NOT NULL, digest INTEGER"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE sessions ("
     " break_number INTEGER NOT NULL, session BLOB NOT NULL, first INTEGER NOT NULL,"
@@ -32,7 +32,7 @@ static const char *const ledgerSchema =
     " kind INTEGER NOT NULL, evidence INTEGER NOT NULL, reason INTEGER NOT NULL,"
     " heard_ms INTEGER NOT NULL, quartiles INTEGER NOT NULL, muted INTEGER NOT NULL,"
     " vast_error INTEGER NOT NULL, occurred_us INTEGER NOT NULL, received_us INTEGER NOT NULL,"
-    " PRIMARY KEY (break_number, session, ordinal)"
+    " clicked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (break_number, session, ordinal)"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE firsts ("
     " break_number INTEGER NOT NULL, first INTEGER NOT NULL, sessions INTEGER NOT NULL,"
@@ -43,15 +43,12 @@ static const char *const ledgerSchema =
     " ignored INTEGER NOT NULL, failed INTEGER NOT NULL, covered INTEGER NOT NULL,"
     " uncovered INTEGER NOT NULL, inferred INTEGER NOT NULL, muted INTEGER NOT NULL,"
     " heard_ms INTEGER NOT NULL, repeats INTEGER NOT NULL, contradictions INTEGER NOT NULL,"
-    " PRIMARY KEY (break_number, ordinal)"
+    " clicked INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (break_number, ordinal)"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE reasons ("
     " break_number INTEGER NOT NULL, ordinal INTEGER NOT NULL, reason INTEGER NOT NULL,"
     " ignored INTEGER NOT NULL, PRIMARY KEY (break_number, ordinal, reason)"
-    ") STRICT, WITHOUT ROWID;"
-    "ALTER TABLE outcomes ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE totals ADD COLUMN clicked INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE applied ADD COLUMN digest INTEGER;";
+    ") STRICT, WITHOUT ROWID;";
 
 // The numbers of the wire contract (proto/cuecast/v1/listener.proto).
 enum { kindPlayed = 1, kindIgnored = 2, kindFailed = 3, evidenceReported = 1, reasonUser = 1 };

@@ -6,7 +6,6 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
-import SecretFiles
 import ServiceLifecycle
 import Tokens
 import UnixSignals
@@ -19,42 +18,21 @@ actor Reloader {
     private let options: ServeConfiguration
     /// What the gateway runs with.
     nonisolated let holder: RunningConfigurationHolder
-    private let gateway: Gateway
-    private let httpAccess: HTTPAccessHolder?
-    private let httpIdentity: HTTPIdentityHolder?
-    private let httpEndpoint: HTTPEndpointFile
-    private let listenerTokens: ListenerTokens?
-    private let output: LogOutput
-    private let manager: ServiceManager
-    private let now: @Sendable () -> Timestamp
-    private let logger: Logger
+    private let process: GatewayProcess
     private var last: Task<ReloadDocument, any Error>?
 
-    init(
-        options: ServeConfiguration,
-        running: RunningConfiguration,
-        gateway: Gateway,
-        httpAccess: HTTPAccessHolder?,
-        httpIdentity: HTTPIdentityHolder?,
-        httpEndpoint: HTTPEndpointFile,
-        listenerTokens: ListenerTokens?,
-        output: LogOutput,
-        manager: ServiceManager,
-        now: @escaping @Sendable () -> Timestamp,
-        logger: Logger
-    ) {
+    /// - Parameters:
+    ///   - options: read again.
+    ///   - running: what the process was opened with.
+    ///   - process: takes over what has changed.
+    init(_ options: ServeConfiguration, running: RunningConfiguration, of process: GatewayProcess) {
         self.options = options
         self.holder = RunningConfigurationHolder(running)
-        self.gateway = gateway
-        self.httpAccess = httpAccess
-        self.httpIdentity = httpIdentity
-        self.httpEndpoint = httpEndpoint
-        self.listenerTokens = listenerTokens
-        self.output = output
-        self.manager = manager
-        self.now = now
-        self.logger = logger
+        self.process = process
     }
+
+    private var gateway: Gateway { self.process.gateway }
+    private var logger: Logger { self.process.outlets.logger }
 
     /// Reads everything again.
     ///
@@ -85,8 +63,9 @@ actor Reloader {
 
     private func readAgain(_ way: String) async throws -> ReloadDocument {
         // Told also where there is nothing to read: whoever asked for a reload waits for its end.
-        self.manager.reloadBegan("reading the configuration again")
-        defer { self.manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
+        let manager = self.process.outlets.manager
+        manager.reloadBegan("reading the configuration again")
+        defer { manager.reloadEnded(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence) }
         do {
             let (running, read) = (self.holder.running, try await self.options.loadWithSources())
             try self.requireSettings(of: read, where: running)
@@ -98,16 +77,16 @@ actor Reloader {
             let rules = try await ListenerTokenFiles.rules(for: change.configuration)
             // The last that may fail: it makes files, which count only where everything else is right.
             var access: HTTPAccess?
-            if self.httpAccess != nil {
-                access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: self.now())
+            if self.process.http.access != nil {
+                let now = self.process.clock.now()
+                access = try await HTTPTokenFiles.access(for: change.configuration, makesFiles: true, at: now)
             }
             // From here on nothing fails.
             self.holder.replace(by: running.changed(by: change, read.sources))
-            self.output.reload(change.configuration)
+            self.process.outlets.output.reload(change.configuration)
             await self.gateway.reload(change.configuration, broadcasters, keys, identity)
-            if let access { self.httpAccess?.reload(access) }
-            if let httpIdentity { self.show(httpIdentity) }
-            if let rules { self.listenerTokens?.reload(rules) }
+            self.process.http.reload(access, httpIdentity, logger: self.logger)
+            if let rules { self.process.listenerTokens?.reload(rules) }
             self.gateway.readiness.clear(.reload)
             return self.tell(change, broadcasters, keys, way)
         } catch let faults as ConfigurationFaults {
@@ -138,15 +117,6 @@ actor Reloader {
                 reason: "the file has no setting any more; where that is meant, start the gateway again"
             )
         ])
-    }
-
-    private func show(_ identity: HTTPIdentity) {
-        self.httpIdentity?.reload(identity)
-        do throws(SecretFile.Fault) {
-            try self.httpEndpoint.certificateChanged()
-        } catch {
-            self.logger.warning("commands must be told the certificate of HTTP", metadata: ["error": "\(error)"])
-        }
     }
 
     private func raise(_ reason: String) {

@@ -2,10 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import CuecastWire
-import Edge
 package import GatewayCore
 package import Logging
-import ProcessLimits
 package import ServiceLifecycle
 package import TLS
 package import ZeroMQ
@@ -13,7 +11,8 @@ package import ZeroMQ
 /// A gateway: its sockets bound, its board loaded, its services ready to run.
 ///
 /// ```swift
-/// let gateway = try await Gateway(configuration: configuration, log: log, ledger: ledger, keys: keys, logger: logger)
+/// let stores = GatewayStores(log: log, ledger: ledger)
+/// let gateway = try await Gateway(configuration: configuration, stores: stores, keys: GatewayKeys(keys), logger: logger)
 /// let group = ServiceGroup(services: gateway.services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
 /// try await group.run()
 /// ```
@@ -35,65 +34,40 @@ package struct Gateway: Sendable {
     }
 
     package let endpoints: Endpoints
-    /// How many of the process's descriptors are kept for connections over HTTP.
-    package let httpConnectionsMax: Int
-    /// The most connections of listeners and broadcasters together.
-    package let connectionsMax: Int
-    /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
-    package let httpListenersMax: Int
-    package let readiness: ReadinessBoard
-    package let metrics: MetricRegistry
-    package let board: BoardHolder
     /// What can be asked of this gateway through its control socket; `ControlService` serves it.
     package let control: ControlCommands
-    /// Which run of the gateway this is.
-    package let instance: UInt64
-    /// What broadcasters know this gateway by; `nil`: nothing.
-    package let broadcasterKeys: CurveKeyPair?
-    /// Decides about broadcasters' requests.
-    package let breakDesk: BreakDesk
     /// Who asked for what to be changed.
     package let audit: AuditTrail
     /// Which requests are traced.
     package let traces: RequestTraces
-    /// What signs deliveries.
-    package let keys: KeyHolder
-    /// Where listeners' requests come in that no connection of the edge carries.
-    package let listeners: ListenerEntrance
-    /// The streams with what is known of them now, for those who look at many.
-    package let overview: StreamOverview
-    /// What happens to breaks, for those who watch.
-    package let breakChanges: BreakChanges
-    /// The certificate that listeners are shown; `nil`: their ports are plain.
-    private let listenerIdentity: DoorIdentity?
-    let listenerService: ListenerService
-    private let broadcastEndpoint: BroadcastEndpoint
+    private let common: CommonParts
+    private let keyParts: KeyParts
+    private let budget: ConnectionBudget
+    private let listenerParts: ListenerParts
+    private let broadcasters: BroadcasterParts
+    private let followers: LogFollowers
     private let drain: GatewayDrain
-    /// What the others need, and what tells of their end.
-    private let resources: [any Service]
-    private let workers: [any Service]
+    private let order: ServiceOrder
 
     /// All services of the gateway.
     package var services: [any Service] { self.services(with: []) }
 
     /// All services of the gateway, and others that look at it until it has drained: HTTP, for instance.
     package func services(with observers: [any Service]) -> [any Service] {
-        self.resources + observers + self.workers
+        self.order.resources + observers + self.order.workers
     }
 
     /// Loads the board and binds the sockets.
     ///
+    /// The parts are made in the order in which they depend on each other. Where an address cannot be bound, no other address stays bound.
+    /// Where the gateway cannot be made, its caller closes the stores.
+    ///
     /// - Parameters:
     ///   - configuration: checked.
-    ///   - log: the event log, open; the last of `services` to end closes it.
-    ///   - ledger: open; closed with the log.
-    ///   - keys: what signs deliveries, and checks those that come back.
-    ///   - tokens: tells whether the token of a join is true, and what it grants; `nil`: nobody does, and streams that ask for one are closed.
-    ///   - forgotten: sessions that are refused.
+    ///   - stores: open; closed when the last of `services` ends.
+    ///   - keys: what signs and checks.
     ///   - clock: the truth about when breaks start.
     ///   - retention: whether the log's own time may go on; a `SteeredClock` decides it.
-    ///   - state: what the run before left, and where this one leaves it.
-    ///   - audit: where it is kept who asked for what to be changed, open, and what is wrong with it; closed at the end.
     ///   - manager: the service manager that started the process.
     ///   - metrics: counts what happens.
     ///   - logger: for people.
@@ -101,360 +75,142 @@ package struct Gateway: Sendable {
     ///   files of broadcasters that the configuration names are not as they must be.
     package init(
         configuration: GatewayConfiguration,
-        log: LogParts,
-        ledger: any Ledger,
-        keys: MessageKeys,
-        tokens: ListenerTokenCheck? = nil,
-        forgotten: ForgottenSessions = .empty(),
+        stores: GatewayStores,
+        keys: GatewayKeys,
         clock: any GatewayClock = SystemClock(),
         retention: RetentionGate = RetentionGate(),
-        state: (any GatewayStateStore)? = nil,
-        audit: (store: (any AuditStore)?, fault: String?) = (nil, nil),
         manager: ServiceManager = .none,
         metrics: MetricRegistry = MetricRegistry(),
         logger: Logger
     ) async throws {
-        var board = try await BreakBoardService.load(from: log)
-        let changes = board.takeChanges()
-        let holder = BoardHolder(board)
-        let instance = UInt64.random(in: 1 ... .max)
-        let readiness = ReadinessBoard(metrics: metrics)
-        let trail = AuditTrail(
-            store: audit.store,
-            fault: audit.fault,
-            settings: Self.auditSettings(configuration),
-            now: { clock.now() },
-            retentionTime: {
-                let board = holder.board
-                return board.hasTime ? board.retentionTime : nil
-            },
-            metrics: metrics,
-            readiness: readiness,
-            logger: logger
+        let common = CommonParts(clock: clock, metrics: metrics, logger: logger)
+        let log = try await LoadedLog(stores.log, configuration: configuration, common: common)
+        let audit = AuditTrail(stores, configuration, log: log, common: common)
+        let control = ControlCommands(notedIn: audit)
+        let clockParts = try await ClockParts(
+            configuration,
+            log: log,
+            state: stores.state,
+            retention: retention,
+            control: control,
+            common: common
         )
-        // Arguments and sentences of commands stay out of it: they may name a listener's session.
-        let control = ControlCommands { name, error in
-            trail.note(name, by: "", from: RequestOrigin(.command), error?.withoutSentence)
-        }
-        let before = state?.load()
-        var clockServices: [any Service] = []
-        var acceptedNewest = before?.acceptedNewest
-        if let clock = clock as? SteeredClock {
-            acceptedNewest = try Self.begin(
-                clock,
-                on: board,
-                newest: [board.hasTime ? board.newestTime : nil, await Self.newestAcknowledgement(in: log.log)]
-                    .compactMap(\.self).max(),
-                before: before,
-                configuration: configuration
-            )
-            let service = ClockService(
-                clock: clock,
-                retentionTime: {
-                    let board = holder.board
-                    return board.hasTime ? board.retentionTime : nil
-                },
-                retention: retention,
-                metrics: metrics,
-                readiness: readiness,
-                logger: logger
-            )
-            service.register(in: control)
-            // Before anything can be asked or retired.
-            service.observe()
-            clockServices.append(service)
-        }
-        let counts = ListenerCounts()
-        if let state {
-            clockServices.append(
-                StateService(store: state, clock: clock, acceptedNewest: acceptedNewest, counts: counts, logger: logger)
-            )
-        }
-        readiness.set(.log, isReady: true)
-        readiness.set(.board, isReady: true)
-        metrics.set(.startTime, to: Int(clamping: clock.now().microseconds / 1_000_000))
-        metrics.set(.streams, to: board.streams.count)
-        metrics.set(.boardBytes, to: board.bytes)
-        for lane in [Lane.breaks] + Lane.acknowledgementLanes {
-            metrics.set(.logOffset, .lane(lane), to: Int(clamping: try await log.log.head(of: lane)))
-        }
+        try await log.show(in: common)
 
-        let access = try BroadcasterAccess.read(for: configuration)
-        let identity = try ListenerEncryption.read(for: configuration)
-        metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity?.notAfter ?? 0))
+        let keyParts = try KeyParts(configuration, keys: keys, forgotten: stores.forgotten, common: common)
         let context = try Context(
             // Broadcasters are few: one thread moves all their bytes.
             ioThreads: max(1, configuration.ioThreads),
             socketsMax: 64
         )
-        let descriptors = ProcessDescriptors.raiseLimit()
-        ProcessDescriptors.makeRoom(for: descriptors)
-        self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
-        self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
-        // Without HTTP nobody takes theirs.
-        let httpListeners = configuration.http == nil ? 0 : self.httpListenersMax
-        // Each thread of listeners will have its poller and what wakes it.
-        let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount
-        let limit = ConnectionLimit(
-            connectionsMax: configuration.connectionsMax
-                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
-            httpListenersMax: httpListeners,
-            metrics: metrics,
-            readiness: readiness,
-            logger: logger
-        )
-        self.connectionsMax = limit.connectionsMax
-        limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
-        let backlog = ConnectionLimit.backlog(limit: descriptors)
-        let peers = PeerLog(metrics: metrics, logger: logger)
-        // Before the socket that asks: libzmq lets everybody in where nobody can be asked.
-        let authentication = try AuthenticationSocket.bound(in: context)
-        let broadcast = try GatewaySocket.makeBroadcast(
+        let budget = ConnectionBudget(configuration, common: common)
+        let sockets = try GatewaySockets(
+            configuration,
             in: context,
-            backlog: backlog,
-            handshakeTimeout: configuration.handshakeTimeout,
-            keys: access?.keys
+            keys: keyParts,
+            budget: budget,
+            common: common
         )
-        let connections = BroadcastConnections(
-            unusedTimeout: configuration.unusedTimeout,
-            handshakeTimeout: configuration.handshakeTimeout
-        )
-        let failed: @Sendable () -> Void = { AuthenticationSocket.handshakeFailed(metrics, peers) }
-        let broadcastMonitor = try limit.watch(
-            broadcast,
-            .broadcast,
-            connections: connections,
-            handshakeFailed: access == nil ? nil : failed
-        )
-        self.listenerIdentity = identity.map { DoorIdentity($0) }
-        let doors = try EdgeDoor.open(
-            [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
-            identity: self.listenerIdentity,
-            balancers: configuration.balancers
-        )
-        let broadcastEndpoint: String
-        do {
-            broadcastEndpoint = try broadcast.bind(configured: configuration.broadcast)
-        } catch {
-            for each in doors { each.door.close() }
-            throw error
-        }
-        self.endpoints = Endpoints(
-            notices: doors[0].endpoint,
-            requests: doors[1].endpoint,
-            broadcast: broadcastEndpoint
-        )
+        self.endpoints = sockets.endpoints
 
-        let requestThread = try PollingThread(name: "cuecast-request")
-        let boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
-        let live = LiveListeners(metrics: metrics)
-        let edge = try EdgeShared(
-            threads: configuration.edgeThreadCount,
-            doors: doors.map(\.door),
-            settings: Self.edgeSettings(configuration, instance: instance, epoch: board.epoch),
-            metrics: metrics,
-            counting: limit,
-            clock: { clock.now() }
-        )
-        let logHealth = LogHealth(
+        let listeners = try ListenerParts(
+            configuration,
+            doors: sockets.doors,
             log: log,
-            origin: instance,
-            silenceMax: configuration.logSilenceMax,
-            metrics: metrics,
-            readiness: readiness,
-            logger: logger
+            keys: keyParts,
+            budget: budget,
+            common: common
         )
-        var settings = ListenerRequestHandler.Settings(instance: instance)
-        settings.headInterval = configuration.headInterval
-        settings.lease = configuration.lease
-        settings.acknowledgementsWaitingMax = configuration.acknowledgementsWaitingMax
-        settings.acknowledgementBytesWaitingMax = configuration.acknowledgementBytesWaitingMax
-        settings.deliveriesWaitingMax = configuration.deliveriesWaitingMax
-        settings.rememberedOutcomesMax = configuration.rememberedOutcomesMax
-        let tokenChecks = tokens.map { TokenChecks(now: { clock.now() }, check: $0) }
-        settings.tickets = TicketRule(
-            protectedStreams: configuration.protectedStreams,
-            checksTokens: tokenChecks != nil
-        )
-        let rules = ListenerRulesHolder(
-            ListenerRules(protectedStreams: configuration.protectedStreams, forgotten: forgotten)
-        )
-        let keyHolder = KeyHolder(keys)
-        let leases = SharedLeases(
-            length: configuration.lease,
-            listenersMax: limit.listenersMax(configuration.listenersMax),
-            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
-            live: live
-        )
-        let hub = NoticeHub(
-            settings: Self.hubSettings(configuration, listenersMax: self.httpListenersMax, epoch: board.epoch),
-            tools: NoticeHub.Tools(keys: keyHolder, rules: rules, leases: leases, clock: clock, metrics: metrics)
-        )
-        let listenerService = try ListenerService(
-            edge: edge,
-            settings: settings,
-            leases: leases,
-            counting: limit,
-            hub: hub,
-            tools: ListenerDesk.Tools(
-                log: logHealth,
-                holder: holder,
-                keys: keyHolder,
-                rules: rules,
-                tokens: tokenChecks,
-                clock: clock,
+        let traces = try RequestTraces(configuration, common: common)
+        let broadcasters = try BroadcasterParts(
+            configuration,
+            sockets: sockets.broadcast,
+            log: log,
+            keys: keyParts,
+            clock: clockParts,
+            listeners: listeners,
+            recorder: BroadcastRecorder(
                 metrics: metrics,
-                peers: peers,
-                logger: logger
-            )
-        )
-        let traces = RequestTraces(
-            configuration.tracing,
-            writer: TraceWriter(
-                configuration.tracing,
-                instance: instance,
-                thread: try WorkerThreads(name: "cuecast-traces", count: 1),
-                metrics: metrics,
-                readiness: readiness,
-                logger: logger
+                peers: common.peers,
+                audit: audit,
+                traces: traces,
+                clock: clock
             ),
-            metrics: metrics
+            common: common
         )
-        let calls = BroadcastCalls(
-            callsMax: configuration.broadcastCallsWaitingMax,
-            bytesMax: configuration.broadcastCallBytesWaitingMax
-        )
-        let desk = BreakDesk(
-            BreakDesk.Tools(
-                thread: requestThread,
-                log: logHealth,
-                holder: holder,
-                clock: clock,
-                forecast: ListenerForecast(
-                    live: live,
-                    expected: Self.expected(before, at: clock.reading(), configuration: configuration),
-                    counts: counts
-                ),
-                retention: retention,
-                recorder: BroadcastRecorder(metrics: metrics, peers: peers, audit: trail, traces: traces, clock: clock),
-                calls: calls,
-                logFailed: { listenerService.noteLogFailure() },
-                logger: logger
-            ),
-            configuration: configuration
-        )
-        let endpoint = BroadcastEndpoint(
-            socket: broadcast,
-            connections: connections,
-            authentication: authentication,
-            directory: access?.directory,
-            desk: desk,
-            readiness: readiness
+        let followers = try LogFollowers(
+            configuration,
+            log: log,
+            ledger: stores.ledger,
+            desk: broadcasters.desk,
+            listeners: listeners,
+            traces: traces,
+            common: common
         )
         let drain = GatewayDrain(
-            desk: desk,
-            listeners: listenerService,
-            log: logHealth,
-            readiness: readiness,
+            desk: broadcasters.desk,
+            listeners: listeners.service,
+            log: log.health,
+            readiness: common.readiness,
             timeout: configuration.drainTimeout,
             logger: logger
         )
-        let ledgerFeed = LedgerFeed(board)
-        let breakChanges = BreakChanges(board, live: live, clock: clock)
-        let ledgerService = LedgerService(
-            log: log,
-            ledger: ledger,
-            feed: ledgerFeed,
-            configuration: configuration,
-            clock: clock,
-            metrics: metrics,
-            readiness: readiness,
-            logger: logger
-        )
-        let boardService = BreakBoardService(
-            log: log,
-            holder: holder,
-            changes: changes,
-            observers: [desk, ledgerFeed, breakChanges],
-            sinks: [edge, hub],
-            metrics: metrics,
-            traces: traces,
-            clock: clock,
-            logger: logger
-        )
 
-        var resources: [any Service] = [
+        // A service group starts the services in this order, and ends them in the opposite one.
+        var order = ServiceOrder()
+        order.resources = [
             ResourceService(
-                log: log.log,
-                ledger: ledger,
-                threads: [requestThread],
-                workers: [boardThread],
-                monitors: [broadcastMonitor]
-            )
+                log: stores.log.log,
+                ledger: stores.ledger,
+                threads: [broadcasters.thread],
+                workers: [followers.boardThread],
+                monitors: [broadcasters.monitor]
+            ),
+            // What any service below answers stands in the audit.
+            audit,
+            // All services below may make spans.
+            traces.writer,
         ]
-        // Whoever is answered by anybody below stands in it.
-        resources.append(trail)
-        // Whoever makes spans does so before it ends.
-        resources.append(traces.writer)
         // Joins that wait for it are answered before it ends.
-        if let tokenChecks { resources.append(tokenChecks) }
-        resources += [
+        if let tokens = keyParts.tokens { order.resources.append(tokens) }
+        order.resources += [
             // It ends late, so that a log that fails while the gateway stops is told of too.
-            LogWatchService(log: log.log, drain: drain, readiness: readiness, logger: logger),
+            LogWatchService(log: stores.log.log, drain: drain, readiness: common.readiness, logger: logger),
             RoomService(
-                log: log.maintenance,
-                ledger: ledger,
+                log: stores.log.maintenance,
+                ledger: stores.ledger,
                 folder: configuration.dataDirectory,
                 interval: configuration.sampleInterval,
                 metrics: metrics,
-                readiness: readiness,
+                readiness: common.readiness,
                 logger: logger
             ),
             ManagerStatusService(
                 manager: manager,
-                readiness: readiness,
+                readiness: common.readiness,
                 metrics: metrics,
                 drainTimeout: configuration.drainTimeout
             ),
-            ThreadWatchdog(thread: requestThread, manager: manager, listeners: listenerService),
+            ThreadWatchdog(thread: broadcasters.thread, manager: manager, listeners: listeners.service),
         ]
-        self.resources = resources
-        let stores: [Any?] = [log.log, ledger, audit.store]
-        let memoryService = MemoryService(
-            connections: limit,
-            stores: stores.compactMap { $0 as? any CachingStore },
-            metrics: metrics,
-            logger: logger
-        )
-        self.workers =
-            clockServices + [
-                memoryService, ledgerService, hub,
-                listenerService,
-                ThreadedService(boardService, on: boardThread), desk, endpoint, drain,
+        order.workers =
+            clockParts.services + [
+                MemoryService(connections: budget.limit, stores: stores.caching, metrics: metrics, logger: logger),
+                followers.ledgerService, listeners.hub, listeners.service, followers.boardService,
+                broadcasters.desk, broadcasters.endpoint, drain,
             ]
-        self.readiness = readiness
-        self.metrics = metrics
-        self.board = holder
+
         self.control = control
-        self.instance = instance
-        self.broadcastEndpoint = endpoint
-        self.drain = drain
-        self.breakDesk = desk
-        self.audit = trail
+        self.audit = audit
         self.traces = traces
-        self.listenerService = listenerService
-        self.listeners = ListenerEntrance(
-            listenerService.mailboxes,
-            edge: edge,
-            hub: hub,
-            keys: keyHolder,
-            metrics: metrics,
-            now: { clock.now() }
-        )
-        self.overview = StreamOverview(holder, live)
-        self.breakChanges = breakChanges
-        self.keys = keyHolder
-        self.broadcasterKeys = access?.keys
+        self.common = common
+        self.keyParts = keyParts
+        self.budget = budget
+        self.listenerParts = listeners
+        self.broadcasters = broadcasters
+        self.followers = followers
+        self.drain = drain
+        self.order = order
     }
 
     /// Takes over what may change while the gateway runs; everything else of a configuration is passed over.
@@ -471,17 +227,40 @@ package struct Gateway: Sendable {
         _ keys: MessageKeys? = nil,
         _ identity: TLSIdentity? = nil
     ) async {
-        if let keys, keys.ring != self.keys.keys.ring { self.keys.swap(keys) }
-        if let identity, let listenerIdentity {
-            listenerIdentity.replace(by: identity)
-            self.metrics.set(.certificateExpiry, .listeners, to: Int(clamping: identity.notAfter))
-        }
-        await self.broadcastEndpoint.reload(access?.directory)
+        self.keyParts.reload(keys, identity, metrics: self.metrics)
+        await self.broadcasters.endpoint.reload(access?.directory)
         await self.breakDesk.reload(configuration)
         self.drain.reload(timeout: configuration.drainTimeout)
         self.listenerService.reload(configuration)
         self.traces.reload(configuration.tracing)
     }
+}
+
+extension Gateway {
+    /// Which run of the gateway this is.
+    package var instance: UInt64 { self.common.instance }
+    package var metrics: MetricRegistry { self.common.metrics }
+    package var readiness: ReadinessBoard { self.common.readiness }
+    package var board: BoardHolder { self.followers.board }
+    /// What happens to breaks, for those who watch.
+    package var breakChanges: BreakChanges { self.followers.breakChanges }
+    /// Decides about broadcasters' requests.
+    package var breakDesk: BreakDesk { self.broadcasters.desk }
+    /// What broadcasters know this gateway by; `nil`: nothing.
+    package var broadcasterKeys: CurveKeyPair? { self.keyParts.broadcasters?.keys }
+    /// What signs deliveries.
+    package var keys: KeyHolder { self.keyParts.messages }
+    /// Where listeners' requests come in that no connection of the edge carries.
+    package var listeners: ListenerEntrance { self.listenerParts.entrance }
+    /// The streams with what is known of them now, for those who look at many.
+    package var overview: StreamOverview { self.listenerParts.overview }
+    /// How many of the process's descriptors are kept for connections over HTTP.
+    package var httpConnectionsMax: Int { self.budget.httpConnectionsMax }
+    /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
+    package var httpListenersMax: Int { self.budget.httpListenersMax }
+    /// The most connections of listeners and broadcasters together.
+    package var connectionsMax: Int { self.budget.limit.connectionsMax }
+    var listenerService: ListenerService { self.listenerParts.service }
 }
 
 extension Gateway {
@@ -505,100 +284,64 @@ extension Gateway {
     ) async throws -> Bool {
         try await self.listenerService.refuse(session, atMost: limit, forgotten)
     }
+}
 
-    private static func auditSettings(_ configuration: GatewayConfiguration) -> AuditTrail.Settings {
-        var settings = AuditTrail.Settings()
+/// The services of a gateway in the order in which they depend on each other.
+private struct ServiceOrder {
+    /// What the others need, and what tells of their end.
+    var resources: [any Service] = []
+    var workers: [any Service] = []
+}
+
+extension AuditTrail {
+    fileprivate convenience init(
+        _ stores: GatewayStores,
+        _ configuration: GatewayConfiguration,
+        log: LoadedLog,
+        common: CommonParts
+    ) {
+        var settings = Settings()
         settings.keepFor = configuration.auditKeepFor
         settings.recordsMax = configuration.auditRecordsMax
         settings.recordsWaitingMax = configuration.auditRecordsWaitingMax
-        return settings
-    }
-
-    private static func hubSettings(
-        _ configuration: GatewayConfiguration,
-        listenersMax: Int,
-        epoch: UInt64
-    ) -> NoticeHub.Settings {
-        var settings = NoticeHub.Settings(epoch: epoch)
-        settings.readersMax = listenersMax
-        settings.readersPerAddressMax = configuration.httpListenersPerAddressMax
-        settings.stalledTimeout = configuration.stalledTimeout
-        settings.headInterval = configuration.headInterval
-        settings.lease = configuration.lease
-        return settings
-    }
-
-    private static func edgeSettings(
-        _ configuration: GatewayConfiguration,
-        instance: UInt64,
-        epoch: UInt64
-    ) -> EdgeSettings {
-        var settings = EdgeSettings(instance: instance, epoch: epoch)
-        settings.headInterval = configuration.headInterval
-        settings.lease = configuration.lease
-        settings.connectionsPerAddressMax = configuration.connectionsPerAddressMax
-        settings.messagesPerConnectionPerSecondMax = configuration.messagesPerConnectionPerSecondMax
-        settings.messagesPerAddressPerSecondMax = configuration.messagesPerAddressPerSecondMax
-        settings.messagesPerSecondMax = configuration.messagesPerSecondMax
-        settings.refusedTokensPerConnectionPerSecondMax = configuration.refusedTokensPerConnectionPerSecondMax
-        settings.sessionsPerConnectionMax = configuration.sessionsPerConnectionMax
-        settings.sessionsPerAddressMax = configuration.sessionsPerAddressMax
-        settings.bytesWaitingMax = configuration.listenerBytesWaitingMax
-        settings.handshakeTimeout = configuration.handshakeTimeout
-        settings.unusedTimeout = configuration.unusedTimeout
-        settings.stalledTimeout = configuration.stalledTimeout
-        return settings
-    }
-
-    /// Compares the clock with the books, and begins where they end.
-    ///
-    /// - Returns: the newest time of the books that an operator has called wrong.
-    /// - Throws: `ClockStart.Refusal` where the wall clock is behind the books.
-    private static func begin(
-        _ clock: SteeredClock,
-        on board: Board,
-        newest: Timestamp?,
-        before: GatewayState?,
-        configuration: GatewayConfiguration
-    ) throws -> Timestamp? {
-        // What was called wrong once stays wrong: it is in the log for good.
-        let believed = newest.flatMap { newest in before?.acceptedNewest.map { newest <= $0 } ?? false ? nil : newest }
-        try clock.begin(
-            newest: believed,
-            shown: before?.time,
-            retention: board.hasTime ? board.retentionTime : nil,
-            acceptsWall: configuration.acceptsClock
+        self.init(
+            store: stores.audit,
+            fault: stores.auditFault,
+            settings: settings,
+            now: common.now,
+            retentionTime: log.retentionTime,
+            metrics: common.metrics,
+            readiness: common.readiness,
+            logger: common.logger
         )
-        guard configuration.acceptsClock, let newest, newest > clock.now() else { return before?.acceptedNewest }
-        return newest
     }
+}
 
-    /// When the newest acknowledgement came, or the newest batch was handed out; `nil` where no record tells.
-    private static func newestAcknowledgement(in log: any EventLog) async -> Timestamp? {
-        var newest: Timestamp?
-        for lane in Lane.acknowledgementLanes {
-            guard let head = try? await log.head(of: lane), head > 0,
-                let record = try? await log.read(lane, after: head - 1, recordsMax: 1, bytesMax: .max).last,
-                let group = try? AcknowledgementGroup(decoding: record.bytes)
-            else { continue }
-            for time in group.requests.map(\.received) + group.deliveries.map(\.at) {
-                newest = newest.map { max($0, time) } ?? time
-            }
-        }
-        return newest
+extension RequestTraces {
+    fileprivate convenience init(_ configuration: GatewayConfiguration, common: CommonParts) throws {
+        self.init(
+            configuration.tracing,
+            writer: TraceWriter(
+                configuration.tracing,
+                instance: common.instance,
+                thread: try WorkerThreads(name: "cuecast-traces", count: 1),
+                metrics: common.metrics,
+                readiness: common.readiness,
+                logger: common.logger
+            ),
+            metrics: common.metrics
+        )
     }
+}
 
-    /// How many listeners there were before, where that is not long ago.
-    private static func expected(
-        _ before: GatewayState?,
-        at reading: ClockReading,
-        configuration: GatewayConfiguration
-    ) -> ExpectedListeners {
-        guard let before, reading.now - before.time <= GatewayStateLimits.listenersAgeMax else {
-            return ExpectedListeners()
+extension ControlCommands {
+    /// Commands that change something stand in the audit.
+    ///
+    /// Arguments and sentences stay out of it: they may name a listener's session.
+    fileprivate convenience init(notedIn audit: AuditTrail) {
+        self.init { name, error in
+            audit.note(name, by: "", from: RequestOrigin(.command), error?.withoutSentence)
         }
-        // Within a lease everybody who still listens has asked for something.
-        return ExpectedListeners(remembered: before.listeners, until: reading.steady + configuration.lease)
     }
 }
 

@@ -6,6 +6,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import GatewayTestKit
+import Logging
 import Testing
 
 @Suite(.suiteLimit)
@@ -289,6 +290,24 @@ struct RoutesTests {
             #expect(answer.status == 503)
             #expect(!answer.body.contains("secret"))
         }
+    }
+
+    @Test func `a failed request names the part that failed, and its id finds the reason in the log`() async throws {
+        let logs = LogCapture()
+        var parts = Parts()
+        parts.logger = logs.logger
+        parts.books.failure = .failed("disk /secret/path")
+        try await parts.serve { peer in
+            let answer = try await peer.get("/v1/reports", headers: ["X-Request-Id": "request-17"])
+            #expect(answer.status == 503)
+            #expect(answer.headers["x-request-id"] == "request-17")
+            #expect(answer.body.contains("The ledger failed to answer."))
+            #expect(answer.body.contains("request-17"))
+        }
+        let line = try #require(logs.entries.first { $0.message == "a request over HTTP could not be answered" })
+        #expect(line.level == .error)
+        #expect(line.metadata["requestId"] == "request-17")
+        #expect(line.metadata["error"].map { "\($0)" }?.contains("disk /secret/path") == true)
     }
 
     @Test func `a log that is away leaves out its heads`() async throws {

@@ -24,7 +24,7 @@ struct AuthenticationSocket: ~Copyable {
     private let metrics: MetricRegistry
     private let peers: PeerLog
 
-    init(_ socket: consuming sending Socket, metrics: MetricRegistry, peers: PeerLog) {
+    init(_ socket: consuming Socket, metrics: MetricRegistry, peers: PeerLog) {
         self.socket = consume socket
         self.metrics = metrics
         self.peers = peers

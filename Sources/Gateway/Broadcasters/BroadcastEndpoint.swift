@@ -32,23 +32,20 @@ actor BroadcastEndpoint: Service {
     }
 
     /// - Parameters:
-    ///   - socket: bound.
-    ///   - connections: knows which connections have brought no request.
-    ///   - authentication: bound before the other one.
+    ///   - sockets: bound; closed when the endpoint ends.
     ///   - directory: the broadcasters that may publish; `nil`: they are not told apart.
     ///   - desk: decides; the endpoint runs on its thread.
     ///   - readiness: shows whether the sockets are served.
     init(
-        socket: consuming sending Socket,
-        connections: BroadcastConnections,
-        authentication: consuming sending Socket,
+        _ sockets: consuming sending BroadcastSockets,
         directory: BroadcasterDirectory?,
         desk: BreakDesk,
         readiness: ReadinessBoard
     ) {
         let (metrics, peers) = (desk.tools.metrics, desk.tools.recorder.peers)
-        self.socket = BroadcastSocket(socket, connections: connections, metrics: metrics, peers: peers)
-        self.authentication = AuthenticationSocket(authentication, metrics: metrics, peers: peers)
+        let connections = sockets.connections
+        self.socket = BroadcastSocket(sockets.requests, connections: connections, metrics: metrics, peers: peers)
+        self.authentication = AuthenticationSocket(sockets.authentication, metrics: metrics, peers: peers)
         self.directory = directory
         self.desk = desk
         self.readiness = readiness

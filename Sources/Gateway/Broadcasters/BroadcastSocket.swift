@@ -25,7 +25,7 @@ struct BroadcastSocket: ~Copyable {
     private let peers: PeerLog
 
     init(
-        _ socket: consuming sending Socket,
+        _ socket: consuming Socket,
         connections: BroadcastConnections,
         metrics: MetricRegistry,
         peers: PeerLog

@@ -141,14 +141,10 @@ package func withGateway<Result>(
     do {
         let gateway = try await Gateway(
             configuration: configuration,
-            log: LogParts(local: log),
-            ledger: ledger,
-            keys: keys,
-            tokens: tokens,
+            stores: GatewayStores(log: LogParts(local: log), ledger: ledger, audit: audit, state: state),
+            keys: GatewayKeys(keys, tokens: tokens),
             clock: clock,
             retention: retention,
-            state: state,
-            audit: (audit, nil),
             manager: manager,
             logger: logs.logger
         )

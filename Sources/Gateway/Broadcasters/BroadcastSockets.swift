@@ -5,14 +5,64 @@ import CuecastWire
 import Edge
 import GatewayCore
 import NetworkIO
-import ServiceLifecycle
 import ZeroMQ
 
-/// The broadcasters' socket, with the settings that keep it safe.
+/// The two sockets of the broadcasters' endpoint: the ROUTER, and the socket at which libzmq asks who may connect.
 ///
-/// `docs/internals/zeromq-settings.md` gives the reason for each.
-enum GatewaySocket {
-    /// Makes the socket with its settings; not bound yet.
+/// They have one owner. An endpoint takes both, and closes them on its thread.
+struct BroadcastSockets: ~Copyable {
+    /// The ROUTER.
+    let requests: Socket
+    /// Bound before the other one: libzmq lets every peer in where it can ask nobody.
+    let authentication: Socket
+    /// Knows which connections have brought no request.
+    let connections: BroadcastConnections
+    /// Counts the connections of the ROUTER.
+    let monitor: SocketMonitor
+
+    /// Makes both sockets; the ROUTER is not bound yet.
+    ///
+    /// - Parameters:
+    ///   - context: where they live.
+    ///   - configuration: checked.
+    ///   - keys: the gateway's own; `nil`: nothing is encrypted, and broadcasters are not told apart.
+    ///   - budget: how many may connect.
+    ///   - common: what every part is given.
+    /// - Throws: where there are too many sockets or descriptors, or where libzmq cannot watch the ROUTER.
+    init(
+        in context: Context,
+        _ configuration: GatewayConfiguration,
+        keys: CurveKeyPair?,
+        budget: ConnectionBudget,
+        common: CommonParts
+    ) throws {
+        let authentication = try AuthenticationSocket.bound(in: context)
+        let requests = try Self.makeRouter(
+            in: context,
+            backlog: budget.backlog,
+            handshakeTimeout: configuration.handshakeTimeout,
+            keys: keys
+        )
+        let connections = BroadcastConnections(
+            unusedTimeout: configuration.unusedTimeout,
+            handshakeTimeout: configuration.handshakeTimeout
+        )
+        let (metrics, peers) = (common.metrics, common.peers)
+        let failed: @Sendable () -> Void = { AuthenticationSocket.handshakeFailed(metrics, peers) }
+        self.monitor = try budget.limit.watch(
+            requests,
+            .broadcast,
+            connections: connections,
+            handshakeFailed: keys == nil ? nil : failed
+        )
+        self.connections = connections
+        self.authentication = authentication
+        self.requests = requests
+    }
+
+    /// Makes the ROUTER with the settings that keep it safe; not bound yet.
+    ///
+    /// `docs/internals/zeromq-settings.md` gives the reason for each.
     ///
     /// - Parameters:
     ///   - context: where it lives.
@@ -21,7 +71,7 @@ enum GatewaySocket {
     ///   - keys: the gateway's own; `nil`: nothing is encrypted, and nobody asked who they are.
     /// - Returns: the socket.
     /// - Throws: when there are too many sockets or descriptors.
-    static func makeBroadcast(
+    private static func makeRouter(
         in context: Context,
         backlog: Int,
         handshakeTimeout: Duration,
@@ -48,59 +98,6 @@ enum GatewaySocket {
             try socket.secureAsServer(keys)
         }
         return socket
-    }
-}
-
-extension EdgeDoor {
-    /// How many connections wait at a door to be accepted: they take no descriptor yet.
-    private static let backlog: Int32 = 4_096
-
-    /// Opens doors for listeners: all, or none.
-    ///
-    /// - Parameters:
-    ///   - wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
-    ///   - identity: the certificate, where they speak TLS.
-    ///   - balancers: who stands before them; `nil`: nobody.
-    /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
-    /// - Throws: for instance where an address is in use.
-    static func open(
-        _ wanted: [(configured: String, label: MetricLabel)],
-        identity: DoorIdentity?,
-        balancers: Balancers?
-    ) throws -> [(door: EdgeDoor, endpoint: String)] {
-        var doors: [(door: EdgeDoor, endpoint: String)] = []
-        do {
-            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity, balancers)) }
-        } catch {
-            for each in doors { each.door.close() }
-            throw error
-        }
-        return doors
-    }
-
-    private static func open(
-        _ configured: String,
-        label: MetricLabel,
-        _ identity: DoorIdentity?,
-        _ balancers: Balancers?
-    ) throws -> (door: EdgeDoor, endpoint: String) {
-        let address = try NetworkAddress(endpoint: configured, for: .bind)
-        let descriptor: Int32
-        do throws(SystemCallError) {
-            descriptor = try System.listen(
-                host: address.host,
-                port: address.port,
-                backlog: Self.backlog
-            )
-        } catch {
-            throw SystemCallError(operation: "binding \(configured)", code: error.code)
-        }
-        let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
-        let written = host.contains(":") ? "[\(host)]" : host
-        return (
-            EdgeDoor(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
-            "tcp://\(written):\(System.port(of: descriptor))"
-        )
     }
 }
 
@@ -151,24 +148,5 @@ extension ConnectionLimit {
             default: break
             }
         }
-    }
-}
-
-/// Holds what the other services use, and closes it after all of them have ended.
-struct ResourceService: Service {
-    let log: any EventLog
-    let ledger: any Ledger
-    let threads: [PollingThread]
-    let workers: [WorkerThreads]
-    let monitors: [SocketMonitor]
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        await self.log.close()
-        await self.ledger.close()
-        for thread in self.threads { await thread.stop() }
-        for each in self.workers { each.stop() }
-        // Their sockets are closed by now. The last one to go waits until what was answered is sent.
-        for monitor in self.monitors { await monitor.waitForEnd() }
     }
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CommandSupport
+import Gateway
+import ServiceLifecycle
+
+/// Says that the gateway is ready where no HTTP service does: when signals are heard already.
+struct ReadyService: Service {
+    let ready: ReadyLine
+
+    func run() async throws {
+        await self.ready.print(http: "none")
+        try await gracefulShutdown()
+    }
+}
+
+/// The line that scripts wait for, and what the service manager is told with it.
+///
+/// As a service it ends the gateway where the line cannot be written: whoever waits for it would wait for ever.
+struct ReadyLine: Service {
+    private let gateway: Gateway
+    private let manager: ServiceManager
+    private let failures: AsyncStream<CommandOutput.Failure>
+    private let sink: AsyncStream<CommandOutput.Failure>.Continuation
+
+    init(_ gateway: Gateway, manager: ServiceManager) {
+        self.gateway = gateway
+        self.manager = manager
+        (self.failures, self.sink) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    func print(http: String) async {
+        await self.gateway.readiness.begun()
+        guard !Task.isCancelled else { return }
+        let endpoints = self.gateway.endpoints
+        CommandOutput.say(
+            "ready notices=\(endpoints.notices) requests=\(endpoints.requests)"
+                + " broadcast=\(endpoints.broadcast) http=\(http) instance=\(String(self.gateway.instance, radix: 16))"
+        )
+        guard CommandOutput.failure == nil else {
+            if let failure = CommandOutput.failure { self.sink.yield(failure) }
+            return
+        }
+        self.manager.ready(ManagerStatus(self.gateway.readiness, self.gateway.metrics).sentence)
+    }
+
+    func run() async throws {
+        for await failure in self.failures.cancelOnGracefulShutdown() { throw failure }
+    }
+}

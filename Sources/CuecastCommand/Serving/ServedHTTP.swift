@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Gateway
+import GatewayHTTP
+import Logging
+import SecretFiles
+
+/// What the HTTP server shows and asks its peers for: rights, certificate, and the file that says where it is.
+struct ServedHTTP: Sendable {
+    /// Who may ask for what; `nil`: HTTP is not served.
+    let access: HTTPAccessHolder?
+    /// The certificate; `nil`: HTTP is plain.
+    let identity: HTTPIdentityHolder?
+    private let endpoint: HTTPEndpointFile
+
+    /// - Parameters:
+    ///   - access: who may ask for what; `nil`: HTTP is not served.
+    ///   - identity: the certificate; `nil`: HTTP is plain.
+    ///   - directory: the data directory.
+    ///   - outlets: the metrics show when the certificate ends.
+    init(_ access: HTTPAccess?, _ identity: HTTPIdentity?, in directory: String, outlets: ProcessOutlets) {
+        self.access = access.map { HTTPAccessHolder($0) }
+        self.identity = identity.map { HTTPIdentityHolder($0, metrics: outlets.metrics) }
+        self.endpoint = HTTPEndpointFile(in: directory, self.identity)
+    }
+
+    /// Lets commands on this machine find where HTTP is served; without that they must be told.
+    func bound(_ address: String, logger: Logger) {
+        do throws(SecretFile.Fault) {
+            try self.endpoint.bound(address)
+        } catch {
+            logger.warning("commands must be told where HTTP is served", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Takes over rights and a certificate that were read again; `nil`: as before.
+    func reload(_ access: HTTPAccess?, _ identity: HTTPIdentity?, logger: Logger) {
+        if let access { self.access?.reload(access) }
+        guard let identity else { return }
+        self.identity?.reload(identity)
+        do throws(SecretFile.Fault) {
+            try self.endpoint.certificateChanged()
+        } catch {
+            logger.warning("commands must be told the certificate of HTTP", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import ZeroMQ
+
+/// What decides about broadcasters' requests, and the endpoint that brings them.
+struct BroadcasterParts: Sendable {
+    /// Desk and endpoint run on it.
+    let thread: PollingThread
+    let desk: BreakDesk
+    let endpoint: BroadcastEndpoint
+    /// Watches the endpoint's connections.
+    let monitor: SocketMonitor
+
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - sockets: bound; the endpoint closes them.
+    ///   - log: loaded.
+    ///   - keys: tell broadcasters apart.
+    ///   - clock: has begun.
+    ///   - listeners: are counted, and told when the log has failed.
+    ///   - recorder: keeps what became of requests.
+    ///   - common: what every part is given.
+    /// - Throws: where the system has no thread more.
+    init(
+        _ configuration: GatewayConfiguration,
+        sockets: consuming sending BroadcastSockets,
+        log: LoadedLog,
+        keys: KeyParts,
+        clock: ClockParts,
+        listeners: ListenerParts,
+        recorder: BroadcastRecorder,
+        common: CommonParts
+    ) throws {
+        let listenerService = listeners.service
+        self.thread = try PollingThread(name: "cuecast-request")
+        self.monitor = sockets.monitor
+        self.desk = BreakDesk(
+            BreakDesk.Tools(
+                thread: self.thread,
+                log: log.health,
+                holder: log.holder,
+                clock: common.clock,
+                forecast: clock.forecast(of: listeners.live, lease: configuration.lease, at: common.clock.reading()),
+                retention: clock.retention,
+                recorder: recorder,
+                calls: BroadcastCalls(
+                    callsMax: configuration.broadcastCallsWaitingMax,
+                    bytesMax: configuration.broadcastCallBytesWaitingMax
+                ),
+                logFailed: { listenerService.noteLogFailure() },
+                logger: common.logger
+            ),
+            configuration: configuration
+        )
+        self.endpoint = BroadcastEndpoint(
+            sockets,
+            directory: keys.broadcasters?.directory,
+            desk: self.desk,
+            readiness: common.readiness
+        )
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+import ProcessLimits
+
+/// How many connections the process's descriptors allow, by transport.
+struct ConnectionBudget: Sendable {
+    /// How many descriptors are kept for connections over HTTP.
+    let httpConnectionsMax: Int
+    /// How many descriptors are kept beside those for listeners that hear their notices over HTTP.
+    let httpListenersMax: Int
+    /// Counts the connections of listeners and broadcasters.
+    let limit: ConnectionLimit
+    /// How many broadcasters' connections wait at most to be accepted.
+    let backlog: Int
+
+    /// Raises the process's limit, and divides it.
+    ///
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - common: what every part is given.
+    init(_ configuration: GatewayConfiguration, common: CommonParts) {
+        let descriptors = ProcessDescriptors.raiseLimit()
+        ProcessDescriptors.makeRoom(for: descriptors)
+        self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
+        self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
+        // Without HTTP nobody takes theirs.
+        let httpListeners = configuration.http == nil ? 0 : self.httpListenersMax
+        // Each thread of listeners will have its poller and what wakes it.
+        let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount
+        self.limit = ConnectionLimit(
+            connectionsMax: configuration.connectionsMax
+                ?? descriptors - open - DescriptorReserve.reserve(of: descriptors) - httpListeners,
+            httpListenersMax: httpListeners,
+            metrics: common.metrics,
+            readiness: common.readiness,
+            logger: common.logger
+        )
+        self.limit.compare(withListenersMax: configuration.listenersMax, descriptors: descriptors)
+        self.backlog = ConnectionLimit.backlog(limit: descriptors)
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import CuecastWire
+import Edge
+import GatewayCore
+import NetworkIO
+import ZeroMQ
+
+/// The sockets of a gateway, bound: all of them, or none.
+struct GatewaySockets: ~Copyable {
+    let broadcast: BroadcastSockets
+    /// Where listeners come in; open until a loop of the edge has them and ends.
+    let doors: [EdgeDoor]
+    /// Where they are bound; ports that were left to the system are filled in.
+    let endpoints: Gateway.Endpoints
+
+    /// Binds them.
+    ///
+    /// - Parameters:
+    ///   - configuration: says where.
+    ///   - context: where the broadcasters' sockets live.
+    ///   - keys: encrypt, where they are set.
+    ///   - budget: how many may connect.
+    ///   - common: what every part is given.
+    /// - Throws: for instance where an address is in use.
+    init(
+        _ configuration: GatewayConfiguration,
+        in context: Context,
+        keys: KeyParts,
+        budget: ConnectionBudget,
+        common: CommonParts
+    ) throws {
+        let broadcast = try BroadcastSockets(
+            in: context,
+            configuration,
+            keys: keys.broadcasters?.keys,
+            budget: budget,
+            common: common
+        )
+        let doors = try EdgeDoor.open(
+            [(configuration.notices, label: .notices), (configuration.requests, label: .requests)],
+            identity: keys.listeners,
+            balancers: configuration.balancers
+        )
+        let broadcastEndpoint: String
+        do {
+            broadcastEndpoint = try broadcast.requests.bind(configured: configuration.broadcast)
+        } catch {
+            for each in doors { each.door.close() }
+            throw error
+        }
+        self.broadcast = broadcast
+        self.doors = doors.map(\.door)
+        self.endpoints = Gateway.Endpoints(
+            notices: doors[0].endpoint,
+            requests: doors[1].endpoint,
+            broadcast: broadcastEndpoint
+        )
+    }
+}
+
+extension EdgeDoor {
+    /// How many connections wait at a door to be accepted: they take no descriptor yet.
+    private static let backlog: Int32 = 4_096
+
+    /// Opens doors for listeners: all, or none.
+    ///
+    /// - Parameters:
+    ///   - wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
+    ///   - identity: the certificate, where they speak TLS.
+    ///   - balancers: who stands before them; `nil`: nobody.
+    /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
+    /// - Throws: for instance where an address is in use.
+    static func open(
+        _ wanted: [(configured: String, label: MetricLabel)],
+        identity: DoorIdentity?,
+        balancers: Balancers?
+    ) throws -> [(door: EdgeDoor, endpoint: String)] {
+        var doors: [(door: EdgeDoor, endpoint: String)] = []
+        do {
+            for each in wanted { doors.append(try Self.open(each.configured, label: each.label, identity, balancers)) }
+        } catch {
+            for each in doors { each.door.close() }
+            throw error
+        }
+        return doors
+    }
+
+    private static func open(
+        _ configured: String,
+        label: MetricLabel,
+        _ identity: DoorIdentity?,
+        _ balancers: Balancers?
+    ) throws -> (door: EdgeDoor, endpoint: String) {
+        let address = try NetworkAddress(endpoint: configured, for: .bind)
+        let descriptor: Int32
+        do throws(SystemCallError) {
+            descriptor = try System.listen(
+                host: address.host,
+                port: address.port,
+                backlog: Self.backlog
+            )
+        } catch {
+            throw SystemCallError(operation: "binding \(configured)", code: error.code)
+        }
+        let host = address.host == "*" ? "0.0.0.0" : address.host == "localhost" ? "127.0.0.1" : address.host
+        let written = host.contains(":") ? "[\(host)]" : host
+        return (
+            EdgeDoor(descriptor: descriptor, label: label, identity: identity, balancers: balancers),
+            "tcp://\(written):\(System.port(of: descriptor))"
+        )
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+package import GatewayCore
+
+/// What a gateway keeps beyond its run: stores that are open, which the gateway closes, and what the run before left.
+package struct GatewayStores: Sendable {
+    /// The event log; the last service of the gateway to end closes it.
+    package let log: LogParts
+    /// The ledger; closed with the log.
+    package let ledger: any Ledger
+    /// Where the audit is kept; `nil`: it is not kept.
+    package let audit: (any AuditStore)?
+    /// What is wrong with the audit; `nil`: nothing.
+    package let auditFault: String?
+    /// What the run before left, and where this one leaves it; `nil`: nothing is left.
+    package let state: (any GatewayStateStore)?
+    /// Sessions that are refused.
+    package let forgotten: ForgottenSessions
+
+    package init(
+        log: LogParts,
+        ledger: any Ledger,
+        audit: (any AuditStore)? = nil,
+        auditFault: String? = nil,
+        state: (any GatewayStateStore)? = nil,
+        forgotten: ForgottenSessions = .empty()
+    ) {
+        self.log = log
+        self.ledger = ledger
+        self.audit = audit
+        self.auditFault = auditFault
+        self.state = state
+        self.forgotten = forgotten
+    }
+
+    /// Those that give memory back when a crowd has left.
+    var caching: [any CachingStore] {
+        let stores: [Any?] = [self.log.log, self.ledger, self.audit]
+        return stores.compactMap { $0 as? any CachingStore }
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import Edge
+import GatewayCore
+
+/// What serves listeners, by every transport.
+struct ListenerParts: Sendable {
+    /// Runs the edge's loops.
+    let service: ListenerService
+    /// Notices for readers over HTTP.
+    let hub: NoticeHub
+    /// Carries boards and notices to the loops.
+    let edge: EdgeShared
+    /// How many listen to each stream.
+    let live: LiveListeners
+    /// Where requests come in that no connection of the edge carries.
+    let entrance: ListenerEntrance
+    /// The streams with what is known of them now.
+    let overview: StreamOverview
+
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - doors: open; the first loop of the edge closes them.
+    ///   - log: loaded.
+    ///   - keys: sign, check, and tell which sessions are refused.
+    ///   - budget: how many may connect.
+    ///   - common: what every part is given.
+    /// - Throws: where there are too many descriptors.
+    init(
+        _ configuration: GatewayConfiguration,
+        doors: [EdgeDoor],
+        log: LoadedLog,
+        keys: KeyParts,
+        budget: ConnectionBudget,
+        common: CommonParts
+    ) throws {
+        let epoch = log.board.epoch
+        self.live = LiveListeners(metrics: common.metrics)
+        self.edge = try EdgeShared(
+            threads: configuration.edgeThreadCount,
+            doors: doors,
+            settings: configuration.edgeSettings(instance: common.instance, epoch: epoch),
+            metrics: common.metrics,
+            counting: budget.limit,
+            clock: common.now
+        )
+        let settings = configuration.requestSettings(instance: common.instance, checksTokens: keys.tokens != nil)
+        let leases = SharedLeases(
+            length: configuration.lease,
+            listenersMax: budget.limit.listenersMax(configuration.listenersMax),
+            requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax),
+            live: self.live
+        )
+        self.hub = NoticeHub(
+            settings: configuration.hubSettings(listenersMax: budget.httpListenersMax, epoch: epoch),
+            tools: NoticeHub.Tools(
+                keys: keys.messages,
+                rules: keys.rules,
+                leases: leases,
+                clock: common.clock,
+                metrics: common.metrics
+            )
+        )
+        self.service = try ListenerService(
+            edge: self.edge,
+            settings: settings,
+            leases: leases,
+            counting: budget.limit,
+            hub: self.hub,
+            tools: ListenerDesk.Tools(
+                log: log.health,
+                holder: log.holder,
+                keys: keys.messages,
+                rules: keys.rules,
+                tokens: keys.tokens,
+                clock: common.clock,
+                metrics: common.metrics,
+                peers: common.peers,
+                logger: common.logger
+            )
+        )
+        self.entrance = ListenerEntrance(
+            self.service.mailboxes,
+            edge: self.edge,
+            hub: self.hub,
+            keys: keys.messages,
+            metrics: common.metrics,
+            now: common.now
+        )
+        self.overview = StreamOverview(log.holder, self.live)
+    }
+}
+
+extension GatewayConfiguration {
+    fileprivate func edgeSettings(instance: UInt64, epoch: UInt64) -> EdgeSettings {
+        var settings = EdgeSettings(instance: instance, epoch: epoch)
+        settings.headInterval = self.headInterval
+        settings.lease = self.lease
+        settings.connectionsPerAddressMax = self.connectionsPerAddressMax
+        settings.messagesPerConnectionPerSecondMax = self.messagesPerConnectionPerSecondMax
+        settings.messagesPerAddressPerSecondMax = self.messagesPerAddressPerSecondMax
+        settings.messagesPerSecondMax = self.messagesPerSecondMax
+        settings.refusedTokensPerConnectionPerSecondMax = self.refusedTokensPerConnectionPerSecondMax
+        settings.sessionsPerConnectionMax = self.sessionsPerConnectionMax
+        settings.sessionsPerAddressMax = self.sessionsPerAddressMax
+        settings.bytesWaitingMax = self.listenerBytesWaitingMax
+        settings.handshakeTimeout = self.handshakeTimeout
+        settings.unusedTimeout = self.unusedTimeout
+        settings.stalledTimeout = self.stalledTimeout
+        return settings
+    }
+
+    fileprivate func requestSettings(instance: UInt64, checksTokens: Bool) -> ListenerRequestHandler.Settings {
+        var settings = ListenerRequestHandler.Settings(instance: instance)
+        settings.headInterval = self.headInterval
+        settings.lease = self.lease
+        settings.acknowledgementsWaitingMax = self.acknowledgementsWaitingMax
+        settings.acknowledgementBytesWaitingMax = self.acknowledgementBytesWaitingMax
+        settings.deliveriesWaitingMax = self.deliveriesWaitingMax
+        settings.rememberedOutcomesMax = self.rememberedOutcomesMax
+        settings.tickets = TicketRule(protectedStreams: self.protectedStreams, checksTokens: checksTokens)
+        return settings
+    }
+
+    fileprivate func hubSettings(listenersMax: Int, epoch: UInt64) -> NoticeHub.Settings {
+        var settings = NoticeHub.Settings(epoch: epoch)
+        settings.readersMax = listenersMax
+        settings.readersPerAddressMax = self.httpListenersPerAddressMax
+        settings.stalledTimeout = self.stalledTimeout
+        settings.headInterval = self.headInterval
+        settings.lease = self.lease
+        return settings
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 the Cuecast authors
+
+import GatewayCore
+
+/// What follows the event log: the board, which tells everybody of notices, and the ledger.
+struct LogFollowers: Sendable {
+    /// Has the newest board.
+    let board: BoardHolder
+    /// What happens to breaks, for those who watch.
+    let breakChanges: BreakChanges
+    /// Makes boards, on a thread of its own.
+    let boardService: ThreadedService
+    /// That thread.
+    let boardThread: WorkerThreads
+    let ledgerService: LedgerService
+
+    /// - Parameters:
+    ///   - configuration: checked.
+    ///   - log: loaded.
+    ///   - ledger: open.
+    ///   - desk: hears first what became of its entries.
+    ///   - listeners: get the notices.
+    ///   - traces: which requests are traced.
+    ///   - common: what every part is given.
+    /// - Throws: where the system has no thread more.
+    init(
+        _ configuration: GatewayConfiguration,
+        log: LoadedLog,
+        ledger: any Ledger,
+        desk: BreakDesk,
+        listeners: ListenerParts,
+        traces: RequestTraces,
+        common: CommonParts
+    ) throws {
+        let feed = LedgerFeed(log.board)
+        self.board = log.holder
+        self.boardThread = try WorkerThreads(name: "cuecast-board", count: 1)
+        self.breakChanges = BreakChanges(log.board, live: listeners.live, clock: common.clock)
+        self.boardService = ThreadedService(
+            BreakBoardService(
+                log: log.parts,
+                holder: log.holder,
+                changes: log.changes,
+                observers: [desk, feed, self.breakChanges],
+                sinks: [listeners.edge, listeners.hub],
+                metrics: common.metrics,
+                traces: traces,
+                clock: common.clock,
+                logger: common.logger
+            ),
+            on: self.boardThread
+        )
+        self.ledgerService = LedgerService(
+            log: log.parts,
+            ledger: ledger,
+            feed: feed,
+            configuration: configuration,
+            clock: common.clock,
+            metrics: common.metrics,
+            readiness: common.readiness,
+            logger: common.logger
+        )
+    }
+}
