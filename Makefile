@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate docs api-diff \
+.PHONY: help setup build release deb test test-changed test-deploy test-busy demo demo-live lint format check-imports generate docs docs-site api-diff \
 	test-tsan test-asan test-web test-without-zeromq hostile crash backups schedules fuzz fuzz-http fuzz-targets soak bench \
 	bench-clock bench-peers clean
 
@@ -83,6 +83,10 @@ generate: ## generates the Swift code of the wire contract from proto/
 docs: ## builds the documentation of the public libraries; warnings are errors
 	@scripts/docs.sh
 
+docs-site: ## builds the site of the documents, with search, into .build-site; `make docs` before adds the libraries
+	@scripts/setup.sh site
+	@scripts/docs-site.sh
+
 api-diff: ## says what in the public libraries breaks code that uses them, since the last tag
 	@scripts/api-diff.sh
 
@@ -147,5 +151,5 @@ bench-peers: ## measures other servers at the same work; installs them; gates no
 
 clean: ## removes everything that was built
 	@. scripts/lib.sh; rm -rf -- "$$scratch" "$$scratch-generator" "$$scratch-without-zeromq" \
-	    "$$scratch-manuals" "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-api" \
+	    "$$scratch-manuals" "$$scratch-thread" "$$scratch-address" "$$scratch-docs" "$$scratch-site" "$$scratch-api" \
 	    "$$scratch-instructions" "$$scratch-fuzz"

