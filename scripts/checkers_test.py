@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 the Cuecast authors
 """Shows that check-imports, check-sources, check-documents, check-copyright and api-page can fail: each offence they look for is made in a small package of its own.
+Shows the links that docs_site.py makes for the site of the documents, too.
 
     python3 scripts/checkers_test.py
 """
@@ -32,6 +33,7 @@ CHECK_DOCUMENTS = script("check-documents")
 CHANGED_TARGETS = script("changed-targets")
 CHECK_COPYRIGHT = script("check-copyright")
 API_PAGE = script("api-page")
+DOCS_SITE = script("docs_site.py")
 
 
 class CheckerTest(unittest.TestCase):
@@ -176,6 +178,43 @@ class SourcesTests(CheckerTest):
         self.assertEqual(len(list(CHECK_SOURCES.offences(self.root))), 1)
 
 
+class DocsSiteTests(unittest.TestCase):
+    def rewritten(self, text, page="operations/run.md", **settings):
+        return DOCS_SITE.rewrite_links(text, page, **settings)
+
+    def test_links_between_pages_lead_to_pages(self):
+        for text in ("[a](tls.md)", "[a](../reference/http.md#b)", "[a](https://x.example/y)", "[a](#b)", "![a](../images/b.png)"):
+            self.assertEqual(self.rewritten(text), text)
+        self.assertEqual(self.rewritten("[`a` b](../../deploy/fronts/README.md#c)"), "[`a` b](../deploy/fronts.md#c)")
+        self.assertEqual(self.rewritten("[a](../../deploy/fronts)"), "[a](../deploy/fronts.md)")
+        self.assertEqual(self.rewritten("[a](../../docs/operations/tls.md)", page="deploy/fronts.md"), "[a](../operations/tls.md)")
+
+    def test_a_link_to_another_file_names_it_or_leads_to_the_repository(self):
+        self.assertEqual(self.rewritten("See [the rule](../../Makefile)."), "See the rule (`Makefile`).")
+        self.assertEqual(self.rewritten("[`Makefile`](../../Makefile)"), "`Makefile`")
+        self.assertEqual(self.rewritten("[a](../../Makefile)", repository_files="https://x.example/main/"),
+                         "[a](https://x.example/main/Makefile)")
+
+    def test_a_link_to_an_article_leads_to_the_library_that_is_built(self):
+        text = "[a](../../Sources/Cuecast/Cuecast.docc/OutboxAndStorage.md)"
+        self.assertEqual(self.rewritten(text, libraries=["Cuecast"]),
+                         '<a href="../libraries/Cuecast/documentation/cuecast/outboxandstorage/">a</a>')
+        self.assertEqual(self.rewritten(text), "a (`Sources/Cuecast/Cuecast.docc/OutboxAndStorage.md`)")
+
+    def test_code_stays_as_it_is(self):
+        for text in ("```\n[a](../../Makefile)\n```\n", "`[a](../../Makefile)`", "```sh\na\n- b\n```\n"):
+            self.assertEqual(DOCS_SITE.separate_lists(self.rewritten(text)), text)
+
+    def test_a_link_that_leads_nowhere_is_a_warning(self):
+        with self.assertLogs("mkdocs.hooks.docs_site", "WARNING") as logged:
+            self.rewritten("[a](../../none.md)")
+        self.assertEqual(logged.records[0].getMessage(), "docs/operations/run.md: the link to ../../none.md leads nowhere")
+
+    def test_a_list_after_text_gets_an_empty_line(self):
+        self.assertEqual(DOCS_SITE.separate_lists("a:\n- b\n- c\n  d\n- e\n"), "a:\n\n- b\n- c\n  d\n- e\n")
+        self.assertEqual(DOCS_SITE.separate_lists("**a**\n1. b\n2. c\n"), "**a**\n\n1. b\n2. c\n")
+
+
 class DocumentsTests(CheckerTest):
     def setUp(self):
         super().setUp()
@@ -212,6 +251,16 @@ class DocumentsTests(CheckerTest):
     def test_a_decision_that_the_list_lacks_is_named(self):
         self.write("docs/internals/decisions/0002-two.md", "# 2. Two\n")
         self.assertEqual(self.links(""), ["docs/internals/decisions/README.md: it does not list 0002-two.md"])
+
+    def test_a_page_that_the_navigation_lacks_or_only_it_has_is_named(self):
+        self.write("scripts/docs_site.py", 'PAGES_OUTSIDE = {\n    "about/changes.md": "CHANGELOG.md",\n}\n')
+        listed = "site_name: x\nnav:\n  - A:\n      - run.md\n      - about/changes.md\n"
+        self.write("mkdocs.yml", listed + "      - internals/decisions/README.md\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_navigation(self.root), [])
+        self.write("mkdocs.yml", listed + "      - none.md\n")
+        self.assertEqual(CHECK_DOCUMENTS.offences_of_navigation(self.root), [
+            "mkdocs.yml: the navigation does not list internals/decisions/README.md",
+            "mkdocs.yml: the navigation lists none.md, which does not exist"])
 
     def test_what_is_there_may_be_named(self):
         text = (

@@ -137,7 +137,9 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Makes of a page's text what the site needs."""
+    """Makes of a page's text what the site needs, and lists pages for users before internals in the results of a search."""
+    if page.file.src_uri.startswith(("internals/", "about/")):
+        page.meta.setdefault("search", {"boost": 0.3})
     if page.file.src_uri == LIBRARIES_PAGE:
         return markdown
     return rewrite_links(separate_lists(markdown), page.file.src_uri, config.extra["repository_files"] or "", libraries_built(config))
