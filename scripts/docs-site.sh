@@ -26,7 +26,8 @@ done
 
 # Material prints an advertisement against a later release of MkDocs.
 export NO_MKDOCS_2_WARNING=1
-CUECAST_SITE_LIBRARIES="${built[*]}" .venv/bin/mkdocs build --quiet --strict --clean --site-dir "$PWD/$site"
+# Not --quiet, which leaves warnings out before --strict counts them.
+CUECAST_SITE_LIBRARIES="${built[*]}" .venv/bin/mkdocs build --strict --clean --site-dir "$PWD/$site"
 if [ "${#built[@]}" -gt 0 ]; then
     mkdir -p "$site/libraries"
     docc="$(find_docc)"
