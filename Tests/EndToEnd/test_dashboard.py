@@ -167,7 +167,8 @@ class Dashboard(unittest.TestCase):
         self.until_funnel(page, notified=4, asked=4, delivered=8, played=0, unknown=8)
         self.punch("radio1", "noon")
         page.until("the break is on air", "document.querySelector('#breaks .break').dataset.state === 'live'")
-        self.assertRegex(page.text("#breaks .countdown"), r"^(1:00:00|\d\d:\d\d)$")
+        # The page estimates the gateway's clock, to half the time that a request takes: on a busy machine seconds.
+        self.assertRegex(page.text("#breaks .countdown"), r"^(1:00:\d\d|\d\d:\d\d)$")
         page.until("the list says so", "document.querySelector('#stream-rows .chosen .badge').textContent === 'On air'")
         self.assertEqual(page.evaluate("document.querySelector('.bar-played').style.transform"), "scaleX(0)")
         drawn = "document.querySelector('.area-played').getAttribute('d') ?? ''"
