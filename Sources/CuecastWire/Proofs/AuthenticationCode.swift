@@ -56,7 +56,7 @@ package struct Signature: Hashable, Sendable {
 
 /// Reads numbers that were written with their highest byte first, one after the other.
 ///
-/// Whoever uses it has checked that there are as many bytes.
+/// The caller has checked that there are as many bytes.
 struct BigEndianReader {
     private(set) var rest: Range<Int>
 

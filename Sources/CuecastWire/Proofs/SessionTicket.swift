@@ -14,7 +14,7 @@ package struct SessionTicket: Hashable, Sendable {
     package var fetchUntil: Timestamp
     /// The last instant at which it acknowledges.
     package var acknowledgeUntil: Timestamp
-    /// Whose token it was joined with; empty: nobody's.
+    /// The subject whose token the session joined with; empty if it joined without a token.
     package var subject: String
     /// The most sessions of the subject at a time; 0: no limit.
     package var sessionsMax: UInt32

@@ -48,8 +48,9 @@ package enum TrackingKind: UInt8, CaseIterable, Sendable {
 
 /// What a tracking URL holds: one event of one advertisement of one delivery, signed.
 ///
-/// Whoever calls such a URL can send nothing else, so that it is the right and the message in one. In order: the version (1), the kind (1), the
-/// ordinal of the advertisement (1), the signed delivery (58), and the code over all bytes before it (16), by the key of the delivery.
+/// The caller of such a URL can send nothing else, so the token is both the authorization and the message. In order: the version
+/// (1), the kind (1), the ordinal of the advertisement (1), the signed delivery (58), and the code over all bytes before it (16),
+/// by the key of the delivery.
 package struct TrackingToken: Hashable, Sendable {
     package let kind: TrackingKind
     /// The ordinal of the advertisement in its break.

@@ -35,8 +35,8 @@ package struct JSONNode: Sendable {
     }
 }
 
-/// Reads one JSON document (RFC 8259); keys that stand in an object twice are refused: of two a decoder takes one, and nobody knows which was
-/// meant.
+/// Reads one JSON document (RFC 8259); it refuses duplicate keys in an object, because a decoder takes one of the two and cannot
+/// know which was meant.
 package struct JSONReader {
     package struct Fault: Error {
         package let line: Int

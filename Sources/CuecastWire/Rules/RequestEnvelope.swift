@@ -11,7 +11,7 @@ package enum RequestEnvelope {
         case broadcasters
     }
 
-    /// The id of a request, whoever sent it; 0 where it cannot be read.
+    /// The id of a request, from either kind of client; 0 where it cannot be read.
     ///
     /// Both have it in field 1. What lies in the other fields does not matter, so that it can be read from a request that
     /// is of the other kind, or wrong within.

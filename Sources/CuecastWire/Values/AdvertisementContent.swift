@@ -116,7 +116,8 @@ package struct AdvertisementContent: Hashable, Sendable {
 }
 
 extension AdvertisementContent {
-    /// What reports and repeats need when nobody can play it any more: all but one media file, tracking and banner go.
+    /// The content that reports and repeats need when the advertisement can no longer be played: all but one media file, tracking
+    /// and banner are removed.
     package var condensed: AdvertisementContent {
         AdvertisementContent(
             id: self.id,

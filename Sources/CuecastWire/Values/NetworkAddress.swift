@@ -5,11 +5,11 @@
 ///
 /// A host is a name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 section 3.2.2). Nothing is looked up.
 package struct NetworkAddress: Hashable, Sendable {
-    /// What somebody wants with an address.
+    /// The purpose of an address.
     package enum Use: Sendable {
         /// The port may be 0 or `*`: the system chooses. The host may be `*`: all interfaces.
         case bind
-        /// The port is one that somebody listens on.
+        /// The port is one that a listener is bound to.
         case connect
     }
 

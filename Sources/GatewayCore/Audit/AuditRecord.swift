@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// One line of the audit: that somebody asked for something to be changed, and what became of it.
+/// One line of the audit: a request to change something, and its result.
 ///
 /// It holds no secret: who asked stands there by name, never by key or token.
 package struct AuditRecord: Hashable, Sendable {
@@ -29,7 +29,7 @@ package struct AuditRecord: Hashable, Sendable {
     package var outcome: Outcome
     /// Why it was refused; `nil`: it was not.
     package var status: StatusCode?
-    /// The sentence that whoever asked was told; empty where there was none.
+    /// The sentence that the caller got as the answer; empty where there was none.
     package var sentence: String
     /// The revision of the break afterwards; `nil`: unknown.
     package var revision: UInt64?
@@ -142,8 +142,8 @@ package protocol AuditStore: Sendable {
     ///
     /// - Parameters:
     ///   - limit: what happened before this goes; `nil`: nothing is too old.
-    ///   - recordsMax: the most lines that stay. Of more the oldest refusals go first, until they are half of it: whoever is refused
-    ///     without end must not drive out what was changed.
+    ///   - recordsMax: the largest number of lines to keep. Above it, the oldest refusals are removed first, until they are half of
+    ///     it: a caller that is refused without end must not displace the records of changes.
     /// - Returns: how many went; there may be more to do.
     /// - Throws: ``AuditError``, where the store cannot do it.
     func prune(before limit: Timestamp?, recordsMax: Int) async throws(AuditError) -> Int

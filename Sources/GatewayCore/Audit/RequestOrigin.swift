@@ -9,14 +9,14 @@ package struct RequestOrigin: Hashable, Sendable {
         case zeromq
         /// The HTTP API.
         case http
-        /// The control socket and signals, by which whoever runs the gateway on its machine reaches it.
+        /// The control socket and signals, which the operator of the gateway uses on its machine.
         case command
     }
 
     package var entrance: Entrance
     /// Where the peer is, as its host, or host and port; empty where that is not known.
     package var address: String
-    /// By which whoever asked knows the request; empty where the request's own number says it.
+    /// The identifier by which the caller knows the request; empty where the request's own number identifies it.
     package var requestID: String
 
     package init(_ entrance: Entrance, address: String = "", requestID: String = "") {

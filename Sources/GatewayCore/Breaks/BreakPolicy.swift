@@ -33,16 +33,16 @@ package struct BreakPolicy: Hashable, Sendable {
 
     /// When listeners ask for their batches.
     ///
-    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a
-    /// quarter of it: nobody loses anything then, and the gateway has more to spare. It ends before the start where
-    /// there is lead, and opens at once where there is none.
+    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a quarter of it:
+    /// a longer window costs listeners nothing, and gives the gateway more spare capacity. It ends before the start where there is
+    /// lead, and opens at once where there is none.
     ///
     /// - Parameters:
     ///   - opens: when the notice goes out.
     ///   - start: when the break starts; `nil` for cued and pre-stream breaks.
     ///   - listeners: how many are expected to ask.
     ///   - hold: how long a cued break is held, or a pre-stream break open; `nil`: as the policy says.
-    /// - Returns: the window; empty (`from == by`) when there is no lead and nobody is expected.
+    /// - Returns: the window; empty (`from == by`) when there is no lead and no listener is expected.
     package func window(
         opens: Timestamp,
         start: Timestamp?,

@@ -8,13 +8,13 @@ import HashTreeCollections
 //
 //   publish                  → scheduled, or announced when its announcement is due already (cued and pre-stream: at once)
 //   scheduled  announce      → announced
-//   scheduled  expire        → expired: it can no longer be played, and nobody had heard of it
+//   scheduled  expire        → expired: it can no longer be played, and listeners never knew of it
 //   announced  expire        → expired, for a cued break whose hold is over
 //   announced  punch         → announced with a start, for a cued break
 //   scheduled, announced     update, postpone, cancel
 //   announced, started       update of the duration, end, cancel
 //
-// With each step but the first the revision goes on by one, whoever made it.
+// Each step but the first increments the revision by one, regardless of its origin.
 
 extension StreamBoard {
     /// Decides about an entry about a break of this stream; nothing changes.
@@ -374,7 +374,7 @@ extension Board {
 }
 
 extension Break {
-    /// Why a request must not change it: it is not as whoever asks believes; `nil`: it is.
+    /// Why a request must not change it: the break is not in the state that the caller expects; `nil`: it is.
     fileprivate func revisionConflict(expected: UInt64) -> Refusal? {
         guard self.record.revision != expected, expected != ExpectedRevision.any else { return nil }
         let what = expected == ExpectedRevision.absent ? "none is expected to be there" : "\(expected) is expected"
@@ -391,7 +391,7 @@ extension BroadcastRequest.Punch {
 }
 
 extension BreakEntry.Kind {
-    /// Whether a timer decided it, and nobody asked for it.
+    /// Whether a timer decided it, without a request.
     fileprivate var isTimers: Bool {
         switch self {
         case .announce, .expire, .housekeeping: true

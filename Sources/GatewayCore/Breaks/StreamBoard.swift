@@ -159,8 +159,8 @@ package struct StreamBoard: Hashable, Sendable {
         return latest
     }
 
-    /// The break that somebody who looks at the stream wants to see: the one that runs, the next where listeners know of it, else the
-    /// one that was over last, else the next.
+    /// The break to show to an operator who looks at the stream: the running one; else the next one that listeners know of; else
+    /// the one that ended last; else the next one.
     package func focus(at now: Timestamp) -> Break? {
         let (running, next) = self.present(at: now)
         if let running { return running }

@@ -106,7 +106,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
                 if let other = entries[key.text] {
                     let whose =
                         other.principal.name == each.name ? each.name : "\(other.principal.name) and of \(each.name)"
-                    // Not the key itself: somebody may have listed a secret one.
+                    // Not the key itself: the list may contain a secret key by mistake.
                     faults.append("a key is listed twice, of \(whose)")
                 }
                 entries[key.text] = Entry(principal: principal, notAfter: key.notAfter)

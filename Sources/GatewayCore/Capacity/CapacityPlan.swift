@@ -91,7 +91,7 @@ package struct CapacityPlan: Hashable, Sendable {
         package let unit: String
         /// How it comes about.
         package let because: String
-        /// How much of it there is; `nil`: nobody said, and nothing bounds it.
+        /// The amount available; `nil`: it was not given, and nothing bounds it.
         package let available: Double?
         /// The part that is used of what there is.
         package let share: Double?

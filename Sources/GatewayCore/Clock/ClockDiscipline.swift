@@ -26,8 +26,8 @@ package struct ClockReading: Hashable, Sendable {
 /// It knows no clock itself: readings of the monotonic clock (nanoseconds from any beginning) and of the wall clock go in.
 ///
 /// - `following`: the difference is taken away at `slewPartsPerMillion`.
-/// - `apart`: the wall clock is further away than `differenceMax`, because somebody set it, or never did. The gateway's
-///   clock goes on at its own rate until the wall clock comes back, or a command says that it is right.
+/// - `apart`: the wall clock differs by more than `differenceMax`, because it was set, or was never set. The gateway's clock goes
+///   on at its own rate until the wall clock comes back, or a command says that the wall clock is right.
 /// - `goingBack`: a command (or a start within the tolerance) said that the wall clock, which is behind, is right. The
 ///   gateway's clock runs slower until it is reached: it never shows an earlier time than before.
 package struct ClockDiscipline: Hashable, Sendable {

@@ -57,8 +57,8 @@ package struct ClockStart: Hashable, Sendable {
 
 /// Whether what the clock says may make the gateway forget.
 ///
-/// Forgetting cannot be undone: a clock that is far ahead of the books is not believed until somebody says so, or until it
-/// has agreed with the monotonic clock for long.
+/// Forgetting cannot be undone. So the gateway does not believe a clock that is far ahead of the books until an operator confirms
+/// it, or until it has agreed with the monotonic clock for long.
 package struct RetentionWatch: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case running

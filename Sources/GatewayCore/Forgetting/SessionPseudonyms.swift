@@ -5,9 +5,9 @@ package import CuecastWire
 
 /// What stands in the books in the place of a session that is forgotten: another sixteen bytes for each of its breaks.
 ///
-/// They follow from a key that is drawn for one session and thrown away when all is done. Without the key nobody can tell which session
-/// it was, nor that two breaks had the same listener. With it the same break gets the same name as often as it is done again, also after a
-/// crash, so that the log and the ledger say the same in the end.
+/// They are derived from a key that is drawn for one session and thrown away when all is done. Without the key it is impossible to
+/// tell which session it was, or that two breaks had the same listener. With the key the same break always gets the same name,
+/// however often it is done, also after a crash, so that the log and the ledger agree in the end.
 package struct SessionPseudonyms: Hashable, Sendable {
     /// Who is forgotten.
     package let session: SessionID
@@ -51,8 +51,8 @@ package struct SessionPseudonyms: Hashable, Sendable {
 extension AcknowledgementGroup {
     /// The group with other names in the place of a session.
     ///
-    /// What was counted for the session is counted for them. The proofs of its deliveries stay away: they were checked before they came into
-    /// the log, and whoever has the keys could tell by them which session it was.
+    /// The counts of the session become theirs. The proofs of its deliveries are left out: they were checked before they came into
+    /// the log, and a reader that has the keys could tell from them which session it was.
     ///
     /// - Parameter names: whose, and what stands there instead.
     /// - Returns: the group; `nil`: the session is not in it.

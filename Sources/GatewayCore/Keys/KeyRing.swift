@@ -59,12 +59,12 @@ package struct KeyRing: Hashable, Sendable {
 
     /// The same with a new key that signs.
     ///
-    /// The one before is only taken from now on. Keys that nobody needs any more are left out: by the log's own time, which no wrong clock
-    /// moves, and not by `now`. Where nobody knows that time, none is.
+    /// The previous key is only accepted from now on. Keys that are no longer needed are removed: by the log's own time, which a
+    /// wrong clock does not move, and not by `now`. Where that time is unknown, no key is removed.
     ///
     /// - Parameters:
     ///   - now: the latest instant that is believed: by a gateway's clock, or by the wall clock.
-    ///   - retentionTime: the log's own time; `nil`: nobody knows it.
+    ///   - retentionTime: the log's own time; `nil`: it is unknown.
     /// - Returns: what stands in the file from now on.
     /// - Throws: where there would be too many keys.
     package func rotated(at now: Timestamp, retentionTime: Timestamp? = nil) throws(KeyRingFault) -> KeyRing {

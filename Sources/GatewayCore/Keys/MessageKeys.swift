@@ -132,8 +132,8 @@ package struct MessageKeys: Sendable {
         return self.fault(of: tracking.signature) { $0.tracking.code(of: bytes[...]) }
     }
 
-    /// The session of a player that only has a name for its playback: the same for the same stream and name, and nobody without the keys can
-    /// work it out.
+    /// The session of a player that only has a name for its playback: the same for the same stream and name, and impossible to
+    /// compute without the keys.
     ///
     /// With another key that signs it is another session.
     package func session(of name: String, on stream: StreamID) -> SessionID {

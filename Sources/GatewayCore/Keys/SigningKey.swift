@@ -23,13 +23,13 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
     package let secret: [UInt8]
     package let id: KeyID
     package var state: State
-    /// Since when it has this state, by the wall clock of whoever gave it.
+    /// Since when it has this state, by the wall clock of the process that set it.
     package var since: Timestamp
 
     /// A key with its secret; `nil` where that has another length.
     ///
     /// - Parameters:
-    ///   - secret: `secretBytes` bytes that nobody can guess.
+    ///   - secret: `secretBytes` bytes that cannot be guessed.
     ///   - state: what it is used for.
     ///   - since: since when.
     package init?(secret: [UInt8], state: State, since: Timestamp) {
