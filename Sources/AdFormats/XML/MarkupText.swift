@@ -71,7 +71,7 @@ enum MarkupText {
         "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{9D}", "ž", "Ÿ",
     ]
 
-    /// What `encoding="…"` in the XML declaration says.
+    /// The value of `encoding="…"` in the XML declaration.
     private static func declaredEncoding(of document: [UInt8]) -> String? {
         let declarationBytesMax = 256
         let start = document.prefix(declarationBytesMax).drop { MarkupReader.isSpace($0) }

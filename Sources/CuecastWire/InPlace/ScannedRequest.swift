@@ -15,7 +15,7 @@ package struct ScannedRequest: Sendable {
         case acknowledge
     }
 
-    /// What happened to one advertisement; its id lies in the frame.
+    /// The outcome of one advertisement; its id lies in the frame.
     package struct Outcome: Sendable {
         package var advertisementID: Range<Int>
         package var details: OutcomeDetails

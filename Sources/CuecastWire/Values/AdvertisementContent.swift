@@ -3,7 +3,7 @@
 
 import SwiftProtobuf
 
-/// What is in one advertisement, as broadcasters publish it and listeners receive it.
+/// The content of one advertisement, as broadcasters publish it and listeners receive it.
 package struct AdvertisementContent: Hashable, Sendable {
     package struct MediaFile: Hashable, Sendable {
         package var url: String

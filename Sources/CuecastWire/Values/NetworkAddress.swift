@@ -148,7 +148,7 @@ package struct NetworkAddress: Hashable, Sendable {
         return halves.count == 2 ? groups <= 7 : groups == 8
     }
 
-    /// What stands before and after each `::`.
+    /// The parts before and after each `::`.
     private static func halves(of text: Substring) -> [Substring] {
         var halves: [Substring] = []
         var rest = text

@@ -73,7 +73,8 @@ package struct TraceContext: Hashable, Sendable {
     }
 }
 
-/// What the header `traceparent` says, read as W3C Trace Context says (https://www.w3.org/TR/trace-context/, section 3.2).
+/// The content of the header `traceparent`, read according to W3C Trace Context (https://www.w3.org/TR/trace-context/, section
+/// 3.2).
 package struct TraceParent: Hashable, Sendable {
     /// How long the header of version 00 is; as much of it is known of every later version, in bytes.
     package static let byteCount = 55

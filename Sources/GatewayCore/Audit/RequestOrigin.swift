@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Where a request came from: what logs and the audit say about it, beside who asked.
+/// The origin of a request: the facts that logs and the audit record beside the caller.
 package struct RequestOrigin: Hashable, Sendable {
     /// The ways into a gateway by which something can be changed.
     package enum Entrance: String, CaseIterable, Sendable {

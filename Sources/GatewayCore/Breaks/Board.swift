@@ -4,7 +4,7 @@
 package import CuecastWire
 package import HashTreeCollections
 
-/// What a record of the event log did to the board.
+/// The effect of a record of the event log on the board.
 package enum EntryResult: Hashable, Sendable {
     /// The break is now as in `info`; listeners are told where there is a notice.
     case changed(Break, Notice?)
@@ -12,11 +12,11 @@ package enum EntryResult: Hashable, Sendable {
     case unchanged(Break)
     /// The rules did not allow it. The record has no effect, at any gateway.
     case refused(Refusal)
-    /// The log's own time went on, and this was let go of by it.
+    /// The log's own time went on, and this data was dropped.
     case housekept(Housekeeping)
 }
 
-/// What one record of housekeeping did.
+/// The result of one record of housekeeping.
 package struct Housekeeping: Hashable, Sendable {
     /// How many breaks keep only the essentials of their advertisements from now on.
     package var condensed = 0
@@ -187,7 +187,7 @@ package struct Board: Sendable {
         Dictionary(uniqueKeysWithValues: self.streams.values.map { ($0.stream, $0.sequence) })
     }
 
-    /// What is known of a stream; `nil` where nothing was ever published for it, or nothing is kept any more.
+    /// The state of a stream; `nil` where nothing was ever published for it, or nothing is kept any more.
     package func stream(_ id: StreamID) -> StreamBoard? { self.streams[id] }
 
     /// How many streams there are.
@@ -260,7 +260,7 @@ package struct Board: Sendable {
     ///   - group: the next of the lane.
     ///   - offset: its offset.
     ///   - previous: the offset of the group before it in the log; `nil`: one less, as within an epoch.
-    /// - Returns: what became of each entry, in order.
+    /// - Returns: the result of each entry, in order.
     package mutating func apply(_ group: BreakGroup, offset: UInt64, after previous: UInt64? = nil) -> [EntryResult] {
         let previous = previous ?? offset - 1
         precondition(
@@ -274,7 +274,7 @@ package struct Board: Sendable {
             }
     }
 
-    /// What an entry would do if it were applied now; nothing changes.
+    /// The effect that an entry would have if it were applied now; nothing changes.
     package func trial(of entry: BreakEntry) -> EntryResult {
         let number = BreakGroup.breakNumber(offset: self.offset + 1, index: 0)
         guard let key = entry.key else {
@@ -356,7 +356,7 @@ package struct Board: Sendable {
         self.changes.breaks[each.number] = each.key
     }
 
-    /// Whether a record of housekeeping at this instant would let go of something.
+    /// Whether a record of housekeeping at this instant would drop something.
     package func hasDue(at now: Timestamp) -> Bool {
         let reached = max(self.retentionTime, min(now, self.retentionTime + BoardLimits.retentionStepMax))
         return self.due.first.map { $0.key.at < reached } ?? false
@@ -411,7 +411,7 @@ extension Board: Hashable {
     }
 }
 
-/// What the board counts of a stream.
+/// The size that the board counts for a stream.
 private struct StreamFacts {
     let bytes: Int
     let breakCount: Int

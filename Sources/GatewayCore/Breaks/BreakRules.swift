@@ -37,7 +37,7 @@ extension StreamBoard {
         guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
         switch result {
         case .housekept: return result
-        // It is so already: a repeat of what was done, which changed the revision itself.
+        // The break is in that state already: a repeat of an earlier request, which changed the revision itself.
         case .unchanged where expected != ExpectedRevision.absent: return result
         case .unchanged, .changed, .refused:
             if let known = self.breaks[key.id] {
@@ -51,7 +51,7 @@ extension StreamBoard {
         }
     }
 
-    /// What an entry leads to where no revision is expected.
+    /// The result of an entry where no revision is expected.
     private func step(
         _ entry: BreakEntry,
         number: BreakNumber,
@@ -102,7 +102,7 @@ extension StreamBoard {
         }
     }
 
-    /// What a legal step leads to.
+    /// The result of a legal step.
     private enum Step {
         /// It was so already.
         case nothing
@@ -251,7 +251,7 @@ extension StreamBoard {
         return try self.moved(&each, at: now)
     }
 
-    /// What a break's other start or length leads to.
+    /// The effect of another start or length of a break.
     private func moved(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         if let end = each.end, end <= now {
             throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: end or cancel it.")

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a gateway does about a request of a broadcaster.
+/// The gateway's decision about a request of a broadcaster.
 package enum BroadcastPlan: Hashable, Sendable {
     /// Nothing has to be recorded.
     case answer(BroadcastReply.Body)
@@ -19,15 +19,15 @@ package struct BroadcastPlanner: Sendable {
         self.policy = policy
     }
 
-    /// What to do about a request.
+    /// Decides about a request.
     ///
     /// The planner checks the right to the stream first, so that a broadcaster learns nothing of a stream that is not theirs. It
     /// tries rules that the board holds on a copy of the board first, so that the log does not fill with requests that are refused
     /// anyway. The board decides again when the entry comes back from the log, because other requests may have been faster.
     ///
     /// - Parameters:
-    ///   - request: what the broadcaster asks.
-    ///   - principal: who asks.
+    ///   - request: the broadcaster's request.
+    ///   - principal: the broadcaster.
     ///   - board: the board as it is.
     ///   - now: when the request was received.
     ///   - listeners: how many listeners are expected to ask for a batch.

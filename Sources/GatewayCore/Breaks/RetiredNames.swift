@@ -14,7 +14,7 @@ package struct RetiredNames: Hashable, Sendable {
     private static let nameBytes = 24
 
     private let hash: SipHash
-    /// In the order in which they were let go of.
+    /// In the order in which they were dropped.
     package private(set) var chunks: [[UInt64]] = []
     private var names = SortedTree<UInt64, Present>()
 

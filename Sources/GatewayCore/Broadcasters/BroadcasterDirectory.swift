@@ -48,7 +48,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         }
     }
 
-    /// What a key is at some instant.
+    /// The state of a key at some instant.
     package enum Standing: Hashable, Sendable {
         case known(BroadcastPrincipal)
         case expired(name: String, notAfter: Timestamp)
@@ -122,7 +122,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         text.utf8.count <= BroadcasterLimits.broadcasterNameBytesMax && (try? StreamID(text)) != nil
     }
 
-    /// What a key is at some instant.
+    /// The state of a key at some instant.
     package func standing(of key: String, at now: Timestamp) -> Standing {
         guard let entry = self.entries[key] else { return .unknown }
         if let notAfter = entry.notAfter, now > notAfter {
@@ -131,12 +131,12 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         return .known(entry.principal)
     }
 
-    /// Who asks on a connection.
+    /// The broadcaster on a connection.
     ///
     /// Looked up for each request, so that what a reload took away is gone on open connections too.
     ///
     /// - Parameters:
-    ///   - key: what the connection proved when it was made; `nil`: nothing.
+    ///   - key: the key that the connection proved when it was made; `nil`: none.
     ///   - now: the gateway's clock.
     /// - Returns: the principal.
     /// - Throws: `NOT_ALLOWED`.

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What one look at the gateway's clock tells.
+/// The result of one reading of the gateway's clock.
 package struct ClockReading: Hashable, Sendable {
     /// The gateway time, which players see.
     ///
@@ -61,7 +61,7 @@ package struct ClockDiscipline: Hashable, Sendable {
     /// A clock that shows an instant now.
     ///
     /// - Parameters:
-    ///   - start: what it shows.
+    ///   - start: the time that it shows first.
     ///   - monotonic: the monotonic clock, in nanoseconds.
     ///   - settings: how it treats the wall clock.
     ///   - goesBack: whether it was ahead of the wall clock and is to let itself be reached.
@@ -72,7 +72,7 @@ package struct ClockDiscipline: Hashable, Sendable {
         self.state = goesBack ? .goingBack : .following
     }
 
-    /// What the clock shows.
+    /// The time of the clock.
     ///
     /// - Parameter monotonic: the monotonic clock, in nanoseconds; a reading from before the last `observe` counts as that.
     /// - Returns: the gateway time.
@@ -110,7 +110,7 @@ package struct ClockDiscipline: Hashable, Sendable {
         }
     }
 
-    /// Takes the wall clock for right, as an operator says.
+    /// Accepts the wall clock as right, on an operator's command.
     ///
     /// Forward it jumps. Back it goes by running slower, because players must never see an earlier time again.
     ///

@@ -82,7 +82,7 @@ package struct ForgottenSessions: Hashable, Sendable {
 // MARK: - As text
 
 extension ForgottenSessions {
-    /// What stands in its file: a line with the key, then one with hash and time of each.
+    /// The content of its file: a line with the key, then one with hash and time of each.
     package var text: String {
         let lines = self.entries.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
             .map { "\(Self.digits($0.key)) \($0.value.microseconds)\n" }

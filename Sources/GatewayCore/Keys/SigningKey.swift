@@ -7,11 +7,11 @@ package import CuecastWire
 ///
 /// Neither its description nor a dump of it shows the secret.
 package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What a key is used for.
+    /// The use of a key.
     package enum State: String, CaseIterable, Sendable {
-        /// What is made now is signed with it.
+        /// New signatures use it.
         case signing
-        /// What was signed with it is taken.
+        /// Its earlier signatures are accepted.
         case verifyOnly = "verify-only"
         /// Nothing that was signed with it is taken any more.
         case revoked
@@ -30,7 +30,7 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
     ///
     /// - Parameters:
     ///   - secret: `secretBytes` bytes that cannot be guessed.
-    ///   - state: what it is used for.
+    ///   - state: its use.
     ///   - since: since when.
     package init?(secret: [UInt8], state: State, since: Timestamp) {
         guard secret.count == Self.secretBytes else { return nil }
