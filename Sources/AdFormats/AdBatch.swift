@@ -9,7 +9,7 @@ public struct AdBatch: Hashable, Sendable {
     public var ads: [AdContent]
     /// The ads of the document that are not in ``ads``, in document order, each with its reason.
     public var skipped: [SkippedAd]
-    /// What to call when the document gave no ad (VAST 4.3 section 3.2.1).
+    /// The URLs to call when the document gave no ad (VAST 4.3 section 3.2.1).
     public var errorURLs: [String]
     /// Parts of the document outside its ads that were left out.
     public var leftOut: [LeftOut]

@@ -34,13 +34,13 @@ public struct AdCompanion: Hashable, Sendable {
     public var iframeURLs: [String]
     /// Whether the document also has the companion as a snippet of HTML, which is not kept.
     public var hasHTML: Bool
-    /// What the companion shows, in words.
+    /// A description of the companion, in words.
     public var altText: String?
     /// The page that opens when the listener acts on the companion.
     public var clickThrough: String?
-    /// What to call when ``clickThrough`` opens (event `clickTracking`).
+    /// The URLs to call when ``clickThrough`` opens (event `clickTracking`).
     public var clickTracking: [AdTracker]
-    /// What to call when the companion is shown (event `creativeView`).
+    /// The URLs to call when the companion is shown (event `creativeView`).
     public var trackingEvents: [AdTracker]
 
     /// A companion with nothing in it yet.
@@ -70,13 +70,13 @@ public struct AdIcon: Hashable, Sendable {
     public var height: Int?
     /// The same icon as files, in document order.
     public var staticFiles: [AdStaticFile]
-    /// What the icon shows, in words.
+    /// A description of the icon, in words.
     public var altText: String?
     /// The page that opens when the listener acts on the icon.
     public var clickThrough: String?
-    /// What to call when ``clickThrough`` opens (event `clickTracking`).
+    /// The URLs to call when ``clickThrough`` opens (event `clickTracking`).
     public var clickTracking: [AdTracker]
-    /// What to call when the icon is shown (event `creativeView`).
+    /// The URLs to call when the icon is shown (event `creativeView`).
     public var trackingEvents: [AdTracker]
 
     /// An icon of a programme.

@@ -6,7 +6,7 @@
 /// Times are whole milliseconds, URLs are absolute `http` or `https` addresses with their macros (`[CACHEBUSTING]`)
 /// untouched, and text is as the document has it, without the white space around it.
 public struct AdContent: Hashable, Sendable {
-    /// What an ad is made for (VAST 4.1 and later, section 3.3.2, `adType`).
+    /// The purpose that an ad is made for (VAST 4.1 and later, section 3.3.2, `adType`).
     public enum Kind: String, Hashable, Sendable {
         /// Moving pictures with sound.
         case video
@@ -40,9 +40,9 @@ public struct AdContent: Hashable, Sendable {
         }
     }
 
-    /// What the ad is about, in the words of some list (VAST 4.3 section 3.4.5).
+    /// The subject of the ad, in the words of some list (VAST 4.3 section 3.4.5).
     public struct Category: Hashable, Sendable {
-        /// Who made the list; empty where the document does not say.
+        /// The publisher of the list; empty where the document does not name it.
         public var authority: String
         /// The code or label in that list.
         public var code: String
@@ -60,19 +60,19 @@ public struct AdContent: Hashable, Sendable {
     public var documentID: String?
     /// The identifier of this one serving of the ad (VAST 4.3 section 3.4.3).
     public var adServingID: String?
-    /// What the ad is made for.
+    /// The purpose that the ad is made for.
     public var kind: Kind
     /// The name of the ad; empty where the document has none.
     public var title: String
     /// A longer text about the ad.
     public var description: String?
-    /// Who advertises.
+    /// The advertiser.
     public var advertiser: String?
     /// The system that served the ad.
     public var adSystem: String?
     /// The identifiers of the creative that all systems share.
     public var universalIDs: [UniversalID]
-    /// What the ad is about.
+    /// The subjects of the ad.
     public var categories: [Category]
     /// How long the ad plays, in milliseconds; at least 1.
     public var durationMilliseconds: Int
@@ -88,15 +88,15 @@ public struct AdContent: Hashable, Sendable {
     public var mediaFiles: [AdMediaFile]
     /// The page that opens when the listener acts on the ad.
     public var clickThrough: String?
-    /// What to call when ``clickThrough`` opens (event `clickTracking`).
+    /// The URLs to call when ``clickThrough`` opens (event `clickTracking`).
     public var clickTracking: [AdTracker]
-    /// What to call on other interactions (event `customClick`).
+    /// The URLs to call on other interactions (event `customClick`).
     public var customClicks: [AdTracker]
-    /// What to call when the ad begins to be heard or seen (event `impression`).
+    /// The URLs to call when the ad begins to be heard or seen (event `impression`).
     public var impressions: [AdTracker]
-    /// What to call as the ad plays: `start`, `firstQuartile`, `progress` and the others of VAST 4.3 section 3.14.1.
+    /// The URLs to call as the ad plays: `start`, `firstQuartile`, `progress` and the others of VAST 4.3 section 3.14.1.
     public var trackingEvents: [AdTracker]
-    /// What to call when the ad cannot be played (event `error`).
+    /// The URLs to call when the ad cannot be played (event `error`).
     public var errorURLs: [String]
     /// Pictures and pages to show beside the ad, in document order.
     public var companions: [AdCompanion]

@@ -71,7 +71,7 @@ extension AdFormatError: LocalizedError, CustomStringConvertible {
     public enum OtherFormat: String, Hashable, Sendable, CaseIterable {
         /// A timetable of breaks, which refers to VAST documents.
         case vmap = "VMAP"
-        /// What audio ads were written in before VAST 4.1.
+        /// The format of audio ads before VAST 4.1.
         case daast = "DAAST"
     }
 

@@ -31,7 +31,7 @@ public struct AdFormatLimits: Hashable, Sendable {
     /// The default limits.
     public init() {}
 
-    /// The names of the limits, for whoever has to tell them apart.
+    /// The names of the limits, for callers that have to tell them apart.
     ///
     /// New cases may appear in a minor release.
     @nonexhaustive

@@ -16,9 +16,9 @@ public struct AdTracker: Hashable, Sendable {
     /// The event name of a banner that was acted upon.
     public static let bannerClick = "bannerClick"
 
-    /// What must happen: a name of VAST 4.3 section 3.14.1, one of the constants here, or one that is not known yet.
+    /// The event to report: a name of VAST 4.3 section 3.14.1, one of the constants here, or one that is not known yet.
     public var event: String
-    /// What to call.
+    /// The URL to call.
     public var url: String
     /// The identifier that the ad server gave to the tracker.
     public var id: String?

@@ -21,7 +21,7 @@ public struct SkippedAd: Hashable, Sendable {
     public var reason: SkipReason
     /// The ``AdContent/id`` of the stand-alone ad that took its place in the pod.
     public var replacedBy: String?
-    /// What to call to tell the ad server, with ``SkipReason/vastErrorCode`` for `[ERRORCODE]`.
+    /// The URLs that tell the ad server, with ``SkipReason/vastErrorCode`` for `[ERRORCODE]`.
     public var errorURLs: [String]
 
     /// An ad and the reason.

@@ -9,10 +9,10 @@ import Musl
 import Darwin
 #endif
 
-/// Whose the files are that root makes in somebody else's folder: those of the folder's owner, who has to read them afterwards.
+/// The owner of files that root makes in another user's folder: the folder's owner, who has to read them afterwards.
 ///
-/// A command that root runs in the data directory of a gateway that runs as somebody else would else leave files there that the gateway
-/// cannot read. For everybody else there is nothing to do: their files are theirs.
+/// A command that root runs in the data directory of a gateway that runs as another user would otherwise leave files there that the
+/// gateway cannot read. For all other users there is nothing to do: their files are theirs.
 package enum FolderOwner {
     /// Gives a file that this process has just made to the owner of its folder.
     ///
@@ -31,9 +31,10 @@ package enum FolderOwner {
         return isOthers || fchown(descriptor, folder.st_uid, folder.st_gid) == 0
     }
 
-    /// The same for a file or folder that nobody has open, by its path.
+    /// The same for a file or folder that is not open, by its path.
     ///
-    /// What has other names too, or is neither file nor folder, stays root's: whoever owns the folder could have put it there.
+    /// A file that has other names too, or that is neither file nor folder, stays root's: the owner of the folder could have put it
+    /// there.
     @discardableResult
     package static func take(_ path: String) -> Bool {
         guard geteuid() == 0 else { return true }

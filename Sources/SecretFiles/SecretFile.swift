@@ -12,7 +12,7 @@ import Darwin
 /// Small files that hold keys: who may read them, and how they are made so that none is ever half there.
 ///
 /// A file that others than its owner may read holds no secret. A file of root's may be readable by its group: that is how secrets
-/// reach a container that runs as somebody else.
+/// reach a container that runs as another user.
 ///
 ///     let found = try SecretFile.read("studio.key", bytesMax: 256, limit: "keyFileBytesMax")
 ///     try found.requireSecret()
@@ -54,7 +54,7 @@ package enum SecretFile {
             self.isOfRoot = status.st_uid == 0 && geteuid() != 0
         }
 
-        /// Nobody but its owner may read or change it.
+        /// Only its owner may read or change it.
         package func requireSecret() throws(Fault) {
             try self.require(
                 self.isOfRoot ? 0o037 : 0o077,
@@ -63,7 +63,7 @@ package enum SecretFile {
             )
         }
 
-        /// Nobody but its owner may change it: who may add a key to a list of keys is let in.
+        /// Only its owner may change it: a user who can add a key to a list of keys gains access.
         package func requireUnchangedByOthers() throws(Fault) {
             try self.require(0o022, "it says whom to trust, and others may change it", "644")
         }
@@ -141,7 +141,7 @@ package enum SecretFile {
         }
     }
 
-    /// Reads a file whole that nobody but its owner may read or change.
+    /// Reads a whole file that only its owner may read or change.
     ///
     /// - Parameters:
     ///   - path: the file.
@@ -155,7 +155,7 @@ package enum SecretFile {
         return found.bytes
     }
 
-    /// Reads a file whole that says whom to trust: nobody but its owner may change it.
+    /// Reads a whole file that says whom to trust: only its owner may change it.
     ///
     /// - Parameters:
     ///   - path: the file.
@@ -169,10 +169,10 @@ package enum SecretFile {
         return found
     }
 
-    /// Puts new contents in the place of a file, or makes it; whoever reads it at the same time reads the old one or the new one whole.
+    /// Replaces the contents of a file, or makes it; a concurrent reader reads either the old contents or the new contents, whole.
     ///
-    /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as somebody else. A file
-    /// that root makes anew is the folder's owner's (`FolderOwner`).
+    /// The file keeps its owner, where this process may give it away: root may renew the keys of a gateway that runs as another
+    /// user. A file that root makes anew belongs to the folder's owner (`FolderOwner`).
     ///
     /// - Throws: also where another process changes it at the same time.
     package static func replace(_ path: String, _ bytes: [UInt8], mode: UInt32) throws(Fault) {

@@ -12,7 +12,7 @@ import Darwin
 extension SecretFile {
     /// What is to take a file's place, held by one process at a time.
     ///
-    /// Whoever changes what stands in a file reads it while it has a draft: nobody else changes it between the two.
+    /// A process that changes the contents of a file reads it while it has a draft: no other process changes it between the two.
     package final class Draft: Sendable {
         private let path: String
         private let descriptor: CInt

@@ -3,7 +3,7 @@
 
 /// Base64 with the alphabet for addresses and without padding (RFC 4648 section 5, RFC 7515 section 2).
 ///
-/// Strict: each text is read as one value and each value has one text, so that nobody can write one token in two ways.
+/// Strict: each text is read as one value and each value has one text, so that one token cannot be written in two ways.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

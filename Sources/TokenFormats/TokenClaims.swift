@@ -119,7 +119,7 @@ package enum TokenRefusal: String, Error, CaseIterable, Sendable {
     case expired
     case notYetValid
 
-    /// For whoever sent it; nothing of the token.
+    /// The explanation for the sender of the token; contains nothing of the token.
     package var sentence: String {
         switch self {
         case .malformed: "The token cannot be understood."

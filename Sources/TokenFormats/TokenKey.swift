@@ -53,7 +53,7 @@ package struct TokenKey: Codable, Sendable, CustomStringConvertible {
     /// Without the key.
     package var description: String { "the key \(self.kid) (\(self.alg), \((self.state ?? .verifyOnly).rawValue))" }
 
-    /// Whether whoever reads it can make tokens.
+    /// Whether a reader of it can make tokens.
     package var isSecret: Bool { self.d != nil || self.k != nil }
 
     /// The key without its secret part; `nil` where there is nothing else.

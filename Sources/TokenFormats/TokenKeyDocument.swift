@@ -39,7 +39,7 @@ package enum TokenKeyDocument {
         }
         do {
             let keys = try JSONDecoder().decode(Document.self, from: Data(bytes)).keys
-            // Of a member that is there twice the decoder takes one, and nobody knows which was meant.
+            // Of a duplicate member the decoder takes one, and it cannot know which was meant.
             _ = try JSONReader.read(bytes)
             return keys
         } catch let fault as JSONReader.Fault {

@@ -23,11 +23,11 @@ package enum TokenLimits {
     package static let tokenStreamsMax = 64
     /// The most sessions that a token may allow its subject.
     package static let tokenSessionsMax = 1_000_000
-    /// How far the clock of whoever makes tokens may be ahead of the gateway's: a token may be used so much before its `nbf`.
+    /// How far the clock of the token's issuer may be ahead of the gateway's: a token may be used so much before its `nbf`.
     package static let tokenClockAheadMax: Duration = .seconds(30)
 }
 
-/// What tokens say where nobody said otherwise, at the gateway and on the command line.
+/// The defaults of tokens, at the gateway and on the command line.
 package enum TokenDefaults {
     package static let issuer = "cuecast"
     /// Of listeners' tokens.

@@ -11,7 +11,7 @@ import Foundation
 #endif
 
 extension TokenKey {
-    /// Makes a key that nobody has.
+    /// Makes a new random key.
     package static func generate(
         _ algorithm: TokenAlgorithm,
         id: String,

@@ -33,7 +33,7 @@ package struct TokenKeySet: Sendable {
     /// The key with which tokens are made; `nil` where there is none, or its secret part stands elsewhere.
     package var signingKey: TokenKey? { self.keys.first { $0.state == .signing && $0.isSecret } }
 
-    /// Whether whoever reads the file can make tokens.
+    /// Whether a reader of the file can make tokens.
     package var isSecret: Bool { self.keys.contains(where: \.isSecret) }
 
     /// Checks keys.

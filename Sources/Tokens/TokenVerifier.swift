@@ -36,7 +36,7 @@ package struct TokenVerifier: Sendable {
     /// Checks a token.
     ///
     /// - Parameters:
-    ///   - token: what somebody sent.
+    ///   - token: the token that a client sent.
     ///   - now: the gateway's clock.
     /// - Returns: what it says.
     /// - Throws: the first reason against it.

@@ -9,8 +9,8 @@ extension Unicode.Scalar {
 extension MarkupElement {
     /// The VAST elements of a name directly in this one.
     ///
-    /// An element in a namespace that is neither this element's, nor VAST's, nor none belongs to somebody else
-    /// (VAST 4.3 section 3, "XML Namespace").
+    /// An element in a namespace that is neither this element's, nor VAST's, nor none belongs to another vocabulary (VAST 4.3
+    /// section 3, "XML Namespace").
     func children(named name: String) -> [MarkupElement] {
         self.children.filter { child in
             child.name == name

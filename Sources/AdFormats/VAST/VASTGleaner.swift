@@ -95,7 +95,7 @@ struct VASTGleaner {
 
     /// An attribute that counts something; nil where it is absent.
     ///
-    /// What is no number is left out.
+    /// Text that is not a number is left out.
     mutating func number(_ element: MarkupElement, _ attribute: String) -> Int? {
         self.number(element, attribute, text: element.attribute(attribute))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What makes a linear creative playable: its media and its duration.
+/// The parts that make a linear creative playable: its media and its duration.
 struct VASTLinear {
     /// The `Linear` element.
     let element: MarkupElement

@@ -11,7 +11,8 @@ public struct VASTReadingOptions: Hashable, Sendable {
     public var durationMillisecondsMax: Int
     /// The bounds of the document and of what is taken from it.
     public var limits: AdFormatLimits
-    /// The encoding by the word of whoever sent the document: the `charset` of its `Content-Type`; nil (the default) if nothing was said.
+    /// The encoding that the sender of the document declared: the `charset` of its `Content-Type`; nil (the default) if it declared
+    /// none.
     ///
     /// It counts before what the document declares, and a byte order mark counts before it (RFC 7303 section 3).
     public var charset: String?

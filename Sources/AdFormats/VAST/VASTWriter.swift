@@ -112,7 +112,7 @@ extension VAST {
         return type.hasPrefix("image/") ? "" : type
     }
 
-    /// What the name of a file ends with; empty where it has no end.
+    /// The extension of a file's name; empty where it has none.
     private static func ending(ofPathIn url: String) -> String {
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         // A dot of the host's name is none of a file's.

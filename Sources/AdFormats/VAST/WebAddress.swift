@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What the text of an element that should hold a URL turned out to be.
+/// The kind of text in an element that should hold a URL.
 enum WebAddress: Equatable {
     /// An absolute `http` or `https` address, cleaned of white space.
     case usable(String)

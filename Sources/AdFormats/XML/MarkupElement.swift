@@ -15,7 +15,7 @@ struct MarkupElement: Equatable, Sendable {
     let name: String
     /// The namespace; empty for none.
     ///
-    /// An element whose prefix nobody declared has the prefix and a colon instead.
+    /// An element whose prefix is not declared has the prefix and a colon instead.
     let namespace: String
     /// The attributes, in document order; their names differ.
     let attributes: [Attribute]

@@ -262,7 +262,7 @@ struct MarkupReader {
         }
     }
 
-    /// What `&…;` stands for: one of the five predefined entities, or a character by its number.
+    /// The meaning of `&…;`: one of the five predefined entities, or a character by its number.
     private mutating func readReference() throws(AdFormatError) -> [UInt8] {
         let longest = 12
         let rest = self.text[(self.position + 1)...].prefix(longest)

@@ -57,8 +57,8 @@ enum MarkupText {
         }
     }
 
-    /// What a byte means that is said to be Latin 1: where that has controls, Windows has letters, and whoever writes these bytes means
-    /// those (WHATWG Encoding standard, "windows-1252").
+    /// The meaning of a byte in a text declared as Latin 1: Windows-1252 has letters where Latin 1 has control characters, and
+    /// authors of these bytes mean the letters (WHATWG Encoding standard, "windows-1252").
     private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
         guard (0x80...0x9F).contains(byte) else { return Unicode.Scalar(byte) }
         return Self.windowsLetters[Int(byte) - 0x80]
@@ -71,7 +71,7 @@ enum MarkupText {
         "•", "–", "—", "˜", "™", "š", "›", "œ", "\u{9D}", "ž", "Ÿ",
     ]
 
-    /// What `encoding="…"` in the XML declaration says.
+    /// The value of `encoding="…"` in the XML declaration.
     private static func declaredEncoding(of document: [UInt8]) -> String? {
         let declarationBytesMax = 256
         let start = document.prefix(declarationBytesMax).drop { MarkupReader.isSpace($0) }

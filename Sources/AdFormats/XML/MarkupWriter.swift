@@ -3,7 +3,7 @@
 
 /// Writes an XML document in UTF-8 in which every text is a text, whatever stands in it.
 ///
-/// What XML 1.0 has no way to write (section 2.2) becomes U+FFFD.
+/// Characters that XML 1.0 cannot express (section 2.2) become U+FFFD.
 struct MarkupWriter {
     private(set) var bytes = Array("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8)
 
@@ -11,8 +11,8 @@ struct MarkupWriter {
     ///
     /// - Parameters:
     ///   - name: its name; a constant of the caller's.
-    ///   - text: what stands in it.
-    ///   - attributes: names and values, in order; what is `nil` is left out.
+    ///   - text: the content of the element.
+    ///   - attributes: names and values, in order; those with the value `nil` are left out.
     mutating func element(
         _ name: StaticString,
         _ text: String,
@@ -28,8 +28,8 @@ struct MarkupWriter {
     ///
     /// - Parameters:
     ///   - name: its name; a constant of the caller's.
-    ///   - attributes: names and values, in order; what is `nil` is left out.
-    ///   - content: writes what stands in it.
+    ///   - attributes: names and values, in order; those with the value `nil` are left out.
+    ///   - content: writes the content of the element.
     mutating func element(
         _ name: StaticString,
         _ attributes: KeyValuePairs<StaticString, String?> = [:],

@@ -52,7 +52,7 @@ package struct BreakInfo: Hashable, Sendable {
     package var holdUntil: Timestamp?
     package var published: Timestamp
     package var firstAdvertisementTitle: String
-    /// Who published it; empty where broadcasters are not told apart.
+    /// The publisher of the break; empty where broadcasters are not told apart.
     package var broadcaster: String
     /// 1 when it was published, and one more with each change.
     package var revision: UInt64
@@ -92,7 +92,7 @@ package struct BreakInfo: Hashable, Sendable {
     }
 }
 
-/// What the gateway answers a broadcaster.
+/// The gateway's answer to a broadcaster.
 package struct BroadcastReply: Hashable, Sendable {
     package enum Body: Hashable, Sendable {
         /// The break as it stands after the request.

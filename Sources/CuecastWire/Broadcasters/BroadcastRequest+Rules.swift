@@ -204,7 +204,7 @@ extension BroadcastRequest.Kind {
         }
     }
 
-    /// What publications, punches and updates have in common.
+    /// The rules that publications, punches and updates have in common.
     private static func size(
         _ start: BreakStart?,
         _ duration: Duration?,

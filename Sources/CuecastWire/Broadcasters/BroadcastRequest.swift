@@ -11,7 +11,7 @@ package enum BreakStart: Hashable, Sendable {
     case now
 }
 
-/// What a broadcaster asks.
+/// The action that a broadcaster asks for.
 package struct BroadcastRequest: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case publish(Publish)
@@ -159,7 +159,7 @@ package struct BroadcastRequest: Hashable, Sendable {
     }
 }
 
-/// What a request may expect in the place of a revision.
+/// The expectations that a request may state in the place of a revision.
 package enum ExpectedRevision {
     /// The break is not there yet, not even as it is asked for; only of a request to publish.
     package static let absent: UInt64 = 0

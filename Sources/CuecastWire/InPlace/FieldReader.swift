@@ -13,8 +13,8 @@
 ///         }
 ///     }
 ///
-/// It never traps where `range` lies in the frame, and never reads past it. It reads less than the generated code:
-/// `unreadable` does not mean that a message is wrong, and whoever must know decodes it in full.
+/// It never traps where `range` lies in the frame, and never reads past it. It reads less than the generated code: `unreadable`
+/// does not mean that a message is wrong. A caller that must know decodes the message in full.
 ///
 /// To find what the generated code finds, take the last value of a field that comes again, leave out a field of another wire
 /// type than its own, cut a number to the bits of its type, and give up where a nested message comes again: the generated

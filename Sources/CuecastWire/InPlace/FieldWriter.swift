@@ -43,7 +43,7 @@ extension Array where Element == UInt8 {
         self.append(contentsOf: bytes)
     }
 
-    /// Appends what stands before bytes, a text or a nested message: their field and length.
+    /// Appends the prefix of bytes, a text or a nested message: their field and length.
     @inlinable @inline(__always)
     package mutating func appendFieldHead(_ field: some MessageField, bytes count: Int) {
         self.appendVarint(fieldTag(field, WireType.lengthDelimited))
@@ -89,7 +89,7 @@ extension Array where Element == UInt8 {
     }
 }
 
-/// What a field begins with: its number, and how its value lies in the message.
+/// The prefix of a field: its number, and its wire type.
 @inlinable @inline(__always)
 func fieldTag(_ field: some MessageField, _ wireType: UInt64) -> UInt64 {
     UInt64(truncatingIfNeeded: field.rawValue) << 3 | wireType

@@ -39,7 +39,7 @@ package struct GatheredGroup: Sendable {
     ///
     /// - Parameters:
     ///   - request: the request's bytes, with nothing in them that is not understood.
-    ///   - left: what of it is left out: whole fields that nobody needs later.
+    ///   - left: the part of it that is left out: whole fields that are not needed later.
     ///   - received: when it came, by the gateway's clock.
     ///   - breakNumber: the break that it is about.
     ///   - ordinals: the ordinals in the break of the advertisements that its outcomes name, in their order.

@@ -11,7 +11,7 @@ package protocol MessageField: RawRepresentable<Int>, CaseIterable, Hashable, Se
     var type: MessageFieldType { get }
 }
 
-/// What a field holds, as the contract declares it.
+/// The type of a field's value, as the contract declares it.
 @usableFromInline
 package enum MessageFieldType: Sendable {
     case bool, uint32, uint64, int64, fixed64

@@ -15,7 +15,7 @@ package struct ScannedRequest: Sendable {
         case acknowledge
     }
 
-    /// What happened to one advertisement; its id lies in the frame.
+    /// The outcome of one advertisement; its id lies in the frame.
     package struct Outcome: Sendable {
         package var advertisementID: Range<Int>
         package var details: OutcomeDetails
@@ -125,7 +125,7 @@ package struct ScannedRequest: Sendable {
                 try RequestRules.check(deliveryBytes: range.count)
                 self.delivery = range
             case .bytes(.outcomes, let range):
-                // Before the outcome is read: nobody makes this longer than it may be.
+                // The count is checked before the outcome is read, so that no request makes the list longer than the limit.
                 try RequestRules.check(outcomeCount: outcomes.count + 1)
                 guard let outcome = try Self.scanOutcome(frame, range) else { return false }
                 outcomes.append(outcome)

@@ -15,7 +15,8 @@ package struct BreakNumber: Hashable, Sendable, Comparable, CustomStringConverti
     package var description: String { String(self.rawValue) }
 }
 
-/// What a batch carries and acknowledgements echo: which session got which advertisements of which break, and when.
+/// A record of a delivery, which a batch carries and acknowledgements echo: which session got which advertisements of which break,
+/// and when.
 ///
 /// It lets any gateway that has the keys, also after a restart, know what was delivered without asking a store. At most
 /// `WireLimits.deliveryBytesMax` bytes; opaque to clients. In order, numbers with their highest byte first: the version (1), the
@@ -58,7 +59,7 @@ package struct DeliveryToken: Hashable, Sendable {
     /// A signed delivery.
     ///
     /// - Parameters:
-    ///   - session: who got the batch.
+    ///   - session: the session that got the batch.
     ///   - breakNumber: of which break.
     ///   - variant: which choice of advertisements.
     ///   - first: the ordinal of its first advertisement.
@@ -115,7 +116,7 @@ package struct DeliveryToken: Hashable, Sendable {
         self.signature = Signature(key: key, code: AuthenticationCode(&numbers, in: frame))
     }
 
-    /// What its code is over; `nil` where it is not signed.
+    /// The bytes that its code covers; `nil` where it is not signed.
     @inline(__always)
     package var codedBytes: [UInt8]? {
         self.signature.map {

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What the gateway answers a listener.
+/// The gateway's answer to a listener.
 package struct ListenerReply: Hashable, Sendable {
     package enum Body: Hashable, Sendable {
         case joined(Joined)
@@ -167,7 +167,7 @@ extension ListenerReply {
     /// - Parameters:
     ///   - requestID: the id of the request that is answered.
     ///   - gatewayTime: the gateway's clock at the answer.
-    ///   - delivery: what acknowledgements will echo.
+    ///   - delivery: the token that acknowledgements will echo.
     ///   - fields: everything else of the batch but its advertisements, as `Batch.encodedFields` gives it.
     ///   - tailBytes: how many bytes of advertisements follow.
     /// - Returns: the bytes to send before the tail.

@@ -27,7 +27,7 @@ package struct ListenerDelay: Hashable, Sendable {
     }
 }
 
-/// What a listener asks.
+/// The action that a listener asks for.
 package struct ListenerRequest: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case join(Join)
@@ -43,7 +43,7 @@ package struct ListenerRequest: Hashable, Sendable {
         package var last: Position?
         /// The instance of the tick that proved the subscription; 0: not proven.
         package var instance: UInt64
-        /// Who joins; looked at where the stream asks for a token.
+        /// The token of the listener; checked where the stream requires one.
         package var token: String
         package var delay: ListenerDelay
         /// What the app says of the listener; nothing looks at it yet, breaks for some of them will.
@@ -108,7 +108,7 @@ package struct ListenerRequest: Hashable, Sendable {
     }
 }
 
-/// What a listener did with one advertisement.
+/// The outcome of one advertisement at a listener.
 package struct Outcome: Hashable, Sendable {
     package enum Kind: Int, CaseIterable, Sendable {
         case played = 1

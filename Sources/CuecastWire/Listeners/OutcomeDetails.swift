@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a listener did with an advertisement, without saying which.
+/// The outcome of an advertisement at a listener, without the advertisement's name.
 package struct OutcomeDetails: Hashable, Sendable {
     package var kind: Outcome.Kind
     package var evidence: Outcome.Evidence = .reported
@@ -36,7 +36,7 @@ package struct OutcomeDetails: Hashable, Sendable {
 }
 
 extension Outcome {
-    /// What happened to an advertisement, with the advertisement's name.
+    /// The outcome of an advertisement, with the advertisement's name.
     package init(_ details: OutcomeDetails, of advertisementID: AdvertisementID) {
         self.init(
             advertisementID: advertisementID,

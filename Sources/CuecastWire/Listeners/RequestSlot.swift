@@ -3,8 +3,8 @@
 
 /// When one listener asks for its batch.
 ///
-/// A notice reaches all listeners of a stream in the same instant. Each picks its own instant in the notice's request
-/// window by a hash of its session and the break, so that the gateway sees an even flow and nobody has to coordinate.
+/// A notice reaches all listeners of a stream in the same instant. Each picks its own instant in the notice's request window by a
+/// hash of its session and the break. So the gateway sees an even flow, and the listeners need no coordination.
 package enum RequestSlot {
     /// An instant of the half-open window, uniform over sessions; the same again for the same session and break.
     package static func instant(in window: RequestWindow, session: SessionID, break id: BreakID) -> Timestamp {

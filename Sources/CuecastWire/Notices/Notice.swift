@@ -192,7 +192,7 @@ extension Notice {
     }
 }
 
-/// What one PUB/SUB frame carries: a stream's notice, or the tick that proves subscriptions.
+/// The content of one PUB/SUB frame: a stream's notice, or the tick that proves subscriptions.
 package enum NoticeFrame: Hashable, Sendable {
     case notice(Notice, stream: StreamID)
     case tick(SyncTick)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The first 16 bytes of an HMAC-SHA256: what shows that a gateway made a delivery, a ticket or a tracking URL.
+/// The first 16 bytes of an HMAC-SHA256, which prove that a gateway made a delivery, a ticket or a tracking URL.
 package struct AuthenticationCode: Hashable, Sendable {
     /// How long it is, in bytes.
     package static let byteCount = 16
@@ -56,7 +56,7 @@ package struct Signature: Hashable, Sendable {
 
 /// Reads numbers that were written with their highest byte first, one after the other.
 ///
-/// Whoever uses it has checked that there are as many bytes.
+/// The caller has checked that there are as many bytes.
 struct BigEndianReader {
     private(set) var rest: Range<Int>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What `Joined` carries and every later request of the session shows: who it is, what it may do, and until when.
+/// The proof that `Joined` carries and every later request of the session shows: its identity, its rights, and their end.
 ///
 /// Any gateway that has the keys knows by it what a token granted, without the token and without a store. Opaque to clients; at most
 /// `WireLimits.ticketBytesMax` bytes. In order, numbers with their highest byte first: the version (1), the key's id (4), the session (16),
@@ -14,7 +14,7 @@ package struct SessionTicket: Hashable, Sendable {
     package var fetchUntil: Timestamp
     /// The last instant at which it acknowledges.
     package var acknowledgeUntil: Timestamp
-    /// Whose token it was joined with; empty: nobody's.
+    /// The subject whose token the session joined with; empty if it joined without a token.
     package var subject: String
     /// The most sessions of the subject at a time; 0: no limit.
     package var sessionsMax: UInt32
@@ -72,7 +72,7 @@ package struct SessionTicket: Hashable, Sendable {
 
     /// Reads a ticket whole; never traps.
     ///
-    /// It is `nil` for anything that `signed` does not write. Whether a gateway signed it is to be found out beside.
+    /// It is `nil` for anything that `signed` does not write. The caller checks separately whether a gateway signed it.
     package init?(bytes: [UInt8]) {
         guard let head = TicketHead(bytes.span, at: bytes.indices) else { return nil }
         func text(_ range: Range<Int>) -> String? { String(validating: bytes[range], as: UTF8.self) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a tracking URL of the gateway's own tells.
+/// The event that a tracking URL of the gateway's own reports.
 package enum TrackingKind: UInt8, CaseIterable, Sendable {
     case impression = 1
     case start = 2
@@ -46,10 +46,11 @@ package enum TrackingKind: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What a tracking URL holds: one event of one advertisement of one delivery, signed.
+/// The content of a tracking URL: one event of one advertisement of one delivery, signed.
 ///
-/// Whoever calls such a URL can send nothing else, so that it is the right and the message in one. In order: the version (1), the kind (1), the
-/// ordinal of the advertisement (1), the signed delivery (58), and the code over all bytes before it (16), by the key of the delivery.
+/// The caller of such a URL can send nothing else, so the token is both the authorization and the message. In order: the version
+/// (1), the kind (1), the ordinal of the advertisement (1), the signed delivery (58), and the code over all bytes before it (16),
+/// by the key of the delivery.
 package struct TrackingToken: Hashable, Sendable {
     package let kind: TrackingKind
     /// The ordinal of the advertisement in its break.
@@ -66,7 +67,7 @@ package struct TrackingToken: Hashable, Sendable {
     /// A signed token; `nil` where the delivery is not signed.
     ///
     /// - Parameters:
-    ///   - kind: what it tells.
+    ///   - kind: the event that it reports.
     ///   - ordinal: of which advertisement of the break.
     ///   - delivery: by which it was handed out.
     ///   - code: makes the code of bytes with the key of the delivery.
@@ -85,7 +86,7 @@ package struct TrackingToken: Hashable, Sendable {
 
     /// Reads what `bytes` wrote; never traps, and `nil` for anything else.
     ///
-    /// Whether a gateway signed it is to be found out beside.
+    /// The caller checks separately whether a gateway signed it.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, let kind = TrackingKind(rawValue: bytes[1])
         else {
@@ -100,7 +101,7 @@ package struct TrackingToken: Hashable, Sendable {
         self.signature = Signature(key: key, code: AuthenticationCode(&code, in: bytes.span))
     }
 
-    /// What its code is over.
+    /// The bytes that its code covers.
     package var codedBytes: [UInt8] { Self.codedBytes(self.kind, self.ordinal, self.delivery) }
 
     private static func codedBytes(_ kind: TrackingKind, _ ordinal: UInt8, _ delivery: DeliveryToken) -> [UInt8] {

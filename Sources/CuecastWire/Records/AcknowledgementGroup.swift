@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// One record of a lane of acknowledgements: what was accepted together and became durable together.
+/// One record of a lane of acknowledgements: requests that were accepted together and became durable together.
 package struct AcknowledgementGroup: Hashable, Sendable {
     /// An acknowledgement, and what the gateway looked up to accept it.
     package struct AcceptedRequest: Hashable, Sendable {

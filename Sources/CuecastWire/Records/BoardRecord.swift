@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is known of one break after some records of the log, apart from what time alone decides.
+/// The state of one break after some records of the log, apart from changes that time alone decides.
 package struct BreakRecord: Hashable, Sendable {
     /// The steps of a break's life that records of the log make.
     ///
@@ -69,7 +69,7 @@ package struct BreakRecord: Hashable, Sendable {
     }
 }
 
-/// What is known of one stream beside its breaks.
+/// The state of one stream beside its breaks.
 package struct StreamRecord: Hashable, Sendable {
     package var stream: StreamID
     package var sequence: UInt64

@@ -24,7 +24,7 @@ package struct BreakEntry: Hashable, Sendable {
         case announce(BreakKey, BreakNumber, window: RequestWindow)
         /// A timer's decision, about the break of this number only: a repeat is harmless.
         case expire(BreakKey, BreakNumber)
-        /// Lets the log's own time go on to this instant at most: what is too old by it is let go of.
+        /// Advances the log's own time to this instant at most, and drops data that is too old by it.
         case housekeeping(Timestamp)
     }
 
@@ -99,7 +99,7 @@ package struct BreakEntry: Hashable, Sendable {
 
     /// When the gateway received it, or when the timer fired.
     package var at: Timestamp
-    /// Who asked; empty where broadcasters are not told apart.
+    /// The broadcaster that asked; empty where broadcasters are not told apart.
     package var broadcaster: String
     /// The revision that the break must have for anything to change, `nil` for any; or one of `ExpectedRevision`.
     ///
@@ -107,7 +107,7 @@ package struct BreakEntry: Hashable, Sendable {
     package var expectedRevision: UInt64?
     /// The trace of the request, with the gateway's span for it; `nil`: it is not traced.
     ///
-    /// It decides nothing. What timers decide has none.
+    /// It decides nothing. Entries of timers have none.
     package var trace: TraceContext?
     package var kind: Kind
 
@@ -139,7 +139,7 @@ package struct BreakEntry: Hashable, Sendable {
     }
 }
 
-/// One record of the lane `breaks`: what was decided together and became durable together.
+/// One record of the lane `breaks`: entries that were decided together and became durable together.
 package struct BreakGroup: Hashable, Sendable {
     /// The most entries in one group; break numbers leave room for as many.
     package static let groupEntriesMax = 1_024

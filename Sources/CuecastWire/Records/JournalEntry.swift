@@ -20,7 +20,7 @@ package struct JournalEntry: Hashable, Sendable {
         case batch(Notice, ListenerReply.Batch, skipped: Duration?)
         /// The app was given an advertisement.
         case handedOut(BreakID, AdvertisementID)
-        /// What the app reported of an advertisement that it plays.
+        /// A report of the app about an advertisement that it plays.
         case progress(BreakID, AdvertisementID, Progress)
         /// The break is over for this listener; a batch that still arrives is ignored for the reason.
         case breakClosed(BreakID, Outcome.Reason)
@@ -28,13 +28,13 @@ package struct JournalEntry: Hashable, Sendable {
         case outcome(ListenerRequest)
         /// Outcomes were confirmed, or are not told any more for the reason given.
         case settled([UInt64], givenUp: GivenUp?)
-        /// What became of an advertisement is not known, and the app was told so.
+        /// The outcome of an advertisement is unknown, and the app was told so.
         case forgotten(SessionID, BreakID, AdvertisementID)
         /// The listening has ended: the session is not used again.
         case sessionOver
         /// The session goes on.
         case alive
-        /// What the tracking of URLs keeps, in a form of its own.
+        /// The state of the tracking of URLs, in a form of its own.
         case tracking([UInt8])
         /// Entries of these calls are not needed any more.
         case trackingForgotten([UInt64])
@@ -44,7 +44,7 @@ package struct JournalEntry: Hashable, Sendable {
         package var id: SessionID
         package var stream: StreamID
         package var ticket: [UInt8]
-        /// Whether the first join was answered: what plays before the stream is not taken any more.
+        /// Whether the first join was answered: advertisements that play before the stream are no longer taken.
         package var streamBegun: Bool
 
         package init(id: SessionID, stream: StreamID, ticket: [UInt8] = [], streamBegun: Bool = false) {

@@ -22,7 +22,7 @@ package struct JSONNode: Sendable {
         self.line = line
     }
 
-    /// What kind of value it is, for sentences.
+    /// The kind of value, for sentences.
     package var kind: String {
         switch self.value {
         case .object: "an object"
@@ -35,8 +35,8 @@ package struct JSONNode: Sendable {
     }
 }
 
-/// Reads one JSON document (RFC 8259); keys that stand in an object twice are refused: of two a decoder takes one, and nobody knows which was
-/// meant.
+/// Reads one JSON document (RFC 8259); it refuses duplicate keys in an object, because a decoder takes one of the two and cannot
+/// know which was meant.
 package struct JSONReader {
     package struct Fault: Error {
         package let line: Int
@@ -59,7 +59,7 @@ package struct JSONReader {
     /// - Returns: its value.
     /// - Throws: the first thing that is wrong, with its line.
     package static func read(_ bytes: [UInt8]) throws(Fault) -> JSONNode {
-        // Only whole UTF-8 is text; what a decoder would mend is a fault.
+        // Only valid UTF-8 is text; bytes that a decoder would repair are a fault.
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw Fault(line: 1, reason: "the file is not UTF-8")
         }

@@ -3,18 +3,18 @@
 
 import SwiftProtobuf
 
-/// What requests of listeners and of broadcasters have in common: their id, and that they may be sent to the wrong socket.
+/// The common parts of listeners' and broadcasters' requests: their id, and that they may be sent to the wrong socket.
 package enum RequestEnvelope {
-    /// Whose requests a socket takes.
+    /// The clients whose requests a socket takes.
     package enum Audience: Sendable {
         case listeners
         case broadcasters
     }
 
-    /// The id of a request, whoever sent it; 0 where it cannot be read.
+    /// The id of a request, from either kind of client; 0 where it cannot be read.
     ///
-    /// Both have it in field 1. What lies in the other fields does not matter, so that it can be read from a request that
-    /// is of the other kind, or wrong within.
+    /// Both have it in field 1. The other fields do not matter, so the id can be read from a request that is of the other kind, or
+    /// is otherwise wrong.
     static func requestID(of frame: [UInt8]) -> UInt64 {
         var id: UInt64 = 0
         var fields = FieldReader<RequestField>(0..<frame.count)
@@ -38,7 +38,7 @@ package enum RequestEnvelope {
     /// - Parameters:
     ///   - error: why it could not be read.
     ///   - frame: the request.
-    ///   - audience: whose socket it came to.
+    ///   - audience: the clients of the socket that it came to.
     /// - Returns: the refusal.
     package static func refusal(of error: WireError, in frame: [UInt8], on audience: Audience) -> Refusal {
         guard let misdirected = Self.misdirected(frame, on: audience) else { return Refusal(error) }

@@ -3,7 +3,7 @@
 
 import SwiftProtobuf
 
-/// What is in one advertisement, as broadcasters publish it and listeners receive it.
+/// The content of one advertisement, as broadcasters publish it and listeners receive it.
 package struct AdvertisementContent: Hashable, Sendable {
     package struct MediaFile: Hashable, Sendable {
         package var url: String
@@ -116,7 +116,8 @@ package struct AdvertisementContent: Hashable, Sendable {
 }
 
 extension AdvertisementContent {
-    /// What reports and repeats need when nobody can play it any more: all but one media file, tracking and banner go.
+    /// The content that reports and repeats need when the advertisement can no longer be played: all but one media file, tracking
+    /// and banner are removed.
     package var condensed: AdvertisementContent {
         AdvertisementContent(
             id: self.id,

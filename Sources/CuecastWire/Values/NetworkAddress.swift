@@ -5,11 +5,11 @@
 ///
 /// A host is a name, an IPv4 address, or an IPv6 address in brackets (RFC 3986 section 3.2.2). Nothing is looked up.
 package struct NetworkAddress: Hashable, Sendable {
-    /// What somebody wants with an address.
+    /// The purpose of an address.
     package enum Use: Sendable {
         /// The port may be 0 or `*`: the system chooses. The host may be `*`: all interfaces.
         case bind
-        /// The port is one that somebody listens on.
+        /// The port is one that a listener is bound to.
         case connect
     }
 
@@ -148,7 +148,7 @@ package struct NetworkAddress: Hashable, Sendable {
         return halves.count == 2 ? groups <= 7 : groups == 8
     }
 
-    /// What stands before and after each `::`.
+    /// The parts before and after each `::`.
     private static func halves(of text: Substring) -> [Substring] {
         var halves: [Substring] = []
         var rest = text

@@ -58,7 +58,7 @@ extension Duration {
 
     /// The whole milliseconds of a duration that was given from outside.
     ///
-    /// - Parameter field: what it is, for the fault.
+    /// - Parameter field: the name of the value, for the fault.
     /// - Returns: the whole milliseconds.
     /// - Throws: where it is negative, or longer than the wire's 32 bits hold.
     package func wholeMilliseconds(field: String) throws(WireError) -> Duration {

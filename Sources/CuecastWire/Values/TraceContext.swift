@@ -57,7 +57,7 @@ package struct TraceContext: Hashable, Sendable {
         return TraceContext(self, span: span)
     }
 
-    /// A span of the same trace that nobody has had.
+    /// A new span of the same trace.
     package func newSpan() -> TraceContext { self.at(UInt64.random(in: 1 ... .max)) }
 
     private init(_ other: TraceContext, span: UInt64) {
@@ -73,14 +73,15 @@ package struct TraceContext: Hashable, Sendable {
     }
 }
 
-/// What the header `traceparent` says, read as W3C Trace Context says (https://www.w3.org/TR/trace-context/, section 3.2).
+/// The content of the header `traceparent`, read according to W3C Trace Context (https://www.w3.org/TR/trace-context/, section
+/// 3.2).
 package struct TraceParent: Hashable, Sendable {
     /// How long the header of version 00 is; as much of it is known of every later version, in bytes.
     package static let byteCount = 55
 
-    /// The trace, and the span of whoever asks.
+    /// The trace, and the span of the caller.
     package let context: TraceContext
-    /// Whether whoever asks may have recorded it: the lowest bit of the flags; the others have no meaning here.
+    /// Whether the caller may have recorded it: the lowest bit of the flags; the other bits have no meaning here.
     package let isSampled: Bool
 
     /// Reads a header.

@@ -3,9 +3,9 @@
 
 package import CuecastWire
 
-/// One line of the audit: that somebody asked for something to be changed, and what became of it.
+/// One line of the audit: a request to change something, and its result.
 ///
-/// It holds no secret: who asked stands there by name, never by key or token.
+/// It holds no secret: it names the caller, and never contains a key or token.
 package struct AuditRecord: Hashable, Sendable {
     package enum Outcome: String, CaseIterable, Sendable {
         /// Something is another way now.
@@ -19,17 +19,17 @@ package struct AuditRecord: Hashable, Sendable {
 
     /// By the gateway's clock, when the answer was given.
     package var at: Timestamp
-    /// Who asked; empty where askers are not told apart.
+    /// The caller; empty where callers are not told apart.
     package var principal: String
     package var origin: RequestOrigin
-    /// What was asked for, in a word, as `publish` or `reload`.
+    /// The action that was asked for, in a word, as `publish` or `reload`.
     package var action: String
-    /// What it was about; `nil`: no break, or that cannot be read.
+    /// The subject of the request; `nil`: no break, or it cannot be read.
     package var key: BreakKey?
     package var outcome: Outcome
     /// Why it was refused; `nil`: it was not.
     package var status: StatusCode?
-    /// The sentence that whoever asked was told; empty where there was none.
+    /// The sentence that the caller got as the answer; empty where there was none.
     package var sentence: String
     /// The revision of the break afterwards; `nil`: unknown.
     package var revision: UInt64?
@@ -87,7 +87,7 @@ package enum AuditLimits {
 package struct AuditQuery: Hashable, Sendable {
     package var stream: StreamID?
     package var breakID: BreakID?
-    /// Who asked.
+    /// The caller.
     package var principal: String?
     /// Only lines with a lower number.
     package var before: Int64?
@@ -138,16 +138,16 @@ package protocol AuditStore: Sendable {
     /// The lines that are asked for, the newest first.
     func records(_ query: AuditQuery) async throws(AuditError) -> [NumberedAuditRecord]
 
-    /// Lets go of what is too old, and of what is too much.
+    /// Drops records that are too old, and records above the limit.
     ///
     /// - Parameters:
-    ///   - limit: what happened before this goes; `nil`: nothing is too old.
-    ///   - recordsMax: the most lines that stay. Of more the oldest refusals go first, until they are half of it: whoever is refused
-    ///     without end must not drive out what was changed.
+    ///   - limit: records from before this are dropped; `nil`: none is too old.
+    ///   - recordsMax: the largest number of lines to keep. Above it, the oldest refusals are removed first, until they are half of
+    ///     it: a caller that is refused without end must not displace the records of changes.
     /// - Returns: how many went; there may be more to do.
     /// - Throws: ``AuditError``, where the store cannot do it.
     func prune(before limit: Timestamp?, recordsMax: Int) async throws(AuditError) -> Int
 
-    /// Closes it; what was asked before is done first.
+    /// Closes it after all earlier requests are done.
     func close() async
 }

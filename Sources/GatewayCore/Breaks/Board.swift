@@ -4,19 +4,19 @@
 package import CuecastWire
 package import HashTreeCollections
 
-/// What a record of the event log did to the board.
+/// The effect of a record of the event log on the board.
 package enum EntryResult: Hashable, Sendable {
     /// The break is now as in `info`; listeners are told where there is a notice.
     case changed(Break, Notice?)
-    /// The same was asked before: the answer is the same and nobody is told again.
+    /// The request repeats an earlier one: the answer is the same, and no notice is sent again.
     case unchanged(Break)
     /// The rules did not allow it. The record has no effect, at any gateway.
     case refused(Refusal)
-    /// The log's own time went on, and this was let go of by it.
+    /// The log's own time went on, and this data was dropped.
     case housekept(Housekeeping)
 }
 
-/// What one record of housekeeping did.
+/// The result of one record of housekeeping.
 package struct Housekeeping: Hashable, Sendable {
     /// How many breaks keep only the essentials of their advertisements from now on.
     package var condensed = 0
@@ -70,7 +70,7 @@ package struct Board: Sendable {
     package private(set) var streamSetVersion: UInt64 = 0
     /// When something about a break is to be let go of by the log's own time; follows from `streams`.
     private var due = SortedTree<BreakInstant, BreakKey>()
-    /// What changed since somebody took note; says nothing about the streams, so that equal boards are equal without it.
+    /// The changes since they were last collected; says nothing about the streams, so that equal boards are equal without it.
     private var changes = BoardChanges()
 
     /// A board before the first entry.
@@ -123,8 +123,8 @@ package struct Board: Sendable {
 
     /// Changes a stream where it lies; one that is not there begins.
     ///
-    /// So only the first of a group's entries about a stream copies what other boards share, as long as nobody holds a copy of the
-    /// stream meanwhile.
+    /// So only the first of a group's entries about a stream copies data that other boards share, provided that no other copy of
+    /// the stream is held meanwhile.
     private mutating func change(_ id: StreamID, _ body: (inout StreamBoard) -> Void) {
         let (new, countBefore) = (self.newStream(id), self.streams.count)
         let (before, after) = self.streams.updateValue(forKey: id, default: new) { stream in
@@ -187,7 +187,7 @@ package struct Board: Sendable {
         Dictionary(uniqueKeysWithValues: self.streams.values.map { ($0.stream, $0.sequence) })
     }
 
-    /// What is known of a stream; `nil` where nothing was ever published for it, or nothing is kept any more.
+    /// The state of a stream; `nil` where nothing was ever published for it, or nothing is kept any more.
     package func stream(_ id: StreamID) -> StreamBoard? { self.streams[id] }
 
     /// How many streams there are.
@@ -208,8 +208,8 @@ package struct Board: Sendable {
 
     /// What a listener of a stream is told from: also of one of which nothing is kept.
     ///
-    /// Such a stream stands where the next one begins: whoever knows an old position of it is told to begin anew, and nobody
-    /// is told that nothing was missed while something was.
+    /// Such a stream starts at the position where the next one begins. A listener that knows an old position of it is told to begin
+    /// anew, and no listener is told that it missed nothing when it missed something.
     package func streamOrNew(_ id: StreamID) -> StreamBoard { self.streams[id] ?? self.newStream(id) }
 
     /// Where a stream stands.
@@ -248,7 +248,7 @@ package struct Board: Sendable {
         }
     }
 
-    /// What changed since this was last called, for whoever keeps snapshots.
+    /// The changes since this was last called, for the code that keeps snapshots.
     package mutating func takeChanges() -> BoardChanges {
         defer { self.changes = BoardChanges() }
         return self.changes
@@ -260,7 +260,7 @@ package struct Board: Sendable {
     ///   - group: the next of the lane.
     ///   - offset: its offset.
     ///   - previous: the offset of the group before it in the log; `nil`: one less, as within an epoch.
-    /// - Returns: what became of each entry, in order.
+    /// - Returns: the result of each entry, in order.
     package mutating func apply(_ group: BreakGroup, offset: UInt64, after previous: UInt64? = nil) -> [EntryResult] {
         let previous = previous ?? offset - 1
         precondition(
@@ -274,7 +274,7 @@ package struct Board: Sendable {
             }
     }
 
-    /// What an entry would do if it were applied now; nothing changes.
+    /// The effect that an entry would have if it were applied now; nothing changes.
     package func trial(of entry: BreakEntry) -> EntryResult {
         let number = BreakGroup.breakNumber(offset: self.offset + 1, index: 0)
         guard let key = entry.key else {
@@ -356,14 +356,14 @@ package struct Board: Sendable {
         self.changes.breaks[each.number] = each.key
     }
 
-    /// Whether a record of housekeeping at this instant would let go of something.
+    /// Whether a record of housekeeping at this instant would drop something.
     package func hasDue(at now: Timestamp) -> Bool {
         let reached = max(self.retentionTime, min(now, self.retentionTime + BoardLimits.retentionStepMax))
         return self.due.first.map { $0.key.at < reached } ?? false
     }
 
-    /// Lets the log's own time go on, and lets go of what is too old by it: keeps only the essentials of breaks that no
-    /// listener can ask for, only the names of those that nobody can acknowledge, and nothing of streams without breaks.
+    /// Advances the log's own time, and drops data that is too old by it: keeps only the essentials of breaks that no listener can
+    /// ask for, only the names of those that can no longer be acknowledged, and nothing of streams without breaks.
     ///
     /// No more than a bounded number of breaks: the rest waits for the next record.
     private mutating func keepHouse(_ time: Timestamp) -> Housekeeping {
@@ -411,7 +411,7 @@ extension Board: Hashable {
     }
 }
 
-/// What the board counts of a stream.
+/// The size that the board counts for a stream.
 private struct StreamFacts {
     let bytes: Int
     let breakCount: Int

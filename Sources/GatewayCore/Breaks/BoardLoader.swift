@@ -3,9 +3,9 @@
 
 package import CuecastWire
 
-/// Makes a board of what a snapshot holds, part by part.
+/// Builds a board from a snapshot, part by part.
 package struct BoardLoader {
-    /// What a board has beside its streams.
+    /// The content of a board beside its streams.
     struct Facts {
         var retired: RetiredNames
         var retiredSequence: UInt64 = 0
@@ -19,7 +19,7 @@ package struct BoardLoader {
 
     /// - Parameters:
     ///   - epoch: of the event log.
-    ///   - names: hashes the names of breaks that are let go of; by a key of the event log.
+    ///   - names: hashes the names of dropped breaks; by a key of the event log.
     package init(epoch: UInt64, names: SipHash) {
         self.epoch = epoch
         self.facts = Facts(retired: RetiredNames(hash: names))
@@ -28,7 +28,7 @@ package struct BoardLoader {
     /// Takes a part.
     ///
     /// - Parameter part: as the snapshot has it; of a break only with its stream, or after it.
-    /// - Throws: `invalid` where it does not go together with what came before.
+    /// - Throws: `invalid` where it contradicts the parts before.
     package mutating func read(_ part: BoardRecord) throws(WireError) {
         for each in part.streams where self.streams[each.stream] != nil {
             throw .invalid(field: "streams", rule: "the stream \(each.stream) stands there twice")
@@ -48,7 +48,7 @@ package struct BoardLoader {
         self.add(part)
     }
 
-    /// Takes a part that goes together with what came before.
+    /// Takes a part that agrees with the parts before.
     mutating func add(_ part: BoardRecord) {
         self.facts.retention = part.retention ?? self.facts.retention
         self.facts.newest = part.newest ?? self.facts.newest

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What changed on a board: which parts of its snapshot are to be written again.
+/// The changes of a board: the parts of its snapshot that must be written again.
 package struct BoardChanges: Hashable, Sendable {
     /// Breaks that are new, changed, or no longer kept.
     package var breaks: [BreakNumber: BreakKey] = [:]
@@ -46,12 +46,12 @@ package enum BoardParts {
     /// Writes what changed, in portions of a bounded size.
     ///
     /// - Parameters:
-    ///   - changes: what changed since the snapshot that is kept.
+    ///   - changes: the changes since the snapshot that is kept.
     ///   - board: the board as it is.
     ///   - bytesMax: a portion is not made larger than this, except by its last part.
     ///   - partsMax: the most parts of a portion.
     ///   - save: keeps a portion.
-    /// - Throws: what `save` throws.
+    /// - Throws: the errors of `save`.
     package static func write<Failure: Error>(
         _ changes: BoardChanges,
         of board: Board,

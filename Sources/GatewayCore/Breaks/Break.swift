@@ -86,7 +86,7 @@ package struct Break: Sendable {
         return start + (self.record.duration ?? self.record.publish.safetyDuration)
     }
 
-    /// From when on listeners can know of it; `nil`: nobody was told yet.
+    /// From when on listeners can know of it; `nil`: no listener was told yet.
     package var announced: Timestamp? { self.record.announced }
 
     /// When it is over for sure: its end, or the end of its hold.
@@ -106,10 +106,12 @@ package struct Break: Sendable {
         return self.waitsForPunch ? self.record.publish.holdUntil : nil
     }
 
-    /// When the log's own time lets go of something of it: of all but the essentials of its advertisements once no listener
-    /// can ask for them, which is at once where it was withdrawn, and of the rest once nobody can acknowledge it.
+    /// When a part of it is dropped, by the log's own time.
     ///
-    /// `nil` while it waits for something: what is open is kept, however old it is.
+    /// All but the essentials of its advertisements are dropped once no listener can ask for them. A withdrawn break drops them at
+    /// once. The rest is dropped once the break can no longer be acknowledged.
+    ///
+    /// `nil` while it waits for something: an open break is kept, however old it is.
     var due: BreakInstant? {
         guard self.timer == nil else { return nil }
         let wait: Duration =

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a gateway's configuration says about breaks.
+/// The configuration of a gateway for breaks.
 ///
 /// It decides once, when a request is received; the decisions go into the event log, so that a later configuration does
 /// not change what was decided.
@@ -16,9 +16,9 @@ package struct BreakPolicy: Hashable, Sendable {
     package var startLateMax: Duration = .seconds(2)
     /// The furthest ahead that a start may be.
     package var startAheadMax: Duration = .seconds(6 * 3_600)
-    /// How long after the punch a cued break starts, where the punch does not say.
+    /// How long after the punch a cued break starts, where the punch gives no start.
     package var punchLead: Duration = .seconds(2)
-    /// How long a cued break is held, or a pre-stream break open, where the broadcaster does not say.
+    /// How long a cued break is held, or a pre-stream break open, where the broadcaster gives no time.
     package var hold: Duration = .seconds(1_800)
     /// The longest that a break without a duration lasts.
     package var safetyDuration: Duration = .seconds(300)
@@ -33,16 +33,16 @@ package struct BreakPolicy: Hashable, Sendable {
 
     /// When listeners ask for their batches.
     ///
-    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a
-    /// quarter of it: nobody loses anything then, and the gateway has more to spare. It ends before the start where
-    /// there is lead, and opens at once where there is none.
+    /// The window is as long as the gateway needs to serve all listeners evenly, and where there is lead at least a quarter of it:
+    /// a longer window costs listeners nothing, and gives the gateway more spare capacity. It ends before the start where there is
+    /// lead, and opens at once where there is none.
     ///
     /// - Parameters:
     ///   - opens: when the notice goes out.
     ///   - start: when the break starts; `nil` for cued and pre-stream breaks.
     ///   - listeners: how many are expected to ask.
     ///   - hold: how long a cued break is held, or a pre-stream break open; `nil`: as the policy says.
-    /// - Returns: the window; empty (`from == by`) when there is no lead and nobody is expected.
+    /// - Returns: the window; empty (`from == by`) when there is no lead and no listener is expected.
     package func window(
         opens: Timestamp,
         start: Timestamp?,
@@ -79,13 +79,13 @@ package enum BoardLimits {
     package static let keepRowsFor: Duration = Self.acknowledgeWithin + .seconds(86_400)
     /// The most bytes that the board comes to, by what its parts are counted as; more is not published.
     package static let boardBytesMax = 1_024 * 1_048_576
-    /// What a stream is counted as, without its breaks and notices.
+    /// The size that a stream counts as, without its breaks and notices.
     package static let streamBytes = 1_024
-    /// What a notice that can be recovered is counted as.
+    /// The size that a recoverable notice counts as.
     package static let noticeBytes = 256
-    /// What a break is counted as, without its advertisements.
+    /// The size that a break counts as, without its advertisements.
     package static let breakBytes = 2_048
-    /// The most breaks that one record of housekeeping lets go of.
+    /// The most breaks that one record of housekeeping drops.
     package static let housekeepingBreaksMax = 1_024
     /// The most that one record takes the log's own time on, by which things are too old: a wrong clock does no more
     /// harm.

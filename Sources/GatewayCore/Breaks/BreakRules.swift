@@ -8,13 +8,13 @@ import HashTreeCollections
 //
 //   publish                  → scheduled, or announced when its announcement is due already (cued and pre-stream: at once)
 //   scheduled  announce      → announced
-//   scheduled  expire        → expired: it can no longer be played, and nobody had heard of it
+//   scheduled  expire        → expired: it can no longer be played, and listeners never knew of it
 //   announced  expire        → expired, for a cued break whose hold is over
 //   announced  punch         → announced with a start, for a cued break
 //   scheduled, announced     update, postpone, cancel
 //   announced, started       update of the duration, end, cancel
 //
-// With each step but the first the revision goes on by one, whoever made it.
+// Each step but the first increments the revision by one, regardless of its origin.
 
 extension StreamBoard {
     /// Decides about an entry about a break of this stream; nothing changes.
@@ -37,7 +37,7 @@ extension StreamBoard {
         guard let expected = entry.expectedRevision, let key = entry.key, !isRetired else { return result }
         switch result {
         case .housekept: return result
-        // It is so already: a repeat of what was done, which changed the revision itself.
+        // The break is in that state already: a repeat of an earlier request, which changed the revision itself.
         case .unchanged where expected != ExpectedRevision.absent: return result
         case .unchanged, .changed, .refused:
             if let known = self.breaks[key.id] {
@@ -51,7 +51,7 @@ extension StreamBoard {
         }
     }
 
-    /// What an entry leads to where no revision is expected.
+    /// The result of an entry where no revision is expected.
     private func step(
         _ entry: BreakEntry,
         number: BreakNumber,
@@ -102,7 +102,7 @@ extension StreamBoard {
         }
     }
 
-    /// What a legal step leads to.
+    /// The result of a legal step.
     private enum Step {
         /// It was so already.
         case nothing
@@ -251,7 +251,7 @@ extension StreamBoard {
         return try self.moved(&each, at: now)
     }
 
-    /// What a break's other start or length leads to.
+    /// The effect of another start or length of a break.
     private func moved(_ each: inout Break, at now: Timestamp) throws(Refusal) -> Step {
         if let end = each.end, end <= now {
             throw Refusal(.wrongState, "With that the break \(each.key.id) would be over already: end or cancel it.")
@@ -374,7 +374,7 @@ extension Board {
 }
 
 extension Break {
-    /// Why a request must not change it: it is not as whoever asks believes; `nil`: it is.
+    /// Why a request must not change it: the break is not in the state that the caller expects; `nil`: it is.
     fileprivate func revisionConflict(expected: UInt64) -> Refusal? {
         guard self.record.revision != expected, expected != ExpectedRevision.any else { return nil }
         let what = expected == ExpectedRevision.absent ? "none is expected to be there" : "\(expected) is expected"
@@ -391,7 +391,7 @@ extension BroadcastRequest.Punch {
 }
 
 extension BreakEntry.Kind {
-    /// Whether a timer decided it, and nobody asked for it.
+    /// Whether a timer decided it, without a request.
     fileprivate var isTimers: Bool {
         switch self {
         case .announce, .expire, .housekeeping: true

@@ -6,8 +6,8 @@ import HeapModule
 
 /// Which announced breaks begin or are over by time alone, and which run now: what no record tells.
 ///
-/// Made once from the board and changed by what becomes of records, so that a change costs by the logarithm of how many breaks are
-/// open. It decides; whoever has a clock asks it.
+/// It is built once from the board and then updated by the results of records, so a change costs the logarithm of the number of
+/// open breaks. It has no clock of its own: a caller that has one asks it for decisions.
 package struct BreakSchedule: Sendable {
     private struct Turn: Comparable {
         let instant: Timestamp

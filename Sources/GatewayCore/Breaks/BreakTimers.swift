@@ -5,7 +5,7 @@ package import CuecastWire
 import HashTreeCollections
 import HeapModule
 
-/// What time alone makes due: announcements, and the end of what waited too long.
+/// The entries that become due by time alone: announcements, and the end of breaks that waited too long.
 ///
 /// Timers are not state. They follow from the board, so that after a restart everything that fell due meanwhile is done at
 /// once, and a repeat of a timer's record has no effect.
@@ -57,7 +57,7 @@ package struct TimerQueue: Sendable {
     /// Where each break stands in the heap: what lies there under another instant is void.
     private var instants: [BreakNumber: Timestamp]
 
-    /// What waits on a board.
+    /// The breaks of a board that wait for a timer.
     package init(_ board: Board) {
         var waiting: [Waiting] = []
         for stream in board.waiting.lazy.compactMap({ board.streams[$0] }) {
@@ -99,7 +99,7 @@ package struct TimerQueue: Sendable {
     ///   - now: the gateway's clock.
     ///   - timers: makes the records.
     ///   - listeners: how many listeners of a stream are expected to ask for a batch.
-    /// - Returns: entries for the log; what waits longest goes first.
+    /// - Returns: entries for the log, those that wait longest first.
     package mutating func due(
         on board: Board,
         at now: Timestamp,

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a gateway does about a request of a broadcaster.
+/// The gateway's decision about a request of a broadcaster.
 package enum BroadcastPlan: Hashable, Sendable {
     /// Nothing has to be recorded.
     case answer(BroadcastReply.Body)
@@ -19,14 +19,15 @@ package struct BroadcastPlanner: Sendable {
         self.policy = policy
     }
 
-    /// What to do about a request.
+    /// Decides about a request.
     ///
-    /// The right to the stream is looked at first, so that nobody learns of a stream that is not theirs. Rules that the board holds are tried on a copy of it first, so that the log does not fill with what is refused
-    /// anyway; the board decides again when the entry comes back from the log, because others may have been faster.
+    /// The planner checks the right to the stream first, so that a broadcaster learns nothing of a stream that is not theirs. It
+    /// tries rules that the board holds on a copy of the board first, so that the log does not fill with requests that are refused
+    /// anyway. The board decides again when the entry comes back from the log, because other requests may have been faster.
     ///
     /// - Parameters:
-    ///   - request: what the broadcaster asks.
-    ///   - principal: who asks.
+    ///   - request: the broadcaster's request.
+    ///   - principal: the broadcaster.
     ///   - board: the board as it is.
     ///   - now: when the request was received.
     ///   - listeners: how many listeners are expected to ask for a batch.
@@ -117,7 +118,7 @@ package struct BroadcastPlanner: Sendable {
             announce: announce,
             window: self.policy.window(opens: announce, start: start, listeners: listeners, hold: publish.hold),
             holdUntil: start == nil ? now + (publish.hold ?? self.policy.hold) : nil,
-            // As the log keeps it: whoever reads it must come to the same end.
+            // In the form that the log keeps: every reader of it must come to the same result.
             safetyDuration: .milliseconds(self.policy.safetyDuration.inMilliseconds)
         )
     }
@@ -181,7 +182,7 @@ package struct BroadcastPlanner: Sendable {
             }
         }
         let start = from + postpone.by
-        // A repeat is the same whatever the clock says by now. Nobody has less lead by a later start.
+        // A repeat is the same at any later time of the clock. A later start does not shorten the lead of any listener.
         if known == from, known != start { _ = try self.resolve(.at(start), at: now, leadTimeMin: .zero) }
         let announce = max(now, start - self.policy.announceAhead)
         return BreakEntry.Postpone(
@@ -262,12 +263,12 @@ package struct BroadcastPlanner: Sendable {
 
     /// More than a break takes in a list, but for the title of its first advertisement.
     private static let infoBytesMax = 768
-    /// A page is at most so large, so that its reply is not too large for whoever reads it.
+    /// The limit on a page, so that its reply is not too large for its reader.
     private static let pageBytesMax = WireLimits.replyFrameBytesMax - 1_024
 }
 
 extension Timestamp {
-    /// Whether it is the instant that somebody means who knows it in whole milliseconds, cut off or rounded.
+    /// Whether it is the instant that a caller means who knows it in whole milliseconds, truncated or rounded.
     ///
     /// The gateway's clock is finer than what programs that ask can hold: the instants of JavaScript, for instance.
     fileprivate func isSaid(by said: Timestamp) -> Bool {

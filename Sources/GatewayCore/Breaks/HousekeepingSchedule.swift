@@ -25,7 +25,7 @@ package struct HousekeepingSchedule: Sendable {
 
     /// The record to append now.
     ///
-    /// Whoever takes it calls `answered` afterwards.
+    /// The caller that takes it calls `answered` afterwards.
     ///
     /// - Parameters:
     ///   - board: the board as it is.

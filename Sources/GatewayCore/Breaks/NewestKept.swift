@@ -3,12 +3,12 @@
 
 /// The newest of many things, numbered from 1 without gaps: for those who read behind, and may come too late.
 package struct NewestKept<Element: Sendable>: Sendable {
-    /// What follows what a reader knows.
+    /// The entries after those that a reader knows.
     package struct Portion: Sendable {
         package let elements: [Element]
         /// Whether some before them are not kept any more, or what the reader knows was never there.
         package let hasGap: Bool
-        /// What the reader knows then.
+        /// The newest entry that the reader knows then.
         package let newest: UInt64
     }
 
@@ -36,7 +36,7 @@ package struct NewestKept<Element: Sendable>: Sendable {
         }
     }
 
-    /// What follows.
+    /// The entries that follow.
     ///
     /// - Parameters:
     ///   - number: the newest that the reader knows.

@@ -23,7 +23,7 @@ package struct RecentNotices: Hashable, Sendable {
     package var first: Notice? { self.chunks.first?.first }
     package var last: Notice? { self.chunks.last?.last }
 
-    /// Adds the next notice, and lets go of the oldest where there are too many.
+    /// Adds the next notice, and drops the oldest where there are too many.
     mutating func append(_ notice: Notice) {
         if notice.position.sequence % Self.chunkNotices == 0 || self.chunks.isEmpty {
             self.chunks.append([notice])

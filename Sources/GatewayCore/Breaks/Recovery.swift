@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a listener that joins has missed.
+/// The notices that a joining listener has missed.
 package enum Recovery: Hashable, Sendable {
     /// Nothing.
     case current
@@ -14,7 +14,7 @@ package enum Recovery: Hashable, Sendable {
 }
 
 extension StreamBoard {
-    /// What a listener has missed whose last position is `last`.
+    /// The notices that a listener has missed whose last position is `last`.
     ///
     /// - Parameters:
     ///   - last: the last position that the listener applied; `nil` at first.

@@ -5,8 +5,8 @@ package import CuecastWire
 
 /// The names of breaks that are no longer kept, as keyed hashes: they stay reserved for ever, at a few bytes each.
 ///
-/// The key belongs to the event log: nobody outside can choose names that fall together, and where two do, a name is
-/// refused that was never used.
+/// The key belongs to the event log: clients cannot choose names that collide. Where two names do collide, a name is refused that
+/// was never used.
 package struct RetiredNames: Hashable, Sendable {
     /// So many hashes lie in one chunk, which never changes once it is full.
     package static let chunkNames = 1_024
@@ -14,7 +14,7 @@ package struct RetiredNames: Hashable, Sendable {
     private static let nameBytes = 24
 
     private let hash: SipHash
-    /// In the order in which they were let go of.
+    /// In the order in which they were dropped.
     package private(set) var chunks: [[UInt64]] = []
     private var names = SortedTree<UInt64, Present>()
 

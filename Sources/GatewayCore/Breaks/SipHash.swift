@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): a short hash that nobody can aim at without knowing the key.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012): a short hash for which collisions cannot be constructed without the key.
 package struct SipHash: Hashable, Sendable {
     private let key: (UInt64, UInt64)
 

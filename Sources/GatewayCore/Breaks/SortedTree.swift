@@ -3,7 +3,7 @@
 
 /// An ordered map whose copies are cheap and share what they have in common: a B-tree with copy on write.
 ///
-/// Every change and every search costs by the logarithm of its size, whoever holds a copy.
+/// Every change and every search costs the logarithm of its size, even while copies of it are held.
 struct SortedTree<Key: Comparable & Hashable & Sendable, Value: Hashable & Sendable>: Sendable {
     /// The most keys of a node.
     private static var keysMax: Int { 32 }

@@ -4,7 +4,7 @@
 package import CuecastWire
 package import HashTreeCollections
 
-/// What is known of one stream: its position, the notices that can be recovered, and its breaks.
+/// The state of one stream: its position, the notices that can be recovered, and its breaks.
 package struct StreamBoard: Hashable, Sendable {
     /// A break that is not closed, as those need it who look for an interval or for what is open.
     private struct Current: Hashable, Sendable {
@@ -159,8 +159,8 @@ package struct StreamBoard: Hashable, Sendable {
         return latest
     }
 
-    /// The break that somebody who looks at the stream wants to see: the one that runs, the next where listeners know of it, else the
-    /// one that was over last, else the next.
+    /// The break to show to an operator who looks at the stream: the running one; else the next one that listeners know of; else
+    /// the one that ended last; else the next one.
     package func focus(at now: Timestamp) -> Break? {
         let (running, next) = self.present(at: now)
         if let running { return running }
@@ -181,7 +181,7 @@ package struct StreamBoard: Hashable, Sendable {
 
     /// How many breaks are not over.
     func openBreakCount(at now: Timestamp) -> Int {
-        // What waits for a timer's record is not over, however late that record is.
+        // A break that waits for a timer's record is not over, however late that record is.
         var count = self.waiting.count
         self.current.scanBackwards { key, each in
             guard key.at > now else { return false }
@@ -199,7 +199,7 @@ package struct StreamBoard: Hashable, Sendable {
         return each
     }
 
-    /// The break to let go of where the stream has too many; `nil`: it has not, or none is over.
+    /// The break to drop where the stream has too many; `nil`: it has not, or none is over.
     func surplus(at now: Timestamp) -> Break? {
         self.breakCount > BoardLimits.keptBreaksPerStreamMax ? self.oldest(at: now) : nil
     }

@@ -3,17 +3,17 @@
 
 package import CuecastWire
 
-/// Who asks as a broadcaster, and on which streams it may publish.
+/// The identity of a broadcaster, and the streams on which it may publish.
 ///
-/// The right to a stream is one right: to publish breaks on it, to change, end and cancel those that are there, whoever published
-/// them, and to see them in lists.
+/// There is one right to a stream: to publish breaks on it, to change, end and cancel its breaks regardless of their publisher, and
+/// to list them.
 package struct BroadcastPrincipal: Hashable, Sendable {
-    /// What records, lists and logs call it; empty where broadcasters are not told apart.
+    /// Its name in records, lists and logs; empty where broadcasters are not told apart.
     package let name: String
     /// `nil`: every stream.
     private let streams: [StreamPattern]?
 
-    /// Whoever asks, where broadcasters are not told apart: every stream.
+    /// Any caller, where broadcasters are not told apart: every stream.
     package static let anybody = BroadcastPrincipal(name: "", all: ())
 
     package init(name: String, streams: [StreamPattern]) {

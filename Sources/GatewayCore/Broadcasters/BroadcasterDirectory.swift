@@ -48,7 +48,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         }
     }
 
-    /// What a key is at some instant.
+    /// The state of a key at some instant.
     package enum Standing: Hashable, Sendable {
         case known(BroadcastPrincipal)
         case expired(name: String, notAfter: Timestamp)
@@ -106,7 +106,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
                 if let other = entries[key.text] {
                     let whose =
                         other.principal.name == each.name ? each.name : "\(other.principal.name) and of \(each.name)"
-                    // Not the key itself: somebody may have listed a secret one.
+                    // Not the key itself: the list may contain a secret key by mistake.
                     faults.append("a key is listed twice, of \(whose)")
                 }
                 entries[key.text] = Entry(principal: principal, notAfter: key.notAfter)
@@ -122,7 +122,7 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         text.utf8.count <= BroadcasterLimits.broadcasterNameBytesMax && (try? StreamID(text)) != nil
     }
 
-    /// What a key is at some instant.
+    /// The state of a key at some instant.
     package func standing(of key: String, at now: Timestamp) -> Standing {
         guard let entry = self.entries[key] else { return .unknown }
         if let notAfter = entry.notAfter, now > notAfter {
@@ -131,12 +131,12 @@ package struct BroadcasterDirectory: Hashable, Sendable {
         return .known(entry.principal)
     }
 
-    /// Who asks on a connection.
+    /// The broadcaster on a connection.
     ///
     /// Looked up for each request, so that what a reload took away is gone on open connections too.
     ///
     /// - Parameters:
-    ///   - key: what the connection proved when it was made; `nil`: nothing.
+    ///   - key: the key that the connection proved when it was made; `nil`: none.
     ///   - now: the gateway's clock.
     /// - Returns: the principal.
     /// - Throws: `NOT_ALLOWED`.

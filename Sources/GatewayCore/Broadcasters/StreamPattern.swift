@@ -16,7 +16,7 @@ package struct StreamPattern: Hashable, Sendable, CustomStringConvertible {
 
     /// As it was written.
     package let description: String
-    /// What ids begin with; `nil`: `description` is the id.
+    /// The prefix of ids; `nil`: `description` is the id.
     private let beginning: String?
 
     private init(beginning: String) {

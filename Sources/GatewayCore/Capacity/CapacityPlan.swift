@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What a gateway is to carry.
+/// The load that a gateway is to carry.
 package struct CapacityCase: Hashable, Sendable {
     /// All listeners at the same time.
     package var listeners: Int
@@ -36,7 +36,7 @@ package struct CapacityCase: Hashable, Sendable {
     }
 }
 
-/// What there is of each resource; `nil`: not said.
+/// The amount of each resource; `nil`: it was not given.
 package struct CapacityMachine: Hashable, Sendable {
     package var cores: Int?
     package var memoryBytes: Double?
@@ -52,7 +52,7 @@ package struct CapacityMachine: Hashable, Sendable {
     }
 }
 
-/// What of the configuration counts for how much is needed.
+/// The parts of the configuration that affect how much is needed.
 package struct CapacitySettings: Hashable, Sendable {
     package let breaks: BreakPolicy
     package let keepTotalsFor: Duration
@@ -78,20 +78,20 @@ package struct CapacitySettings: Hashable, Sendable {
     var windowSeconds: Double { max((self.breaks.announceAhead - self.breaks.windowEndsAhead) / .seconds(1), 0.001) }
 }
 
-/// What a case needs of a machine, and what ends first as listeners become more.
+/// The resources that a case needs of a machine, and the one that is exhausted first as listeners become more.
 ///
 /// Arithmetic from measured figures (``MeasuredCost``), which were taken on one machine: it says what to buy and what to
 /// measure, and promises nothing. It reckons with the worst hour: every stream has all its breaks, every listener hears all of
 /// them, and all streams begin a break at the same moment.
 package struct CapacityPlan: Hashable, Sendable {
-    /// What is needed of one resource.
+    /// The need of one resource.
     package struct Need: Hashable, Sendable, Encodable {
         package let resource: String
         package let amount: Double
         package let unit: String
         /// How it comes about.
         package let because: String
-        /// How much of it there is; `nil`: nobody said, and nothing bounds it.
+        /// The amount available; `nil`: it was not given, and nothing bounds it.
         package let available: Double?
         /// The part that is used of what there is.
         package let share: Double?
@@ -108,7 +108,7 @@ package struct CapacityPlan: Hashable, Sendable {
 
     package let needs: [Need]
 
-    /// What is used up first as listeners become more: the need with the largest share.
+    /// The resource that is exhausted first as listeners become more: the need with the largest share.
     package var first: Need? { self.needs.filter { $0.share != nil }.max { ($0.share ?? 0) < ($1.share ?? 0) } }
 
     /// Whether everything that is bounded suffices.
@@ -117,8 +117,8 @@ package struct CapacityPlan: Hashable, Sendable {
     /// Reckons.
     ///
     /// - Parameters:
-    ///   - wanted: what is to be carried.
-    ///   - machine: what there is.
+    ///   - wanted: the load to carry.
+    ///   - machine: the resources of the machine.
     ///   - settings: the configuration.
     package init(_ wanted: CapacityCase, on machine: CapacityMachine, settings: CapacitySettings) {
         let reckoning = CapacityReckoning(wanted: wanted, settings: settings)
@@ -154,7 +154,7 @@ private struct CapacityReckoning {
     private var heardPerSecond: Double { self.listeners * self.wanted.breaksPerHour / 3_600 }
     private var breaksPerDay: Double { Double(self.wanted.streams) * self.wanted.breaksPerHour * 24 }
 
-    /// What one listener's break costs in all.
+    /// The total cost of one listener's break.
     private func perBreak(_ alone: MeasuredCost, _ each: MeasuredCost) -> Double {
         alone.value + self.advertisements * each.value
     }
@@ -174,7 +174,7 @@ private struct CapacityReckoning {
         )
     }
 
-    /// What a listener costs that comes: its connections and its join.
+    /// The cost of a listener that joins: its connections and its join.
     private var joinMicroseconds: Double {
         (self.wanted.isEncrypted ? MeasuredCost.tlsJoinTime : .joinTime).value
     }
@@ -282,7 +282,7 @@ private struct CapacityReckoning {
         )
     }
 
-    /// What the log holds until the second newest copy of the ledger has it.
+    /// The part of the log that the second newest copy of the ledger does not have yet.
     private var logBytes: Double {
         let kept = 2 * (self.settings.ledgerCopiesInterval / .seconds(1))
         return self.heardPerSecond * kept * self.perBreak(.breakLog, .advertisementLog)

@@ -5,7 +5,7 @@
 ///
 /// docs/operations/capacity.md has the same table, and says on which machine it was taken.
 package struct MeasuredCost: Hashable, Sendable, Encodable {
-    /// What costs that much.
+    /// The operation that costs that much.
     package let name: String
     package let value: Double
     package let unit: String

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What one look at the gateway's clock tells.
+/// The result of one reading of the gateway's clock.
 package struct ClockReading: Hashable, Sendable {
     /// The gateway time, which players see.
     ///
@@ -26,8 +26,8 @@ package struct ClockReading: Hashable, Sendable {
 /// It knows no clock itself: readings of the monotonic clock (nanoseconds from any beginning) and of the wall clock go in.
 ///
 /// - `following`: the difference is taken away at `slewPartsPerMillion`.
-/// - `apart`: the wall clock is further away than `differenceMax`, because somebody set it, or never did. The gateway's
-///   clock goes on at its own rate until the wall clock comes back, or a command says that it is right.
+/// - `apart`: the wall clock differs by more than `differenceMax`, because it was set, or was never set. The gateway's clock goes
+///   on at its own rate until the wall clock comes back, or a command says that the wall clock is right.
 /// - `goingBack`: a command (or a start within the tolerance) said that the wall clock, which is behind, is right. The
 ///   gateway's clock runs slower until it is reached: it never shows an earlier time than before.
 package struct ClockDiscipline: Hashable, Sendable {
@@ -61,7 +61,7 @@ package struct ClockDiscipline: Hashable, Sendable {
     /// A clock that shows an instant now.
     ///
     /// - Parameters:
-    ///   - start: what it shows.
+    ///   - start: the time that it shows first.
     ///   - monotonic: the monotonic clock, in nanoseconds.
     ///   - settings: how it treats the wall clock.
     ///   - goesBack: whether it was ahead of the wall clock and is to let itself be reached.
@@ -72,7 +72,7 @@ package struct ClockDiscipline: Hashable, Sendable {
         self.state = goesBack ? .goingBack : .following
     }
 
-    /// What the clock shows.
+    /// The time of the clock.
     ///
     /// - Parameter monotonic: the monotonic clock, in nanoseconds; a reading from before the last `observe` counts as that.
     /// - Returns: the gateway time.
@@ -110,7 +110,7 @@ package struct ClockDiscipline: Hashable, Sendable {
         }
     }
 
-    /// Takes the wall clock for right, as an operator says.
+    /// Accepts the wall clock as right, on an operator's command.
     ///
     /// Forward it jumps. Back it goes by running slower, because players must never see an earlier time again.
     ///

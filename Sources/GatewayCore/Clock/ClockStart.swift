@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a gateway makes of the wall clock when it starts on books that have times in them.
+/// The gateway's judgement of the wall clock when it starts on books that have times in them.
 package struct ClockStart: Hashable, Sendable {
     /// Why it does not start.
     package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ package struct ClockStart: Hashable, Sendable {
         }
     }
 
-    /// What the gateway's clock shows first.
+    /// The time that the gateway's clock shows first.
     package let time: Timestamp
     /// Whether that is ahead of the wall clock, which is to be let catch up.
     package let goesBack: Bool
@@ -31,7 +31,7 @@ package struct ClockStart: Hashable, Sendable {
     ///   - newest: the time of the newest record of the log; `nil` where there is none.
     ///   - shown: the last time that the run before showed to players, where that is known.
     ///   - acceptsWall: whether the operator has said that the wall clock is right and the books are from a wrong one.
-    ///   - settings: what is tolerated.
+    ///   - settings: the tolerances.
     /// - Throws: `Refusal` where the clock is behind the books.
     package init(
         wall: Timestamp,
@@ -57,8 +57,8 @@ package struct ClockStart: Hashable, Sendable {
 
 /// Whether what the clock says may make the gateway forget.
 ///
-/// Forgetting cannot be undone: a clock that is far ahead of the books is not believed until somebody says so, or until it
-/// has agreed with the monotonic clock for long.
+/// Forgetting cannot be undone. So the gateway does not believe a clock that is far ahead of the books until an operator confirms
+/// it, or until it has agreed with the monotonic clock for long.
 package struct RetentionWatch: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         case running
@@ -78,7 +78,7 @@ package struct RetentionWatch: Hashable, Sendable {
     ///   - wall: the wall clock.
     ///   - books: the retention time of the log; `nil` where it has none yet.
     ///   - monotonic: the monotonic clock, in nanoseconds.
-    ///   - settings: what is tolerated.
+    ///   - settings: the tolerances.
     package init(wall: Timestamp, books: Timestamp?, at monotonic: Int64, settings: ClockSettings) {
         self.settings = settings
         self.agreesSince = monotonic

@@ -5,8 +5,8 @@ package import CuecastWire
 
 /// How many listeners a stream is expected to have: those that are known, or, soon after a start, those that there were.
 ///
-/// After a restart nobody has a lease until it asks, but all are there, and a request window that was made for nobody would
-/// let them ask in one instant.
+/// After a restart no listener has a lease until it asks, although all are still there. A request window that was sized for no
+/// listeners would let them all ask in one instant.
 package struct ExpectedListeners: Hashable, Sendable {
     private var remembered: [StreamID: Int]
     private let until: Timestamp
@@ -31,7 +31,8 @@ package struct ExpectedListeners: Hashable, Sendable {
         return max(live, remembered)
     }
 
-    /// What to remember for the next start: until this one is over, nobody is forgotten who has not come back yet.
+    /// The listeners to remember for the next start: until this start is over, listeners that have not come back yet are not
+    /// forgotten.
     package func merged(with live: [StreamID: Int], at steady: Timestamp) -> [StreamID: Int] {
         guard steady < self.until else { return live }
         return live.merging(self.remembered) { max($0, $1) }

@@ -5,9 +5,9 @@ package import CuecastWire
 
 /// The sessions that an operator had forgotten, so that nothing of them is taken again.
 ///
-/// What a forgotten session repeats would count a second time: its rows have another name by then. So every request of it is refused, as
-/// long as anything that it was handed can be acknowledged. What is kept of it is a hash with a key of this gateway: whoever has the
-/// session's id finds out that it was forgotten, and nobody finds a session by the hash.
+/// A repeated request of a forgotten session would count a second time, because its rows have another name by then. So every
+/// request of it is refused, as long as any delivery to it can be acknowledged. The gateway keeps only a hash of the session's id
+/// with a key of its own: a reader that has the id finds out that the session was forgotten, but the hash leads to no session.
 package struct ForgottenSessions: Hashable, Sendable {
     /// The most sessions that are known as forgotten at one time.
     package static let forgottenSessionsMax = 10_000
@@ -35,7 +35,7 @@ package struct ForgottenSessions: Hashable, Sendable {
     ///   - high: its other half.
     package init(key low: UInt64, _ high: UInt64) { self.key = (low, high) }
 
-    /// None, with a key that nobody knows.
+    /// No sessions, with a random key that is not kept.
     package static func empty() -> ForgottenSessions {
         ForgottenSessions(key: .random(in: 0 ... .max), .random(in: 0 ... .max))
     }
@@ -82,7 +82,7 @@ package struct ForgottenSessions: Hashable, Sendable {
 // MARK: - As text
 
 extension ForgottenSessions {
-    /// What stands in its file: a line with the key, then one with hash and time of each.
+    /// The content of its file: a line with the key, then one with hash and time of each.
     package var text: String {
         let lines = self.entries.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
             .map { "\(Self.digits($0.key)) \($0.value.microseconds)\n" }

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// Who may hear what: what may change about it while the gateway runs.
+/// The rules about which listener may hear which stream, as far as they can change while the gateway runs.
 package struct ListenerRules: Hashable, Sendable {
     /// Streams that ask for a token.
     package var protectedStreams: [StreamPattern]
@@ -21,9 +21,9 @@ package struct ListenerRules: Hashable, Sendable {
     /// Whether a connection goes on hearing a stream.
     ///
     /// - Parameters:
-    ///   - session: who joined on the connection; `nil`: it subscribed.
-    ///   - stream: what it hears.
-    ///   - proof: what lets it hear a protected stream.
+    ///   - session: the session that joined on the connection; `nil`: it subscribed.
+    ///   - stream: the stream that it hears.
+    ///   - proof: the proof that lets it hear a protected stream.
     /// - Returns: `false` where the session is forgotten, or the stream asks for a token and none was shown.
     package func lets(_ session: SessionID?, hear stream: StreamID, with proof: PushProof?) -> Bool {
         if let session, self.forgotten.contains(session) { return false }

@@ -3,13 +3,13 @@
 
 package import CuecastWire
 
-/// What stands in the books in the place of a session that is forgotten: another sixteen bytes for each of its breaks.
+/// The replacement in the books for a session that is forgotten: another sixteen bytes for each of its breaks.
 ///
-/// They follow from a key that is drawn for one session and thrown away when all is done. Without the key nobody can tell which session
-/// it was, nor that two breaks had the same listener. With it the same break gets the same name as often as it is done again, also after a
-/// crash, so that the log and the ledger say the same in the end.
+/// They are derived from a key that is drawn for one session and thrown away when all is done. Without the key it is impossible to
+/// tell which session it was, or that two breaks had the same listener. With the key the same break always gets the same name,
+/// however often it is done, also after a crash, so that the log and the ledger agree in the end.
 package struct SessionPseudonyms: Hashable, Sendable {
-    /// Who is forgotten.
+    /// The sessions to forget.
     package let session: SessionID
     private let high: SipHash
     private let low: SipHash
@@ -51,10 +51,10 @@ package struct SessionPseudonyms: Hashable, Sendable {
 extension AcknowledgementGroup {
     /// The group with other names in the place of a session.
     ///
-    /// What was counted for the session is counted for them. The proofs of its deliveries stay away: they were checked before they came into
-    /// the log, and whoever has the keys could tell by them which session it was.
+    /// The counts of the session become theirs. The proofs of its deliveries are left out: they were checked before they came into
+    /// the log, and a reader that has the keys could tell from them which session it was.
     ///
-    /// - Parameter names: whose, and what stands there instead.
+    /// - Parameter names: the sessions, and their replacements.
     /// - Returns: the group; `nil`: the session is not in it.
     /// - Throws: where a recorded request cannot be read.
     package func forgetting(_ names: SessionPseudonyms) throws(WireError) -> AcknowledgementGroup? {

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What is wrong with keys, or with a file of them; never with a secret in it.
+/// A fault of keys, or of a file of them; it never contains a secret.
 package struct KeyRingFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The end of a sentence about the file.
     package let description: String
@@ -59,13 +59,13 @@ package struct KeyRing: Hashable, Sendable {
 
     /// The same with a new key that signs.
     ///
-    /// The one before is only taken from now on. Keys that nobody needs any more are left out: by the log's own time, which no wrong clock
-    /// moves, and not by `now`. Where nobody knows that time, none is.
+    /// The previous key is only accepted from now on. Keys that are no longer needed are removed: by the log's own time, which a
+    /// wrong clock does not move, and not by `now`. Where that time is unknown, no key is removed.
     ///
     /// - Parameters:
     ///   - now: the latest instant that is believed: by a gateway's clock, or by the wall clock.
-    ///   - retentionTime: the log's own time; `nil`: nobody knows it.
-    /// - Returns: what stands in the file from now on.
+    ///   - retentionTime: the log's own time; `nil`: it is unknown.
+    /// - Returns: the new content of the file.
     /// - Throws: where there would be too many keys.
     package func rotated(at now: Timestamp, retentionTime: Timestamp? = nil) throws(KeyRingFault) -> KeyRing {
         // A clock that was set back does not make a key look as if it had not signed for long.
@@ -85,7 +85,7 @@ package struct KeyRing: Hashable, Sendable {
     /// - Parameters:
     ///   - id: the key.
     ///   - now: the wall clock.
-    /// - Returns: what stands in the file from now on.
+    /// - Returns: the new content of the file.
     /// - Throws: where there is no such key, or there would be too many.
     package func revoking(_ id: KeyID, at now: Timestamp) throws(KeyRingFault) -> KeyRing {
         guard self.keys.contains(where: { $0.id == id }) else { throw KeyRingFault("it has no key \(id)") }

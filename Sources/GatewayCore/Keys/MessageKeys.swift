@@ -7,7 +7,7 @@ package import CuecastWire
 ///
 /// Each kind of thing that is signed has a key of its own, made of the secret, so that no ticket passes for a delivery.
 package struct MessageKeys: Sendable {
-    /// What is signed.
+    /// The kinds of data that are signed.
     private enum Purpose: String {
         case delivery = "cuecast delivery 1"
         case ticket = "cuecast ticket 1"
@@ -70,12 +70,12 @@ package struct MessageKeys: Sendable {
     /// A signed delivery.
     ///
     /// - Parameters:
-    ///   - session: who gets the batch.
+    ///   - session: the session that gets the batch.
     ///   - breakNumber: of which break.
     ///   - variant: which choice of advertisements.
     ///   - first: the ordinal of its first advertisement.
     ///   - now: the gateway's clock.
-    /// - Returns: what the batch carries.
+    /// - Returns: the token that the batch carries.
     package func delivery(
         to session: SessionID,
         of breakNumber: BreakNumber,
@@ -103,19 +103,19 @@ package struct MessageKeys: Sendable {
     /// Why a ticket is not one that a gateway with these keys made; `nil`: it is.
     ///
     /// - Parameters:
-    ///   - bytes: what its code is over.
+    ///   - bytes: the bytes that its code covers.
     ///   - signature: its code.
-    /// - Returns: what is wrong with it.
+    /// - Returns: the fault of it.
     package func fault(ofTicket bytes: ArraySlice<UInt8>, _ signature: Signature) -> Fault? {
         self.fault(of: signature) { $0.ticket.code(of: bytes) }
     }
 
     // MARK: - Players that only call URLs
 
-    /// What a tracking URL holds, signed by the key of its delivery.
+    /// The content of a tracking URL, signed by the key of its delivery.
     ///
     /// - Parameters:
-    ///   - kind: what it tells.
+    ///   - kind: the event that it reports.
     ///   - ordinal: of which advertisement.
     ///   - delivery: that these keys signed.
     /// - Returns: `nil` where nothing is taken that the key of the delivery signs.
@@ -132,8 +132,8 @@ package struct MessageKeys: Sendable {
         return self.fault(of: tracking.signature) { $0.tracking.code(of: bytes[...]) }
     }
 
-    /// The session of a player that only has a name for its playback: the same for the same stream and name, and nobody without the keys can
-    /// work it out.
+    /// The session of a player that only has a name for its playback: the same for the same stream and name, and impossible to
+    /// compute without the keys.
     ///
     /// With another key that signs it is another session.
     package func session(of name: String, on stream: StreamID) -> SessionID {

@@ -7,11 +7,11 @@ package import CuecastWire
 ///
 /// Neither its description nor a dump of it shows the secret.
 package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What a key is used for.
+    /// The use of a key.
     package enum State: String, CaseIterable, Sendable {
-        /// What is made now is signed with it.
+        /// New signatures use it.
         case signing
-        /// What was signed with it is taken.
+        /// Its earlier signatures are accepted.
         case verifyOnly = "verify-only"
         /// Nothing that was signed with it is taken any more.
         case revoked
@@ -23,14 +23,14 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
     package let secret: [UInt8]
     package let id: KeyID
     package var state: State
-    /// Since when it has this state, by the wall clock of whoever gave it.
+    /// Since when it has this state, by the wall clock of the process that set it.
     package var since: Timestamp
 
     /// A key with its secret; `nil` where that has another length.
     ///
     /// - Parameters:
-    ///   - secret: `secretBytes` bytes that nobody can guess.
-    ///   - state: what it is used for.
+    ///   - secret: `secretBytes` bytes that cannot be guessed.
+    ///   - state: its use.
     ///   - since: since when.
     package init?(secret: [UInt8], state: State, since: Timestamp) {
         guard secret.count == Self.secretBytes else { return nil }

@@ -5,7 +5,7 @@ import CuecastWire
 
 /// Turns a record of acknowledgements into rows, reading it in place.
 ///
-/// What cannot be read in place is decoded in full, and it is that which says whether a record is damaged.
+/// A record that cannot be read in place is decoded in full, and the decoder decides whether the record is damaged.
 struct GroupReader {
     private(set) var deliveries: [AcknowledgementGroup.Delivery] = []
     private(set) var outcomes: [LedgerPosting.OutcomeRow] = []

@@ -5,7 +5,7 @@
 package protocol CachingStore: Sendable {
     /// Gives back what is in memory only to be faster; it is read from the files again where it is wanted.
     ///
-    /// Nothing that waits to be written goes, and whoever reads or writes meanwhile goes on.
+    /// Data that waits to be written stays, and concurrent readers and writers go on.
     func releaseCaches() async
 
     /// What it holds in memory only to be faster, in bytes: the pages of the connection that writes, and records. 0 once it is closed.

@@ -37,7 +37,7 @@ package struct LoggedRecord: Hashable, Sendable {
     package let offset: UInt64
     /// The offset of the record before it in its lane; 0 for the first.
     ///
-    /// Whoever applies records compares it with the last one applied: that finds what is missing, and crosses jumps.
+    /// The code that applies records compares it with the last one applied: that detects missing records, and accepts jumps.
     package let previous: UInt64
     package let bytes: [UInt8]
 

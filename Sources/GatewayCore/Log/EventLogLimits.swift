@@ -11,6 +11,6 @@ extension EventLogLimits {
     /// What a log takes beyond its bound so that breaks can still be started, ended and cancelled, and timers still fire, in
     /// bytes (64 MiB).
     package static let reservedBytes = 64 * 1_048_576
-    /// From this part of its bound a log alarms, and forgets what nobody needs any more sooner.
+    /// The part of its bound from which a log raises an alarm, and removes records that are no longer needed sooner.
     package static let nearShare = 0.8
 }

@@ -3,7 +3,7 @@
 
 /// What only a log on this machine can do: report its size, and forget records one gateway alone decides about.
 package protocol LogMaintenance: Sendable {
-    /// Forgets the records up to and including an offset. The caller has made sure that nobody needs them.
+    /// Forgets the records up to and including an offset. The caller has made sure that they are no longer needed.
     func prune(_ lane: Lane, through offset: UInt64) async throws(EventLogError)
 
     /// How much of its room it uses; `nil` where it has no bound of its own.

@@ -57,7 +57,7 @@ package protocol SnapshotStore: Sendable {
     /// The offset of the snapshot of a lane; `nil`: there is none.
     func snapshotOffset(of lane: Lane) async throws(EventLogError) -> UInt64?
 
-    /// Parts of the snapshot of a lane, in the order of the bytes of their keys. Nobody saves one while they are read.
+    /// Parts of the snapshot of a lane, in the order of the bytes of their keys. No snapshot is saved while they are read.
     ///
     /// - Parameters:
     ///   - lane: which lane.

@@ -10,7 +10,7 @@ package struct LogFacts: Hashable, Sendable {
     package var heads: [Lane: UInt64]
     /// Whether nothing was ever recorded in it.
     package var isNew: Bool
-    /// Whether it is a backup's copy that nobody restored.
+    /// Whether it is a backup's copy that was not restored.
     package var isBackup: Bool
     /// Whether the process that had it open ended without closing it, and its write-ahead log is gone.
     package var isTailMissing: Bool
@@ -40,7 +40,7 @@ package struct LedgerFacts: Hashable, Sendable {
     package var applied: [Lane: UInt64]
     /// The offset in the highest number of a break that it has anything of; 0: none.
     package var highestBreakOffset: UInt64
-    /// Whether it is a backup's copy that nobody restored.
+    /// Whether it is a backup's copy that was not restored.
     package var isBackup: Bool
 
     package init(
@@ -175,8 +175,8 @@ package enum StoreReconciliation: Hashable, Sendable {
     ///   - log: what the log knows.
     ///   - ledger: what the ledger knows.
     ///   - difference: what was found where the ledger's position is in the log.
-    ///   - floor: no offset up to it is given out in a new epoch: what somebody else knows, for instance the files
-    ///     that a restore replaces.
+    ///   - floor: a new epoch gives out no offset up to it: others may know these offsets, for instance the files that a restore
+    ///     replaces.
     ///   - epoch: the number of a new epoch, if one is needed.
     /// - Returns: the same for the same facts.
     package static func decide(
@@ -238,7 +238,7 @@ private struct StoreFacts {
         guard let identity = self.ledger.identity else { return first }
         if identity.logID == self.log.identity.logID { return identity }
         if self.ledger.isEmpty { return first }
-        // Somebody else's ledger, unless the log is gone and this one was made in its place.
+        // The ledger of another gateway, unless the log was lost and this one was made in its place.
         return self.log.isNew ? identity : nil
     }
 

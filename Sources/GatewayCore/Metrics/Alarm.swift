@@ -21,7 +21,7 @@ package enum Alarm: String, CaseIterable, Hashable, Sendable {
     case ledger
     /// The ledger could not be copied: the log keeps everything until there are two copies again.
     case ledgerCopies
-    /// Retention stands still: at the start the wall clock was far ahead of the books, and nobody has confirmed it.
+    /// Retention stands still: at the start the wall clock was far ahead of the books, and it is not confirmed yet.
     case retention
     /// The event log has not answered for long: nothing that needs it is confirmed, and everything else goes on.
     case logSilent

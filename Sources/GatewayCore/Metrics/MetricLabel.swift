@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// The value of a metric's label: from a closed list, so that nobody outside can make the table grow.
+/// The value of a metric's label: from a closed list, so that clients cannot make the table grow.
 package struct MetricLabel: Hashable, Sendable {
     package let text: String
 

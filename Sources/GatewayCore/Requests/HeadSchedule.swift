@@ -10,8 +10,8 @@ import HeapModule
 /// are pushed to hear of every third repeat only, and are told three times the interval: each one wakes a phone, and what is
 /// pushed is not lost on its way.
 ///
-/// Without repeats a listener that missed the last notice would not know until the next. Only streams that somebody
-/// subscribes to are in it.
+/// Without repeats a listener that missed the last notice would not know until the next. Only streams that have subscribers are in
+/// it.
 package struct HeadSchedule: Sendable {
     /// How long after a notice the first two repeats come.
     package static let firstRepeats: [Duration] = [.seconds(1), .seconds(3)]
@@ -60,7 +60,7 @@ package struct HeadSchedule: Sendable {
     /// When to look again: no repeat is due before; `nil`: there are no streams.
     package var next: Timestamp? { self.heap.min?.due }
 
-    /// Somebody subscribes to a stream.
+    /// A stream got its first subscriber.
     ///
     /// How many streams there can be is bounded by how many connections may subscribe to how many.
     ///
@@ -72,7 +72,7 @@ package struct HeadSchedule: Sendable {
         self.push(stream, due: now + self.interval, repeats: Self.firstRepeats.count)
     }
 
-    /// Nobody subscribes to a stream any more.
+    /// A stream lost its last subscriber.
     package mutating func unsubscribed(_ stream: StreamID) {
         self.generations[stream] = nil
     }

@@ -73,7 +73,7 @@ package protocol LeaseTable: Sendable {
     /// Ends the lease of a session that listens to a stream; one on another stream goes on.
     mutating func end(_ session: SessionID, on stream: StreamID)
 
-    /// Ends the leases that nobody renewed.
+    /// Ends the leases that were not renewed.
     mutating func expire(at now: Timestamp)
 }
 
@@ -129,9 +129,9 @@ package struct Leases: LeaseTable {
     private var counts: [StreamID: Int] = [:]
     /// How many sessions each subject has whose sessions are limited.
     private var subjects: [String: Int] = [:]
-    /// The subjects of leases that have ended since somebody took them.
+    /// The subjects of leases that have ended since they were last taken.
     private var endedSubjects: [String] = []
-    /// How the counts have changed since somebody took the changes.
+    /// How the counts have changed since the changes were last taken.
     private var countChanges: [StreamID: Int] = [:]
 
     package init(length: Duration, listenersMax: Int, requestsPerSecondMax: Double) {
@@ -158,14 +158,14 @@ package struct Leases: LeaseTable {
         self.leases[session].map { ($0.stream, $0.subject) }
     }
 
-    /// Takes how many sessions each stream has won or lost since the last time, for whoever adds up several of these.
+    /// Takes how many sessions each stream has won or lost since the last time, for callers that add up several of these.
     package mutating func takeCountChanges() -> [StreamID: Int] {
         guard !self.countChanges.isEmpty else { return [:] }
         defer { self.countChanges.removeAll(keepingCapacity: true) }
         return self.countChanges
     }
 
-    /// Takes whose leases have ended since the last time, for whoever counts subjects of several of these.
+    /// Takes the subjects whose leases have ended since the last time, for callers that count subjects of several of these.
     package mutating func takeEndedSubjects() -> [String] {
         guard !self.endedSubjects.isEmpty else { return [] }
         defer { self.endedSubjects.removeAll() }
@@ -226,7 +226,7 @@ package struct Leases: LeaseTable {
         hasRoom: (_ count: Int) -> Bool,
         ownerHasRoom: (_ owner: LeaseOwner, _ count: Int) -> Bool
     ) -> LeaseRenewal {
-        // Who listens to a stream that asks for nobody is counted for nobody, until it comes with a token.
+        // A listener of a stream that requires no token counts for no subject, until it comes with a token.
         if let owner, let known = self.leases[session], known.subject != owner.subject {
             self.expire(at: now)
             if self.leases[session] != nil {
@@ -328,7 +328,7 @@ package struct Leases: LeaseTable {
         self.add(-1, to: lease.stream)
     }
 
-    /// Ends the leases that nobody renewed.
+    /// Ends the leases that were not renewed.
     package mutating func expire(at now: Timestamp) {
         while let next = self.ends.min, next.at <= now {
             self.ends.removeMin()

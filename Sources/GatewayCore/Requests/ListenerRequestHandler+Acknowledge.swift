@@ -78,7 +78,7 @@ extension ListenerRequestHandler {
 
     /// The answer to an acknowledgement whose group has come back from the log.
     ///
-    /// Mutating, although it changes nothing: whoever has the handler in a class would copy all of it for each answer otherwise, which
+    /// Mutating, although it changes nothing: a class that holds the handler would otherwise copy all of it for each answer, which
     /// took two of a hundred instructions under load.
     ///
     /// - Parameters:

@@ -26,16 +26,16 @@ extension ListenerRequestHandler {
     /// Whether nothing waits to be taken.
     package var hasGatheredNothing: Bool { self.recorder.groups.hasGatheredNothing }
 
-    /// Whether somebody waits for a group that was not taken yet.
+    /// Whether a client waits for a group that was not taken yet.
     package var hasGatheredWaiters: Bool { self.recorder.groups.hasGatheredWaiters }
 
-    /// Whether nobody waits, and the log has answered about every group that was taken.
+    /// Whether no client waits, and the log has answered about every group that was taken.
     package var isIdle: Bool { self.recorder.groups.isIdle }
 
     /// How many wait for an answer.
     package var waiterCount: Int { self.recorder.groups.waiterCount }
 
-    /// Somebody is answered when a group is durable, or is not going to be; called as soon as `handle` has said so.
+    /// Registers a client that is answered when a group is durable, or is not going to be; called as soon as `handle` has said so.
     ///
     /// - Parameters:
     ///   - peer: whose the answer is: a number of the transport's.
@@ -70,7 +70,7 @@ extension ListenerRequestHandler {
     /// - Returns: `true` also where nothing has gathered for it.
     package func hasAnswered(through number: UInt64) -> Bool { self.recorder.groups.hasAnswered(through: number) }
 
-    /// Gives up what has gathered, because the log has no room for it, where somebody waits for it; deliveries gather again.
+    /// Gives up the gathered group, because the log has no room for it, where a client waits for it; deliveries gather again.
     ///
     /// - Returns: those who get their answer now.
     package mutating func refuseGathered() -> [PendingGroup.Waiter] {

@@ -9,7 +9,7 @@ extension ListenerRequestHandler {
     /// - Parameters:
     ///   - request: its bytes, as `handle` was given them.
     ///   - granted: what the token grants; or why it is refused.
-    ///   - peer: what the transport knows now: whoever asked may have done other things meanwhile.
+    ///   - peer: the data that the transport has now: the connection may have changed since the request.
     ///   - now: the gateway's clock.
     /// - Returns: the answer, and what it changes for the transport.
     package mutating func join(
@@ -54,7 +54,7 @@ extension ListenerRequestHandler {
         return try self.join(join, with: grant.ticket(of: request.session, to: join.stream), from: peer, &request)
     }
 
-    /// Decides about a join: with a token that somebody has to check first, with the ticket of an earlier join, or with neither.
+    /// Decides about a join: with a token that must be checked first, with the ticket of an earlier join, or with neither.
     mutating func join(
         _ join: ListenerRequest.Join,
         ticket bytes: [UInt8],
@@ -68,7 +68,7 @@ extension ListenerRequestHandler {
                 known = SessionTicket(bytes: bytes)
             }
         } catch {
-            // Where nobody needs a ticket, one that is over or another gateway's is as none: the answer has a new one.
+            // Where tickets are not required, an expired ticket or one of another gateway counts as none: the answer has a new one.
             if isProtected, join.token.isEmpty { throw error }
         }
         if isProtected {

@@ -18,11 +18,11 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     }
 
     let settings: Settings
-    /// The board as it is; swapped by whoever owns the handler.
+    /// The current board; the owner of the handler swaps it.
     package var board: Board {
         didSet { if self.board.offset != oldValue.offset { self.served.removeAll() } }
     }
-    /// What signs deliveries, and checks those that come back; swapped by whoever owns the handler.
+    /// The keys that sign deliveries, and check those that come back; the owner of the handler swaps them.
     package var keys: MessageKeys
     /// Whether the gateway is stopping.
     package var isDraining = false
@@ -43,7 +43,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
     ///   - board: as it is.
     ///   - keys: what signs deliveries.
     ///   - metrics: counts what is decided.
-    ///   - leases: who listens, where other handlers decide about the same listeners; `nil`: whoever asks here.
+    ///   - leases: the current listeners, where other handlers decide about the same listeners; `nil`: the listeners that ask here.
     ///   - waiting: counts what waits for the log, where others count together with this.
     package init(
         settings: Settings,
@@ -83,7 +83,7 @@ package struct ListenerRequestHandler: RequestHandler, Sendable {
 
     package var leases: any LeaseTable { self.sessions.leases }
 
-    /// Ends the leases that nobody renewed.
+    /// Ends the leases that were not renewed.
     package mutating func expireLeases(at now: Timestamp) { self.sessions.expire(at: now) }
 
     /// How far commands have made the gateway's clock jump: leases and allowances do not see that.

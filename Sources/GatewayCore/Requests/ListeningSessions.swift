@@ -82,6 +82,6 @@ struct ListeningSessions: Sendable {
     /// A session leaves a stream.
     mutating func end(_ session: SessionID, on stream: StreamID) { self.leases.end(session, on: stream) }
 
-    /// Ends the leases that nobody renewed.
+    /// Ends the leases that were not renewed.
     mutating func expire(at now: Timestamp) { self.leases.expire(at: self.steady(now)) }
 }

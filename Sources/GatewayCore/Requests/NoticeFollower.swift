@@ -36,8 +36,8 @@ package enum NoticeReaderEnd: Hashable, Sendable, CaseIterable {
 /// another way.
 ///
 /// The reader is registered first, and joins then. The board is ahead of the feed: a notice that went by before the reader was
-/// registered is on every board that its join can be decided on. So whoever gets the answer, and then each notice above
-/// the head of that answer, misses none and gets none twice.
+/// registered is on every board that its join can be decided on. So a reader that gets the answer, and then each notice above the
+/// head of that answer, misses none and gets none twice.
 ///
 /// - `joining`: notices are kept; the answer will tell which of them are news.
 /// - `following`: each notice above `last` is news.
@@ -94,7 +94,7 @@ package struct NoticeFollower<Item: Sendable>: Sendable {
         self.waiting.append((sequence, item))
     }
 
-    /// The position is to be repeated: whoever waits for nothing hears that the connection is alive.
+    /// The position is to be repeated: a reader that has nothing pending learns that the connection is alive.
     ///
     /// - Parameter make: is given the sequence up to which the reader has everything.
     /// - Returns: whether the reader gets it.

@@ -3,9 +3,10 @@
 
 package import CuecastWire
 
-/// A group of acknowledgements and deliveries on its way to the log: what it records, and whoever waits until that is durable.
+/// A group of acknowledgements and deliveries on its way to the log: the records, and the clients that wait until these are
+/// durable.
 package struct PendingGroup: Sendable {
-    /// Somebody who is answered when the log has answered about the group.
+    /// A client that is answered when the log has answered about the group.
     package struct Waiter: Hashable, Sendable {
         /// Whose the answer is: a number of the transport's, which nothing here looks at.
         package let peer: UInt64
@@ -82,7 +83,7 @@ struct PendingGroups: Sendable {
     private var inFlight: [PendingGroup] = []
     /// Deliveries that the log did not take and for which the group that gathers has no room.
     private var returned: [AcknowledgementGroup.Delivery] = []
-    /// What waits here, and with whoever counts together with this.
+    /// The number that waits here and in the groups that share the limit.
     private var count: any WaitingCount
     /// The largest record that a group becomes, in bytes.
     private let recordBytesMax: Int
@@ -103,12 +104,12 @@ struct PendingGroups: Sendable {
     /// Whether nothing waits to be taken.
     var hasGatheredNothing: Bool { self.gathering.content.isEmpty && !self.hasFull }
 
-    /// Whether somebody waits for a group that the log does not have yet.
+    /// Whether a client waits for a group that the log does not have yet.
     var hasGatheredWaiters: Bool {
         !self.gathering.waiters.isEmpty || self.full.contains { !$0.waiters.isEmpty }
     }
 
-    /// Whether nobody waits, and the log has nothing to answer.
+    /// Whether no client waits, and the log has nothing to answer.
     var isIdle: Bool { self.inFlight.isEmpty && !self.hasGatheredWaiters }
 
     /// How many wait, also with the log.
@@ -164,7 +165,7 @@ struct PendingGroups: Sendable {
         self.count.add(WaitingForLog(repeats: 1))
     }
 
-    /// Somebody is answered when the log has answered about a group.
+    /// Registers a client that is answered when the log has answered about a group.
     mutating func wait(_ waiter: PendingGroup.Waiter) {
         self.withGroup(waiter.deferred.group) { $0.waiters.append(waiter) }
         self.waiterCount += 1

@@ -9,7 +9,7 @@ package enum PushPlace: Hashable, Sendable {
     case none
     /// The peer takes nothing but answers: a join that asks for it is refused.
     case impossible
-    /// Nobody has notices pushed on it.
+    /// No listener has notices pushed on it.
     case free
     /// A session has a stream's notices pushed on it.
     case taken(session: SessionID, stream: StreamID)

@@ -5,9 +5,9 @@ package import CuecastWire
 
 /// What was logged lately: which outcomes of which sessions, and which deliveries, so that a repeat is not logged again.
 ///
-/// A table of places, each for one outcome: a keyed hash of (session, break, ordinal), one of what happened, and the group that
-/// it went into. It only ever forgets: then a repeat is logged once more, which the ledger folds. An outcome that is not the
-/// one remembered is never taken for it, but for hashes of 128 bits that agree by chance under a key nobody knows.
+/// A table of places, each for one outcome: a keyed hash of (session, break, ordinal), one of what happened, and the group that it
+/// went into. The only error that it can make is to forget: then a repeat is logged once more, which the ledger folds. It never
+/// takes an outcome for another one, except where two hashes of 128 bits agree by chance under a secret key.
 ///
 /// The table grows up to its limit; from then on what is oldest gives its place away.
 package struct RecentOutcomes: Sendable {
@@ -31,7 +31,8 @@ package struct RecentOutcomes: Sendable {
     private static let ways = 4
     /// Where a table begins: a gateway with few listeners stays small.
     private static let placesMin = 1_024
-    /// Where a table that is not enough goes on, in one step: each step costs milliseconds, in which nobody is answered.
+    /// The size to which a table that is too small grows, in one step: each step costs milliseconds, in which no request is
+    /// answered.
     private static let placesUsual = 524_288
     /// Forgetting something younger than this means that the limit is reached.
     private static let youngSeconds: Int64 = 60
@@ -72,7 +73,7 @@ package struct RecentOutcomes: Sendable {
     ///
     /// - Parameters:
     ///   - outcomesMax: rounded down to a power of two; 0: it remembers nothing.
-    ///   - fixedSecret: what the secrets of its hashes are made of, for measurements; `nil`: they are new and nobody knows them.
+    ///   - fixedSecret: the seed for the secrets of its hashes, for measurements; `nil`: they are new and unknown.
     package init(outcomesMax: Int, fixedSecret: UInt64? = nil) {
         let places = outcomesMax < Self.ways ? 0 : 1 << (Int.bitWidth - 1 - outcomesMax.leadingZeroBitCount)
         self.outcomesMax = places
@@ -245,7 +246,7 @@ package struct RecentOutcomes: Sendable {
 
     // MARK: - Hashes
 
-    /// Two words into one, as wyhash does it: nobody outside sees a hash, and the secrets are new with every start.
+    /// Combines two words into one, as wyhash does it: hashes never leave the gateway, and the secrets are new with every start.
     @inline(__always)
     private static func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)

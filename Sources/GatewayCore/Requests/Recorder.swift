@@ -97,7 +97,8 @@ struct Recorder: Sendable {
     /// - Parameters:
     ///   - found: its outcomes.
     ///   - bytes: all of it, with nothing in it that is not understood.
-    ///   - left: where in the bytes the field of its ticket is: nobody needs that later, and whoever reads the log is not to have it.
+    ///   - left: where in the bytes the field of its ticket is: the ticket is not needed later, and readers of the log must not get
+    ///     it.
     ///   - session: whose it is.
     ///   - number: of which break.
     ///   - now: the gateway's clock.
@@ -258,7 +259,7 @@ struct Recorder: Sendable {
 
     /// Begins another group where the record of this one would become too large.
     ///
-    /// Whoever asks for the number of the group that gathers makes room before.
+    /// The caller that asks for the number of the gathering group makes room before.
     @inline(__always)
     private mutating func makeRoom(for bytes: Int) {
         guard !self.groups.hasRoom(for: bytes) else { return }
@@ -267,7 +268,7 @@ struct Recorder: Sendable {
         self.metrics.count(.limitsHit, .limit(.recordBytesMax))
     }
 
-    /// Somebody is answered when the log has answered about a group.
+    /// Registers a client that is answered when the log has answered about a group.
     mutating func wait(_ waiter: PendingGroup.Waiter) { self.groups.wait(waiter) }
 
     /// Takes what has gathered, for the log.

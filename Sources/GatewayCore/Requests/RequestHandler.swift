@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// What a transport knows about whoever sent a request.
+/// The data that a transport has about the sender of a request.
 ///
 /// Decisions look only at `mayBeginSession` and `push` yet: rights and tokens will look at the others.
 package struct PeerFacts: Hashable, Sendable {
@@ -53,7 +53,7 @@ package enum Answer<Deferred: Sendable>: Sendable {
     case now(ReplyBytes)
     /// When the group that it joined is durable; `Deferred` is what the answer will need.
     case afterGroup(Deferred)
-    /// When somebody has found out whether this token of a join is true: then as a join that was granted or refused.
+    /// Called when the token of a join was checked: then the join is granted or refused.
     case afterToken(String)
 }
 
@@ -93,7 +93,7 @@ package protocol RequestHandler<Deferred> {
 
 /// Receives every notice of every stream in one order.
 package protocol NoticeSink: Sendable {
-    /// Sends notices, or takes them over for sending; whoever calls waits before handing over more.
+    /// Sends notices, or takes them over for sending; the caller waits before it hands over more.
     func publish(_ notices: [StreamNotice]) async
 }
 

@@ -28,7 +28,7 @@ package final class ServedBreak: Sendable {
     let advertisementIDs: [AdvertisementID]
     private let advertisementBytes: [[UInt8]]
     private let steps: [PlayableStep]
-    /// By the ordinal of the first advertisement; empty where nobody can ask for a batch.
+    /// By the ordinal of the first advertisement; empty where no listener can ask for a batch.
     private let batches: [Batch]
 
     init(_ each: Break, isProtected: Bool, at now: Timestamp) {

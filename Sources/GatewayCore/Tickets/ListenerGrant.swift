@@ -3,12 +3,12 @@
 
 package import CuecastWire
 
-/// What a token grants to whoever joins with it, once somebody has found that the token is true.
+/// The rights that a token grants to the listener that joins with it, once the token was verified.
 ///
 /// How tokens are checked is not decided here: a join with a token is answered by ``ListenerRequestHandler/join(_:granted:from:at:)``
 /// when that is known.
 package struct ListenerGrant: Hashable, Sendable {
-    /// Whose token it is, empty: nobody's; the sessions of a subject are limited together.
+    /// The subject of the token, empty where it has none; the sessions of a subject are limited together.
     package var subject: String
     /// The streams that it listens to.
     package var streams: [StreamPattern]
@@ -62,7 +62,7 @@ package struct TicketRule: Hashable, Sendable {
 
     /// Streams that ask for a token.
     package var protectedStreams: [StreamPattern]
-    /// Whether somebody checks tokens.
+    /// Whether the gateway checks tokens.
     package var checksTokens: Bool
 
     package init(protectedStreams: [StreamPattern] = [], checksTokens: Bool = false) {
@@ -121,7 +121,7 @@ package struct TicketRule: Hashable, Sendable {
         if let fault = keys.fault(ofTicket: bytes[head.coded], head.signature) {
             throw Refusal(.notAllowed, "The ticket \(fault.reason); join again.")
         }
-        // What a token grants has an end: this was given when nobody needed one.
+        // The grant of a token has an end: this one was given when tokens were not required.
         guard !isProtected || head.fetchUntil < .latest else { throw .needsTicket(stream) }
         return head
     }
@@ -136,7 +136,7 @@ extension Refusal {
         )
     }
 
-    /// A join to a protected stream where nobody checks tokens.
+    /// A join to a protected stream where the gateway does not check tokens.
     static func cannotCheckTokens(_ stream: StreamID) -> Refusal {
         Refusal(
             .notAllowed,

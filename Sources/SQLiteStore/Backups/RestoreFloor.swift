@@ -153,7 +153,7 @@ private struct KnownOffsets {
 }
 
 extension StoreDirectory {
-    /// Whether a file in place is a copy of a backup that nobody has opened as a gateway's.
+    /// Whether a file in place is a copy of a backup that was never opened as a gateway's.
     fileprivate func isUnopenedBackup() -> Bool {
         [Self.logFile, Self.ledgerFile]
             .contains { name in

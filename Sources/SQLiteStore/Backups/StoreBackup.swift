@@ -22,7 +22,7 @@ final class StoreBackup: @unchecked Sendable {
     private var backup: OpaquePointer?
     /// How many pages were copied when the last step ended; each step makes it more unless the backup began again.
     private var done = 0
-    /// How often it had to begin again or to wait: somebody else wrote to the file, or a large transaction was taken
+    /// How often it had to begin again or to wait, because another process wrote to the file, or a large transaction was rolled
     /// back.
     private(set) var restarts = 0
 
@@ -42,8 +42,8 @@ final class StoreBackup: @unchecked Sendable {
             unsafe sqlite3_close(destination)
             throw error
         }
-        // A copy that is not finished is thrown away, so that it needs no journal; it is synchronised once it is whole,
-        // where nobody waits for it.
+        // A copy that is not finished is thrown away, so that it needs no journal; it is synchronised once it is whole, where no
+        // caller waits for it.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -2048"
         let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)
         guard set == SQLITE_OK, let backup = unsafe sqlite3_backup_init(destination, "main", source, "main") else {

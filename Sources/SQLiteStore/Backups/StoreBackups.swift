@@ -252,7 +252,7 @@ package enum StoreBackups {
         return manifest
     }
 
-    /// Begins to use a backup again, in a data directory that nobody uses.
+    /// Begins to use a backup again, in a data directory that is not in use.
     ///
     /// - Parameters:
     ///   - folder: the backup; it stays as it is.
@@ -381,7 +381,7 @@ package enum StoreBackups {
         }
     }
 
-    /// Removes what a backup left that was killed; a folder of that name that holds something else is somebody's.
+    /// Removes what a killed backup left; a folder of that name with other contents belongs to another program, and stays.
     private static func removeLeft(_ partial: String) throws {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: partial) else { return }
         let ours = [StoreDirectory.ledgerFile, StoreDirectory.logFile, Self.manifestFile] + KeyBackup.files

@@ -19,7 +19,7 @@ package enum StoreCopyError: Error, Hashable, Sendable, CustomStringConvertible 
     case noSpace(path: String, bytesNeeded: Int, bytesFree: Int)
     /// The copy was made, and did not pass its check: the file that was copied is damaged, or the disk is.
     case damaged(path: String, problems: [String])
-    /// Somebody else writes to the file all the time.
+    /// Another process writes to the file all the time.
     case neverDone(path: String, restarts: Int)
     /// The task was cancelled.
     case cancelled
@@ -84,7 +84,7 @@ package enum StoreCopyLimits {
     ///   - path: of the copy.
     ///   - bytes: how large it becomes.
     ///   - free: how much may still be written there.
-    /// - Returns: why there is none; `nil`: there is, or nobody knows how much is free.
+    /// - Returns: why there is not enough; `nil`: there is, or the free space is unknown.
     package static func refusal(of path: String, bytes: Int, free: Int?) -> StoreCopyError? {
         let needed = bytes + Self.bytesKeptFree
         guard let free, free < needed else { return nil }

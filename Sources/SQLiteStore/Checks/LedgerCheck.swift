@@ -122,8 +122,8 @@ enum LedgerCheck {
 
     /// Whether a recount after these offsets comes by everything that a ledger has counted.
     ///
-    /// Where a log was lost, or put back to an earlier state, a new epoch began: what the ledger had counted before it stays counted, and
-    /// nobody can count it again.
+    /// Where a log was lost, or put back to an earlier state, a new epoch began: counts that the ledger made before it stay, and
+    /// cannot be recounted.
     private static func reachesAll(
         of identity: LogIdentity?,
         _ lanes: [Lane],
@@ -158,7 +158,7 @@ enum LedgerCheck {
         return try await body(folder)
     }
 
-    /// Removes the folders that killed processes left; to be called by whoever holds the directory.
+    /// Removes the folders that killed processes left; only the holder of the directory calls it.
     static func removeLeftFolders(in parent: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         for name in names where name.hasPrefix(Self.folderPrefix) {

@@ -93,7 +93,7 @@ enum LedgerComparison {
     /// Compares.
     ///
     /// - Parameters:
-    ///   - ledger: what is checked; nobody writes to it.
+    ///   - ledger: the ledger to check; it is not written to meanwhile.
     ///   - recount: what should be the same.
     /// - Returns: what they say differently.
     /// - Throws: where one of them cannot be read.

@@ -89,7 +89,8 @@ package struct LedgerVerification: Hashable, Sendable {
                     )
                     // A session that was forgotten meanwhile has other names in a part of what was read.
                     if result.isRight || (mark == forgetting.mark && !forgetting.isPending) { return result }
-                    // First whether somebody is at it: whoever ends meanwhile has ended what was pending, too.
+                    // This checks first whether another process has the directory: one that ends meanwhile has also ended what was
+                    // pending.
                     if !Self.isInUse(dataDirectory), forgetting.isPending {
                         throw VerificationError.unavailable(
                             "A session is being forgotten, and has its old names in a part of the books:"
@@ -218,7 +219,7 @@ package struct LedgerVerification: Hashable, Sendable {
     private static func copyLedger(_ file: String, to copy: String, isRunning: Bool) async throws {
         try await StoreFiles.onAnotherThread {
             guard isRunning else {
-                // Nobody writes: the files are what there is, with what a killed process left in the write-ahead log.
+                // No process writes: the files are complete, with what a killed process left in the write-ahead log.
                 return try Self.copyFiles(of: file, to: copy)
             }
             let reader = try StoreFiles.reader(of: file)

@@ -14,7 +14,8 @@ struct StoreClosed: Error {}
 /// result.
 ///
 /// Safety: `state` and `backups` are touched only in closures that run on the pool's writing queue, which is serial, and at the end
-/// of the last of them, when nobody holds this any more; what they capture is `Sendable`. The other members are constants.
+/// of the last of them, when no reference to this is left; the values that they capture are `Sendable`. The other members are
+/// constants.
 final class StoreConnection<State>: @unchecked Sendable {
     private let pool: DatabasePool
     private var state: State?
@@ -26,7 +27,7 @@ final class StoreConnection<State>: @unchecked Sendable {
     /// Takes over a pool.
     ///
     /// - Parameters:
-    ///   - pool: open; nobody else uses it.
+    ///   - pool: open; it has no other user.
     ///   - makeState: makes what belongs to the writing connection, for instance prepared statements.
     /// - Throws: what `makeState` throws.
     init(_ pool: DatabasePool, makeState: (Database) throws -> State) throws {
@@ -36,8 +37,8 @@ final class StoreConnection<State>: @unchecked Sendable {
 
     /// For a store that was not closed: what belongs to the connection goes before the connection does.
     ///
-    /// The pool may close the connection on its queue as soon as nobody holds it; a statement that ends here meanwhile would be a
-    /// second thread in one connection, which SQLite does not allow ("multi-thread" in sqlite.org/threadsafe.html).
+    /// The pool may close the connection on its queue as soon as no reference to it is left; a statement that ends here meanwhile
+    /// would be a second thread in one connection, which SQLite does not allow ("multi-thread" in sqlite.org/threadsafe.html).
     deinit {
         self.state = nil
         for backup in self.backups { backup.abandon() }
@@ -69,8 +70,8 @@ final class StoreConnection<State>: @unchecked Sendable {
 
     /// Reads at one moment.
     ///
-    /// A task that prefers an executor reads on it: whoever chose threads for a kind of work means this as well, and
-    /// may have made them stand back. For all others the store has threads of its own.
+    /// A task that prefers an executor reads on it: the choice of threads for a kind of work includes reads, and these threads may
+    /// have a lower priority. For all other tasks the store has threads of its own.
     @concurrent
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         if unsafe withUnsafeCurrentTask(body: { unsafe $0?.unownedTaskExecutor }) != nil {

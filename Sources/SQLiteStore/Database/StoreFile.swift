@@ -37,7 +37,7 @@ package enum StoreFile {
         var autocheckpointPages: Int
         /// The write-ahead log is cut to this size when it starts again, in bytes.
         var walBytesKept: Int
-        /// How long a connection waits for another process, for instance somebody who looks at the file.
+        /// How long a connection waits for another process, for instance an operator who looks at the file.
         var busyTimeout: Duration = .seconds(5)
     }
 
@@ -83,8 +83,7 @@ package enum StoreFile {
         guard try !migrator.hasBeenSuperseded(database) else { throw StoreError.laterSchema(file: file) }
     }
 
-    /// Makes the file where there is none, and lets nobody but its owner read it: SQLite gives what lies beside it the
-    /// same rights.
+    /// Makes the file where there is none, and lets only its owner read it: SQLite gives the files beside it the same rights.
     ///
     /// A file that exists is not opened: closing it again would end the locks that SQLite holds on it in this process.
     private static func makePrivate(_ path: String) throws {
@@ -96,7 +95,7 @@ package enum StoreFile {
         } else if errno != EEXIST {
             throw StoreError.cannotMake(path, errno)
         }
-        // It fails where the file belongs to somebody else, who lets us write.
+        // It fails where the file belongs to another user, who lets us write.
         for suffix in ["", "-wal", "-shm"] { _ = unsafe chmod(path + suffix, 0o600) }
     }
 

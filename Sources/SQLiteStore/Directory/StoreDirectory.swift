@@ -18,8 +18,8 @@ import Darwin
 /// let stores = try Stores.open(in: directory)
 /// ```
 ///
-/// The hold is an advisory lock of the operating system on the file `cuecast.lock`: it ends when everything opened in
-/// the directory is closed and nobody keeps this value, and with the process, however that ends.
+/// The hold is an advisory lock of the operating system on the file `cuecast.lock`. It ends when everything opened in the directory
+/// is closed and no reference to this value is left. It also ends with the process, in every case.
 ///
 /// The file `cuecast.open` is there as long as a store is open. Where it is found at the start, the process before did
 /// not close its stores.
@@ -38,7 +38,7 @@ package final class StoreDirectory: Sendable {
     }
 
     package let path: String
-    /// Whether whoever had the stores open before closed them.
+    /// Whether the process that had the stores open before closed them.
     package let wasClosedCleanly: Bool
     /// Whether the log was open when the process before ended, and its write-ahead log, with what was recorded last, is
     /// gone.
@@ -49,7 +49,7 @@ package final class StoreDirectory: Sendable {
     /// Makes the folder if necessary, and holds it.
     ///
     /// - Parameter path: the folder.
-    /// - Throws: `inUse` when somebody else holds it, `unusable` when it cannot be made or written.
+    /// - Throws: `inUse` when another process holds it, `unusable` when it cannot be made or written.
     package init(path: String) throws(StoreError) {
         do {
             try FileManager.default.createDirectory(
@@ -121,11 +121,11 @@ package final class StoreDirectory: Sendable {
         Self.exists(self.path, Self.logFile) || Self.exists(self.path, Self.ledgerFile)
     }
 
-    /// Lets nobody but the owner into the folder, where it holds nothing but stores, or nothing.
+    /// Lets only the owner into the folder, where it holds nothing but stores, or nothing.
     private func makePrivate() {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: self.path)) ?? []
         guard self.hasStores || names.allSatisfy({ $0 == Self.lockFile }) else { return }
-        // It fails where the folder belongs to somebody else, who has decided who may enter.
+        // It fails where the folder belongs to another user, who has decided who may enter.
         _ = unsafe chmod(self.path, 0o700)
         _ = fchmod(self.descriptor, 0o600)
     }

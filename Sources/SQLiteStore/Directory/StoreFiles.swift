@@ -14,13 +14,13 @@ import Glibc
 import Darwin
 #endif
 
-/// What is done with the files of stores while nobody has them open.
+/// Work on the files of stores while they are not open.
 ///
 /// Everything here blocks; `settle`, `onAnotherThread` and `standingBack` are for callers that must not.
 enum StoreFiles {
     private static let queue = DispatchQueue(label: "cuecast.files", qos: .utility, attributes: .concurrent)
 
-    /// Does something that takes long, where it keeps nobody from running.
+    /// Runs work that takes long on another thread, where it blocks no task.
     static func onAnotherThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Self.queue.async { continuation.resume(with: Result { try body() }) }
@@ -29,16 +29,16 @@ enum StoreFiles {
 
     /// How much a check of a whole file stands back behind the other threads of this process (`man 2 nice`).
     enum CheckNiceness: Int32, Sendable {
-        /// Somebody waits for it: an operator who makes a backup, or a start.
+        /// A caller waits for it: an operator who makes a backup, or a start.
         case awaited = 10
-        /// Nobody does: it may take as long as the machine has other things to do.
+        /// No caller waits for it: it may take until the machine has time for it.
         case unhurried = 19
     }
 
     /// Checks a whole file, behind everything else that this process does.
     ///
-    /// It computes for as long as the file is large, and acknowledgements must not wait for it. On a machine that has much else to do that
-    /// can be long: whoever stops must not wait for it.
+    /// The work computes for a time that grows with the file, and acknowledgements must not wait for it. On a busy machine that can
+    /// be long: a stop must not wait for it.
     ///
     /// - Parameters:
     ///   - niceness: of the thread.
@@ -92,7 +92,7 @@ enum StoreFiles {
         }
     }
 
-    /// What SQLite finds wrong with a file that nobody writes to; empty: nothing.
+    /// The faults that SQLite finds in a file that is not written to; empty: none.
     ///
     /// It reads the whole file. Cancelling the task ends it.
     static func problems(of path: String, _ niceness: CheckNiceness = .awaited) async throws -> [String] {
@@ -153,7 +153,7 @@ enum StoreFiles {
         for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(path + suffix) }
     }
 
-    /// Gives a file that nobody has open its name, for good; where root made it, to the folder's owner (`FolderOwner`).
+    /// Gives a file that is not open its final name, durably; if root made it, the folder's owner gets it (`FolderOwner`).
     static func rename(_ old: String, to new: String) throws {
         var status = stat()
         if unsafe lstat(old, &status) == 0, status.st_mode & S_IFMT == S_IFREG { FolderOwner.take(old) }
@@ -179,7 +179,7 @@ enum StoreFiles {
         try Self.synchronize(folder.isEmpty ? "." : folder)
     }
 
-    /// How much may still be written to the disk of a folder; `nil`: nobody knows.
+    /// How much may still be written to the disk of a folder; `nil`: unknown.
     static func bytesFree(at folder: String) -> Int? {
         var status = statvfs()
         guard unsafe statvfs(folder.isEmpty ? "." : folder, &status) == 0 else { return nil }
@@ -191,13 +191,13 @@ enum StoreFiles {
     }
 }
 
-/// Whether somebody still waits for what a thread does.
+/// Whether a caller still waits for the work of a thread.
 final class Cancellation: Sendable {
     private let isCancelled = Atomic(false)
 
     func cancel() { self.isCancelled.store(true, ordering: .relaxed) }
 
-    /// - Throws: `CancellationError` when nobody does.
+    /// - Throws: `CancellationError` when no caller does.
     func check() throws {
         if self.isCancelled.load(ordering: .relaxed) { throw CancellationError() }
     }
@@ -205,8 +205,8 @@ final class Cancellation: Sendable {
 
 /// What the bytes of a file come to, so that a changed one is known by it.
 ///
-/// Each word goes through a step that can be undone, so that no change of a single word is lost; it is no protection
-/// against somebody who wants to deceive.
+/// Each word goes through a step that can be undone, so that no change of a single word is lost; it does not protect against
+/// deliberate deception.
 enum FileDigest {
     private static let chunkBytes = 1_048_576
 

@@ -78,7 +78,7 @@ enum StoreIdentity {
         return identity
     }
 
-    /// Whether a file is a backup's copy that nobody restored.
+    /// Whether a file is a backup's copy that was not restored.
     static func isBackup(_ database: Database) throws -> Bool {
         try Bool.fetchOne(database, sql: "SELECT 1 FROM backup_mark") ?? false
     }

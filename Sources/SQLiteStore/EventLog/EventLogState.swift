@@ -256,7 +256,8 @@ extension EventLogState {
 
     /// Lets all but the newest records in memory go, and the room that the others took; readers find them in the file.
     ///
-    /// - Returns: what held them, to be freed where nobody waits for this state: it may be more than a hundred thousand records.
+    /// - Returns: the storage that held them, to be freed where no caller waits for this state: it may be more than a hundred
+    ///   thousand records.
     mutating func releaseTails() -> [Deque<LoggedRecord>] {
         let bytesMax = min(Self.tailBytesReleased, self.limits.tailBytesMax)
         let tails = self.lanes.map(\.tail)
@@ -303,7 +304,7 @@ extension EventLogState {
         return self.readers.values.map(\.continuation) + self.watchers.values
     }
 
-    /// Keeps somebody waiting for a failure; `false` when there is no need to.
+    /// Adds a caller that waits for a failure; `false` when there is no need to wait.
     mutating func watch(_ id: UInt64, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard self.failure == nil, !self.isClosed, !Task.isCancelled else { return false }
         self.watchers[id] = continuation

@@ -376,8 +376,8 @@ final class EventLogWriter {
     /// It does not wait for readers, and leaves the log's file in place to be written over, which is faster than
     /// letting it grow anew. Only when readers have kept it from starting over for very long, it waits for them.
     ///
-    /// Where somebody else is at it, or there is no room in the file, it is tried again later: what is in the
-    /// write-ahead log is durable there.
+    /// Where another process holds the file, or there is no room in it, the writer tries again later: the records in the
+    /// write-ahead log are durable there.
     ///
     /// - Throws: only `uncertain`.
     func checkpointIfDue(_ database: Database) throws(LogWriteError) {

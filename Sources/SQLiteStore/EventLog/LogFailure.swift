@@ -12,11 +12,11 @@ import Darwin
 
 /// What a failure of the log's writing connection means for the log (docs/internals/decisions/0023).
 package enum LogFailure: Hashable, Sendable {
-    /// Somebody else has the file for a moment: the same is tried again.
+    /// Another process has the file for a moment: the writer tries the same again.
     case retry
     /// There is no room, and nothing of the transaction is in the file: it is refused, and the log goes on.
     case noRoom
-    /// Nobody knows what the file holds: the log takes nothing any more.
+    /// The contents of the file are uncertain: the log accepts no more appends.
     case uncertain
 
     /// What the connection was doing.

@@ -12,10 +12,10 @@ import Synchronization
 /// Everything that waits goes into the next transaction: while one commits, appends gather; nothing waits for a timer.
 /// The newest records stay in memory, so that readers who keep up never touch the file.
 ///
-/// When the writer fails, `LogFailure` decides. Where somebody else holds the file, the same is tried again. Where
-/// there is no room, exactly the appends of that transaction are refused, and the log goes on. Where what the file
-/// holds is not certain any more (a failed synchronisation, say), `failure` is set, `stopped()` returns, and every
-/// later append is refused until the log is opened again. What was durable before can still be read.
+/// When the writer fails, `LogFailure` decides. Where another process holds the file, the writer tries the same again. Where there
+/// is no room, exactly the appends of that transaction are refused, and the log goes on. Where the contents of the file are no
+/// longer certain (after a failed synchronisation, say), `failure` is set, `stopped()` returns, and every later append is refused
+/// until the log is opened again. Records that were durable before can still be read.
 package final class SQLiteEventLog: LocalEventLog, CachingStore {
     /// The bounds of memory and files.
     package struct Limits: Sendable {
@@ -33,11 +33,11 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
         package var fileBytesMax: Int?
         /// What records and snapshots may take in the file before new work is refused (see `LogUsage`).
         package var bytesMax: Int = .max
-        /// How often a transaction is tried again that somebody else kept from beginning.
+        /// How often a transaction is tried again that another process kept from beginning.
         package var busyRetriesMax = 5
         /// How long the first of these waits; each waits twice as long as the one before.
         package var busyRetryAfter: Duration = .milliseconds(50)
-        /// How long a connection waits by itself for somebody else.
+        /// How long a connection waits by itself for another process.
         package var busyTimeout: Duration = .seconds(5)
         /// How long after a checkpoint for which there was no room the next one is tried.
         package var checkpointRetryAfter: Duration = .seconds(1)
@@ -97,7 +97,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
                     let pageBytes = try Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4_096
                     try database.execute(sql: "PRAGMA max_page_count = \(max(1, fileBytesMax / pageBytes))")
                 }
-                // Nobody reads yet: what a crash left in the write-ahead log moves into the file.
+                // There are no readers yet: records that a crash left in the write-ahead log move into the file.
                 _ = try database.checkpoint(.truncate)
                 return (try StoreIdentity.log(database), try EventLogSchema.lanes(database))
             }
@@ -182,11 +182,11 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
     private func callWriter() {
         self.connection.enqueue { database, writer in
             if let wait = self.writeQueue(writer, database, mayRetry: true) {
-                // The queue stays the writer's: nobody else calls it meanwhile.
+                // The queue stays the writer's: it has no other caller meanwhile.
                 DispatchQueue.global().asyncAfter(deadline: .now() + wait / .seconds(1)) { self.callWriter() }
                 return
             }
-            // Behind what else was asked of the writer, so that a steady stream of appends shuts nobody out.
+            // This goes behind the other work of the writer, so that a steady stream of appends shuts no caller out.
             if self.state.withLock({ $0.writerGoes() }) { self.callWriter() }
         }
     }
@@ -411,7 +411,7 @@ package final class SQLiteEventLog: LocalEventLog, CachingStore {
     }
 
     package func releaseCaches() async {
-        // Whoever appends waits for the lock: what goes is freed outside it.
+        // Appends wait for the lock, so the removed records are freed outside it.
         _ = self.state.withLock { $0.releaseTails() }
         await self.connection.releaseCaches()
     }

@@ -27,9 +27,9 @@ package struct SessionTraces: Hashable, Sendable {
 
 /// Puts other names in the place of a session, in the ledger, its copies and the log.
 ///
-/// The ledger comes first and is made durable, so that it never counts a record of the log anew whose names have changed; then the copies;
-/// then the log. Each step can be done again with the same names and changes nothing then. While the file of what is pending is there, nobody else
-/// may compare the books: at a start this is done before they are.
+/// The ledger comes first and is made durable, so that it never counts a record of the log anew whose names have changed. The
+/// copies follow, then the log. Each step can be repeated with the same names and changes nothing then. While the file of pending
+/// work is there, no other code may compare the books: a start finishes this work before it compares them.
 struct SessionForgetting: Sendable {
     /// The log's file is written anew while appends wait, so that nothing stays in pages that it uses no more, up to this size.
     static let compactedLogBytesMax = 256 * 1_048_576
@@ -204,7 +204,7 @@ extension SQLiteLedger {
 
     /// Writes the file anew where bytes of a session are still in pages that it uses no more, or in what is on its way into it.
     ///
-    /// Nobody waits for the ledger meanwhile, except readers of reports.
+    /// Only readers of reports wait for the ledger meanwhile.
     func clean(of session: SessionID) async throws(LedgerError) {
         let file = self.file
         try await self.write { database, _ in

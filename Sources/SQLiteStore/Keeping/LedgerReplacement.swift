@@ -25,7 +25,7 @@ struct LedgerReplacement {
     private var file: String { self.directory.file("ledger.sqlite") }
     private var source: OpenLogSource { OpenLogSource(log: self.log) }
 
-    /// Replaces the ledger's file; nobody has it open.
+    /// Replaces the ledger's file, which is not open.
     ///
     /// The newest copy that is as it was written and that the log goes on from takes its place; an empty ledger where
     /// there is none and the log begins at its first record. Else history is gone: the newest copy there is goes on

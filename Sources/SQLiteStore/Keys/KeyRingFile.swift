@@ -16,7 +16,7 @@ package enum KeyRingFile {
     /// Reads a file.
     ///
     /// - Throws: also where others than the file's owner may read it, because then it is no secret. A file of root's may be
-    ///   readable by its group: that is how secrets reach a container that runs as somebody else.
+    ///   readable by its group: that is how secrets reach a container that runs as another user.
     package static func read(_ path: String) throws(KeyFileError) -> KeyRing {
         let bytes = try SecretFile.secret(
             path,
@@ -56,13 +56,13 @@ package enum KeyRingFile {
         }
     }
 
-    /// Changes what stands in a file, while nobody else does.
+    /// Changes the contents of a file, under a lock against other changes.
     ///
     /// - Parameters:
     ///   - path: the file.
     ///   - change: gets what stands there, `nil` where there is no file, and gives what is to stand there.
     /// - Returns: what stands there now.
-    /// - Throws: where somebody else changes it at the same time, where it cannot be read or written, or where the change fails.
+    /// - Throws: where another process changes it at the same time, where it cannot be read or written, or where the change fails.
     @discardableResult
     package static func change(
         _ path: String,

@@ -83,7 +83,7 @@ enum LedgerSeal {
         return UInt64(words[1], radix: 16).map { Content(bytes: bytes, digest: $0) }
     }
 
-    /// A folder of that name may hold something of somebody's: it is kept where damaged ledgers are.
+    /// A folder of that name may hold data of another program: it is kept where damaged ledgers are.
     private static func remove(_ path: String, from directory: StoreDirectory) throws {
         if unsafe unlink(path) != 0 {
             let folder = try LedgerReplacement.asideFolder(in: directory)

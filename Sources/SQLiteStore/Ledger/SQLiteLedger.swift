@@ -194,7 +194,7 @@ package final class SQLiteLedger: Ledger, CachingStore {
         try await self.connection.copy(to: path, pagesPerStep: pagesPerStep, progress: progress)
     }
 
-    /// Copies the ledger for nobody who waits: its check takes as long as the machine has other things to do.
+    /// Copies the ledger while no caller waits: its check takes until the machine has time for it.
     ///
     /// - Parameter path: where; a file of that name is replaced.
     /// - Returns: the copy, checked.
