@@ -31,10 +31,10 @@ package final class BreakChange: Sendable {
     }
 }
 
-/// What happens to breaks, one after the other, for those who watch: what records change, and what time alone does.
+/// The changes of breaks in order, for their viewers: changes by records, and changes by time alone.
 ///
-/// The newest changes are kept, so that whoever was away for a moment misses nothing. The thread of the board leaves what changed and goes
-/// on; what it becomes for readers is made by whoever asks.
+/// It keeps the newest changes, so that a viewer that was away for a moment misses nothing. The board's thread only stores a
+/// change; the thread that asks turns it into what readers see.
 package final class BreakChanges: BoardObserver {
     private struct State {
         var board: Board

@@ -9,13 +9,13 @@ import ZeroMQ
 
 /// Decides about broadcasters' requests, whatever transport brings them, and records what time makes due.
 ///
-/// A request is planned on the newest board. What changes a break is appended to the event log in a group, comes back with the log, is
-/// applied to the board (`BreakBoardService`), and is answered then. What changes nothing is answered at once, unless entries of its
-/// stream are on their way: then it is parked until the board has them. The desk never waits: the log and the board answer through
-/// `events`.
+/// A request is planned on the newest board. What changes a break is appended to the event log in a group, comes back with the
+/// log, is applied to the board (`BreakBoardService`), and is answered then. What changes nothing is answered at once, unless
+/// entries of its stream are on their way: then it is parked until the board has them. The desk never waits: the log and the board
+/// answer through `events`.
 ///
-/// Adapters read and check a request once, and call `take`: the broadcasters' socket on the desk's own thread (`BroadcastEndpoint`),
-/// HTTP by `ask`.
+/// Adapters read and check a request once, and call `take`: the broadcasters' socket on the desk's own thread
+/// (`BroadcastEndpoint`), HTTP by `ask`.
 package actor BreakDesk: Service, BoardObserver {
     /// What the log and the board answer.
     private enum Event: Sendable {
@@ -65,7 +65,7 @@ package actor BreakDesk: Service, BoardObserver {
     private var isDraining = false
     /// Whether the log has no room for new work.
     private var isLogFull = false
-    /// Nobody waits any more, after a shutdown has begun.
+    /// Occurs when no request waits any more after a shutdown has begun.
     private let drained = Occurrence()
     private let events: AsyncStream<Event>
     private let eventSink: AsyncStream<Event>.Continuation
@@ -131,8 +131,8 @@ package actor BreakDesk: Service, BoardObserver {
     }
 
     private nonisolated func post(_ event: Event) {
-        // At most a few groups are in flight, and the consumer only moves bytes. A full buffer is a fault of ours, and a lost answer
-        // would leave a broadcaster waiting for ever.
+        // At most a few groups are in flight, and the consumer only moves bytes. A full buffer is a fault of ours, and a lost
+        // answer would leave a broadcaster waiting for ever.
         if case .dropped = self.eventSink.yield(event) {
             self.tools.logger.critical("an answer of the event log was lost: the limit eventsMax is passed")
             self.tools.metrics.count(.limitsHit, .limit(.eventsMax))
@@ -417,7 +417,7 @@ extension BreakDesk {
     /// Waits until everything is answered that was taken before `refuseNewRequests`.
     ///
     /// - Parameter limit: how long to wait.
-    /// - Returns: whether nobody waits any more.
+    /// - Returns: whether no request waits any more.
     nonisolated func drain(atMost limit: Duration) async -> Bool { await self.drained.wait(atMost: limit) }
 
     private func noteIfDrained() {

@@ -6,8 +6,8 @@ import GatewayCore
 
 /// Gathers entries for the lane `breaks` into groups, and finds the broadcasters that wait for what became of them.
 ///
-/// A group carries the id of its append, so that the group is known when it is read back from the log. The log's confirmation and the
-/// board's results may come in either order.
+/// A group carries the id of its append, so that the group is known when it is read back from the log. The log's confirmation and
+/// the board's results may come in either order.
 struct BreakLane {
     /// An entry, and the broadcaster that asked for it; timers ask for none.
     struct Member: Sendable {
@@ -64,7 +64,7 @@ struct BreakLane {
     /// How many wait for anything.
     var waitingCount: Int { self.groups.values.reduce(self.gathered.count) { $0 + $1.members.count } }
 
-    /// Whether nobody waits for anything.
+    /// Whether no request waits for anything.
     var isIdle: Bool { self.gathered.isEmpty && self.groups.isEmpty }
 
     /// Whether the board has all entries of a stream that were taken here.

@@ -5,10 +5,10 @@ import CuecastWire
 import GatewayCore
 import Synchronization
 
-/// The requests from inside the process that are not answered yet, and who waits for them.
+/// The requests from inside the process that are not answered yet, with the tasks that wait for them.
 ///
-/// A request counts until it is answered, whether somebody still waits for it or not: otherwise whoever asks and leaves could have
-/// the gateway keep any number of them.
+/// A request counts until it is answered, even if its caller has stopped waiting. Otherwise a caller that asks and leaves could
+/// make the gateway keep any number of requests.
 final class BroadcastCalls: Sendable {
     enum Begun: Sendable {
         case begun(UInt64)
@@ -19,18 +19,18 @@ final class BroadcastCalls: Sendable {
     }
 
     private enum Side {
-        /// Asked; nobody waits yet.
+        /// Asked; no caller waits yet.
         case asked
         case waiting(CheckedContinuation<BroadcastReply?, Never>)
-        /// Answered before somebody waited.
+        /// Answered before a caller waited.
         case answered(BroadcastReply)
-        /// Whoever asked has left.
+        /// The caller has left.
         case left
     }
 
     private struct Call {
         var side: Side
-        /// As whoever asked numbered it.
+        /// The number that the caller gave the request.
         let requestID: UInt64
         let bytes: Int
         /// Whether it still counts.
@@ -63,7 +63,7 @@ final class BroadcastCalls: Sendable {
     /// Takes a request into the book, where there is room for it.
     ///
     /// - Parameters:
-    ///   - requestID: as whoever asks has numbered it.
+    ///   - requestID: the number that the caller gave the request.
     ///   - bytes: how large it is as a frame.
     /// - Returns: its number in the book, or why there is no room.
     func begin(_ requestID: UInt64, bytes: Int) -> Begun {
@@ -109,7 +109,7 @@ final class BroadcastCalls: Sendable {
         }
     }
 
-    /// Whoever asked waits no longer.
+    /// Notes that the caller no longer waits.
     private func leave(_ number: UInt64) {
         let waiter: CheckedContinuation<BroadcastReply?, Never>? = self.state.withLock { state in
             switch state.calls[number]?.side {
@@ -153,7 +153,7 @@ final class BroadcastCalls: Sendable {
         }
     }
 
-    /// Nothing is answered any more: whoever still waits is told so, and whoever comes.
+    /// Refuses all requests from now on: those that still wait and those that come later.
     ///
     /// - Parameter now: the gateway's clock.
     func close(at now: Timestamp) {

@@ -56,7 +56,7 @@ package final class LedgerFeed: BoardObserver {
         self.wake()
     }
 
-    /// Somebody has to look: what is left, or what could not be told.
+    /// Wakes the ledger's side: breaks are left, or could not be handed over.
     package func wake() { self.sink.yield() }
 
     /// Takes the next breaks: at most so many.

@@ -21,10 +21,10 @@ struct AdmittedRequest: Sendable {
     }
 }
 
-/// Requests that wait for entries of their stream on their way to the board, because the answer may be another then: whoever
-/// publishes a break and cancels it at once, without waiting, means the break that is being published.
+/// Requests that wait until the board has the earlier entries of their stream, because those may change the answer.
 ///
-/// Of each stream they are decided in the order in which they came.
+/// For example, a broadcaster that publishes a break and cancels it at once, without waiting, means the break that is being
+/// published. The requests of each stream are decided in the order in which they came.
 struct ParkedRequests {
     /// The most bytes of requests that wait.
     let entryBytesWaitingMax: Int

@@ -6,13 +6,13 @@ import GatewayCore
 import Logging
 import ZeroMQ
 
-/// The socket at which libzmq asks who may connect: a ZAP handler (ZeroMQ RFC 27).
+/// The socket at which libzmq asks whether a peer may connect: a ZAP handler (ZeroMQ RFC 27).
 ///
-/// libzmq looks for it at one address within the process, when a peer has shown that it has the secret key of the public key that it
-/// names. It must be bound before any socket that asks. Should nobody ask it at all, nobody gets a right by that: a connection
-/// that went past it carries no key, and each of its requests is refused.
+/// A peer first shows that it has the secret key of the public key that it names. Then libzmq looks for this socket at one address
+/// within the process. The socket must be bound before any socket that asks. If libzmq does not ask it, no peer gains a right: a
+/// connection that was not checked carries no key, and each of its requests is refused.
 struct AuthenticationSocket: ~Copyable {
-    /// What the broadcasters' socket calls itself here; libzmq asks nobody for a socket without one.
+    /// The ZAP domain of the broadcasters' socket; without a domain, libzmq asks no handler.
     static let domain = "cuecast-broadcasters"
     /// Where libzmq looks.
     private static let endpoint = "inproc://zeromq.zap.01"
@@ -77,7 +77,7 @@ struct AuthenticationSocket: ~Copyable {
             self.tell(decision)
             return true
         } catch {
-            // Without it no broadcaster could connect any more, and nobody would know why.
+            // Without this socket no broadcaster could connect any more, and an operator would not learn why.
             fatalError("the socket that authenticates broadcasters failed: \(error)")
         }
     }

@@ -13,7 +13,7 @@ import ZeroMQ
 struct BroadcastSockets: ~Copyable {
     /// The ROUTER.
     let requests: Socket
-    /// Bound before the other one: libzmq lets every peer in where it can ask nobody.
+    /// Bound before the other one: libzmq lets every peer in while it has no handler to ask.
     let authentication: Socket
     /// Knows which connections have brought no request.
     let connections: BroadcastConnections
@@ -68,7 +68,7 @@ struct BroadcastSockets: ~Copyable {
     ///   - context: where it lives.
     ///   - backlog: how many connections wait to be accepted at most.
     ///   - handshakeTimeout: how long a connection may take for its greeting and handshake.
-    ///   - keys: the gateway's own; `nil`: nothing is encrypted, and nobody asked who they are.
+    ///   - keys: the gateway's own; `nil`: connections are not encrypted, and peers need not authenticate.
     /// - Returns: the socket.
     /// - Throws: when there are too many sockets or descriptors.
     private static func makeRouter(
@@ -119,7 +119,7 @@ extension ConnectionLimit {
     ///   - label: its name in metrics.
     ///   - connections: is told of each that comes and goes.
     ///   - handshakeFailed: is told, on the monitor's thread, of each peer that did not get so far as to show whose key it has;
-    ///     `nil`: nobody asks for keys.
+    ///     `nil`: peers need no keys.
     /// - Returns: the monitor.
     /// - Throws: where libzmq cannot watch the socket.
     func watch(

@@ -25,7 +25,7 @@ extension GatewayClock {
     }
 }
 
-/// The machine's wall clock as it is, which whoever sets it may make jump either way.
+/// The machine's wall clock as it is: an administrator who sets it can make it jump either way.
 ///
 /// Peers in tests use it; a gateway has a `SteeredClock`.
 package struct SystemClock: GatewayClock {

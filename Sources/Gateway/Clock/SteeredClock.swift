@@ -7,7 +7,7 @@ import Synchronization
 
 /// The clock of a gateway: monotonic, moved slowly towards the wall clock, never back.
 ///
-/// `now()` costs one look at the monotonic clock and a lock that is held for a few instructions. Somebody has to call
+/// `now()` costs one look at the monotonic clock and a lock that is held for a few instructions. The owner must call
 /// `observe()` about once a second (`ClockService` does).
 package final class SteeredClock: GatewayClock {
     private let discipline: Mutex<ClockDiscipline>
@@ -117,8 +117,8 @@ package final class SteeredClock: GatewayClock {
     private func withSample(_ body: (Timestamp, Int64, inout ClockDiscipline) -> Void) -> Status {
         let sample = self.sources.sample()
         return self.discipline.withLock { discipline in
-            // Read again inside the lock: what somebody has seen already must not lie after the point that the clock is
-            // bent at, or it could show that one an earlier time.
+            // Read again inside the lock: a time that a caller has seen already must not lie after the point that the clock is
+            // bent at. Otherwise the clock could show that caller an earlier time.
             let monotonic = self.sources.monotonic()
             let wall = sample.wall.advanced(microseconds: (monotonic - sample.monotonic) / 1_000)
             body(wall, monotonic, &discipline)

@@ -25,7 +25,7 @@ struct ConnectionBudget: Sendable {
         ProcessDescriptors.makeRoom(for: descriptors)
         self.httpConnectionsMax = DescriptorReserve.httpConnectionsMax(of: descriptors)
         self.httpListenersMax = DescriptorReserve.httpListenersMax(configuration.httpListenersMax, of: descriptors)
-        // Without HTTP nobody takes theirs.
+        // Without HTTP its connections need no share.
         let httpListeners = configuration.http == nil ? 0 : self.httpListenersMax
         // Each thread of listeners will have its poller and what wakes it.
         let open = ProcessDescriptors.openCount() + 2 * configuration.edgeThreadCount

@@ -64,13 +64,13 @@ extension EdgeDoor {
     /// How many connections wait at a door to be accepted: they take no descriptor yet.
     private static let backlog: Int32 = 4_096
 
-    /// Opens doors for listeners: all, or none.
+    /// Opens the endpoints for listeners: all, or none.
     ///
     /// - Parameters:
-    ///   - wanted: where, as the configuration says it (`tcp://HOST:PORT`), and the metric label of its connections.
+    ///   - wanted: the addresses as the configuration has them (`tcp://HOST:PORT`), with the metric label of their connections.
     ///   - identity: the certificate, where they speak TLS.
-    ///   - balancers: who stands before them; `nil`: nobody.
-    /// - Returns: the doors, and where they are: a port that was left to the system is filled in.
+    ///   - balancers: the load balancers in front of them; `nil`: none.
+    /// - Returns: the endpoints with their addresses: a port that was left to the system is filled in.
     /// - Throws: for instance where an address is in use.
     static func open(
         _ wanted: [(configured: String, label: MetricLabel)],

@@ -17,7 +17,7 @@ package struct BroadcasterAccess: Hashable, Sendable {
 
     /// Reads the two files that a configuration names.
     ///
-    /// - Returns: `nil` where it names none: then whoever reaches the broadcasters' socket may publish.
+    /// - Returns: `nil` where it names none: then every peer that reaches the broadcasters' socket may publish.
     /// - Throws: `ConfigurationFaults` with a sentence for each fault, and no secret in any of them.
     package static func read(for configuration: GatewayConfiguration) throws(ConfigurationFaults) -> BroadcasterAccess?
     {

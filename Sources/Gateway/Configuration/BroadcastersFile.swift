@@ -59,7 +59,7 @@ package enum BroadcastersFile {
         return try BroadcasterDirectory(broadcasters)
     }
 
-    /// Where a text is no YAML; not what stands there, which may be a secret that somebody put into the wrong file.
+    /// The place where a text is no YAML; never the text itself, because an operator may have put a secret into the wrong file.
     private static func place(of error: any Error) -> String {
         guard let error = error as? YamlError else { return "" }
         switch error {

@@ -154,7 +154,7 @@ extension GatewayConfiguration {
             : [ConfigurationFault(key: file, reason: "it is missing: with \(key) nobody may publish who is not in it")]
     }
 
-    /// Sockets that would be open to the network without encryption, although nobody asked for that.
+    /// Sockets that would be open to the network without encryption, although the operator did not ask for that.
     private var remoteFaults: [ConfigurationFault] {
         guard !self.allowUnencryptedRemote else { return [] }
         var sockets: [(String, String)] = []
@@ -162,7 +162,7 @@ extension GatewayConfiguration {
         if !self.encryptsListeners, self.listenersProxyTrusted.isEmpty {
             sockets += [("notices", self.notices), ("requests", self.requests)]
         }
-        // With keys it is encrypted, and lets nobody in who is not known.
+        // With keys the socket is encrypted and lets only known peers in.
         if !self.tellsBroadcastersApart { sockets.append(("broadcast", self.broadcast)) }
         if let http = self.http, !self.encryptsHTTP { sockets.append(("http", "tcp://" + http)) }
         return

@@ -32,7 +32,7 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var httpTokenIssuer = "cuecast"
     /// What tokens for HTTP are for.
     package var httpTokenAudience = "cuecast-http"
-    /// The file of the certificates that whoever asks over HTTP is shown, PEM; empty: none, and HTTP is plain.
+    /// The file of the certificates that the gateway shows to HTTP clients, PEM; empty: none, and HTTP is plain.
     package var httpCertificateFile = ""
     /// The file of its private key, PEM; empty: none.
     package var httpKeyFile = ""
@@ -56,7 +56,8 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersCertificateFile = ""
     /// The file of its private key, PEM; empty: none.
     package var listenersKeyFile = ""
-    /// The networks of the balancers before the listeners' ports, with commas between them; empty: none, and clients come by themselves.
+    /// The networks of the balancers before the listeners' ports, with commas between them; empty: none, and clients come by
+    /// themselves.
     package var listenersProxyTrusted = ""
     /// Whether acknowledgements stay in the event log without being counted by the ledger.
     package var ledgerPaused = false
@@ -72,13 +73,14 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var listenersMax = 0
     /// The most requests of one session in a second; 0: no limit.
     package var requestsPerSessionPerSecondMax = 1_000
-    /// The most messages a second of one listener's connection; whoever sends more is read from later; 0: no limit.
+    /// The most messages a second of one listener's connection; above it the connection is read later; 0: no limit.
     package var messagesPerConnectionPerSecondMax = 1_000
     /// The same for all connections of listeners from one address, loopback not counted.
     package var messagesPerAddressPerSecondMax = 50_000
     /// The same for all connections of listeners together.
     package var messagesPerSecondMax = 1_000_000
-    /// The most tokens of one listener's connection that are refused a second, twice as many at once; more are read later; 0: no limit.
+    /// The most tokens of one listener's connection that are refused a second, twice as many at once; more are read later; 0: no
+    /// limit.
     package var refusedTokensPerConnectionPerSecondMax = 1
     /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
     package var sessionsPerConnectionMax = 100
@@ -86,9 +88,9 @@ package struct GatewayConfiguration: Hashable, Sendable {
     package var sessionsPerAddressMax = 20_000
     /// The most connections of listeners from one address (IPv6: one network of 64 bits), loopback not counted; 0: no limit.
     package var connectionsPerAddressMax = 4_096
-    /// The most bytes that wait until listeners' connections take them; beyond it whoever has most is closed.
+    /// The most bytes that wait until listeners' connections take them; beyond it the connection with most is closed.
     package var listenerBytesWaitingMax = 256 * 1_048_576
-    /// The file of keys that listeners' tokens are signed with; empty: nobody checks tokens.
+    /// The file of keys that listeners' tokens are signed with; empty: tokens are not checked.
     package var listenerTokenKeysFile = ""
     /// Who makes listeners' tokens.
     package var listenerTokenIssuer = "cuecast"

@@ -148,7 +148,7 @@ struct ControlLineReader: Equatable, Sendable {
     /// Whether the beginning of a line is there.
     var isInLine: Bool { !self.bytes.isEmpty }
 
-    /// Whether bytes are held that nobody has searched for the end of a line.
+    /// Whether it holds bytes that were not searched for the end of a line.
     var mayHaveLine: Bool { self.searched < self.bytes.count }
 
     /// How many bytes are held; never more than the limit and what was appended last.

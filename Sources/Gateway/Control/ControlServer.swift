@@ -80,7 +80,7 @@ final class ControlServer: Sendable {
         if isFirst { self.post(.stop) }
     }
 
-    /// Ends what nobody is going to answer any more.
+    /// Ends the requests that will not be answered any more.
     func abandon() { self.post(.abandon) }
 
     func progress(_ call: Call, _ members: [String: JSONValue]) {
@@ -149,7 +149,7 @@ final class ControlServer: Sendable {
                 case .answer(let connection, let line): poll.answer(line, for: connection)
                 case .stop:
                     poll.stop()
-                    // From here on nobody can connect; the data directory is still held.
+                    // From here on no client can connect; the data directory is still held.
                     UnixSocket.remove(ControlService.fileName, in: self.directory)
                 case .abandon: poll.abandon()
                 }
@@ -254,7 +254,7 @@ private struct ControlPoll {
         self.logger = logger
     }
 
-    /// Whether it was stopped and nobody waits for anything.
+    /// Whether the server was stopped and no client waits for anything.
     var isDone: Bool { self.isStopping && self.connections.isEmpty }
 
     /// Waits for bytes, room, a message of another thread, or the next deadline.
@@ -374,7 +374,7 @@ private struct ControlPoll {
     private mutating func step(_ connection: inout Connection, _ id: UInt64) -> Step {
         guard let socket = connection.socket else { return connection.running == nil ? .over : .wait }
         if connection.running != nil {
-            // Both directions are closed: nobody is there to be answered. (A client that only has no more to ask is.)
+            // Both directions are closed: no client is left to answer. (A client that only has no more to ask is still there.)
             if socket.isGone { return self.leave(&connection) }
         } else if connection.output.isEmpty, !connection.isClosing {
             self.read(socket, &connection, id)

@@ -10,8 +10,8 @@ import ZeroMQ
 ///
 /// One JSON object on a line each way: `{"command": "clock"}`; then any number of `{"progress": {…}}` (an empty one only
 /// says that the command still runs) and in the end `{"done": {…}}` or `{"error": "sentence", "exitCode": 69}`. One
-/// command at a time on a connection. Whoever may open the file may ask for everything: its mode is 0600, in a folder of
-/// mode 0700.
+/// command at a time on a connection. A process that may open the file may run every command: the file's mode is 0600, in a
+/// folder of mode 0700.
 package struct ControlService: Service {
     /// The name of the socket's file in the data directory.
     package static let fileName = "control.sock"
@@ -57,7 +57,7 @@ package struct ControlService: Service {
             self.server.stop()
             group.cancelAll()
         }
-        // Every command that was begun is answered; one that was read at the last moment has nobody.
+        // Every command that was begun is answered; a command that was read at the last moment has no service to run it.
         self.server.abandon()
         await self.server.waitForEnd()
     }

@@ -17,7 +17,7 @@ package struct UnixSocketError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// A socket of this machine, closed when nobody keeps it.
+/// A socket of this machine, closed when its last reference goes.
 ///
 /// Holds nothing but the descriptor: the system itself keeps calls of several threads apart.
 final class UnixSocket: Sendable {
@@ -169,8 +169,8 @@ final class UnixSocket: Sendable {
 
     /// Sends one datagram without waiting.
     ///
-    /// - Returns: whether it was taken; `false`: nobody has room for it at present.
-    /// - Throws: when there is nobody, for instance.
+    /// - Returns: whether it was taken; `false`: the receiver has no room for it at present.
+    /// - Throws: when there is no receiver, for instance.
     func send(_ bytes: [UInt8], to address: UnixAddress) throws(UnixSocketError) -> Bool {
         #if canImport(Glibc)
         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)

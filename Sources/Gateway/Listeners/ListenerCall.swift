@@ -6,9 +6,10 @@ import Edge
 import GatewayCore
 import NetworkIO
 
-/// A request of a listener that no connection of the edge carried, on its way to a ``ListenerDesk``, and whoever waits for the answer.
+/// A request of a listener that came by no connection of the edge, on its way to a ``ListenerDesk``, with the task that waits for
+/// it.
 ///
-/// Whoever takes it out of a mailbox answers it, once.
+/// The desk that takes it out of a mailbox answers it, once.
 final class ListenerCall: Sendable {
     /// Calls are known by numbers from here on; a connection's number is below (its generation has 31 bits).
     static let numbersFrom: UInt64 = 1 << 63

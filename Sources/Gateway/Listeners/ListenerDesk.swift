@@ -16,7 +16,7 @@ final class ListenerDesk: EdgeDelegate {
         let holder: BoardHolder
         let keys: KeyHolder
         let rules: ListenerRulesHolder
-        /// Checks the tokens of joins; `nil`: nobody does.
+        /// Checks the tokens of joins; `nil`: tokens are not checked.
         let tokens: TokenChecks?
         let clock: any GatewayClock
         let metrics: MetricRegistry
@@ -37,15 +37,15 @@ final class ListenerDesk: EdgeDelegate {
     /// Those who wait until the log has answered about all groups up to one.
     private var groupWaits: [(group: UInt64, done: Occurrence)] = []
     private var lane = AcknowledgementLane()
-    /// The connections of which a join waits until its token is checked: one each, so that nobody fills the queue alone.
+    /// The connections of which a join waits until its token is checked: one each, so that no connection fills the queue alone.
     private var checksWaiting: Set<UInt64> = []
     /// Requests of the entrance that wait for the log or for their token, by numbers that no connection has.
     private var calls: [UInt64: ListenerCall] = [:]
     /// Those of them that wait for their token.
     private var callsChecked: Set<UInt64> = []
     private var newestCall = ListenerCall.numbersFrom
-    /// Requests of connections that wait for the log and whose answers begin with a correlation, by numbers like those of calls: the
-    /// number of a connection would not say it.
+    /// Requests of connections that wait for the log and whose answers begin with a correlation, by numbers like those of calls:
+    /// the number of a connection would not say it.
     private var correlated: [UInt64: EdgePeer] = [:]
     /// Whether every request is logged; looked at once a pass.
     private var tracesRequests = false
@@ -53,7 +53,7 @@ final class ListenerDesk: EdgeDelegate {
     init(handler: ListenerRequestHandler, mailbox: ListenerMailbox, endsLeases: Bool, tools: Tools) {
         self.handler = handler
         self.keySwaps = tools.keys.swaps
-        // Whoever swaps them from here on is noticed.
+        // The handler notices keys that are replaced from here on.
         self.handler.keys = tools.keys.keys
         self.ruleSwaps = tools.rules.swaps
         self.rules = tools.rules.rules
@@ -97,8 +97,8 @@ final class ListenerDesk: EdgeDelegate {
 
     /// Takes what is newest.
     ///
-    /// Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a listener that
-    /// has it already ask for the break.
+    /// Looked at for each request, not for each pass: while a pass lasts the board may advance, a notice go out, and a listener
+    /// that has it already ask for the break.
     private func refresh() {
         if self.tools.holder.offset != self.handler.board.offset { self.handler.board = self.tools.holder.board }
         if self.tools.keys.swaps != self.keySwaps { self.takeKeys() }
@@ -161,7 +161,7 @@ final class ListenerDesk: EdgeDelegate {
         )
     }
 
-    /// Why a join is refused whose token nobody checks now; counts it.
+    /// The reason to refuse a join whose token cannot be checked now; counts the refusal.
     private func tooManyChecks(_ what: String = "Too many tokens wait to be checked") -> Refusal {
         self.tools.metrics.count(.limitsHit, .limit(.tokenChecksWaitingMax))
         return Refusal(
@@ -268,7 +268,7 @@ final class ListenerDesk: EdgeDelegate {
         call.answer(reply, hasBegunSession: effects.hasBegunSession, push: effects.push)
     }
 
-    /// The loop has ended: whoever still waits is told that nothing was confirmed.
+    /// Ends after the loop: callers that still wait learn that nothing was confirmed.
     func endCalls() {
         for call in self.mailbox.close() { call.refuse(.draining, at: self.now) }
         for call in self.calls.values { call.refuse(.logUnavailable, at: self.now) }
@@ -293,7 +293,7 @@ final class ListenerDesk: EdgeDelegate {
             for _ in waiters { self.tools.metrics.count(.limitsHit, .limit(.logBytesMax)) }
             self.answer(waiters, isDurable: false, in: loop)
         }
-        // At a stop what was handed out goes into the reserve: nobody asks for more.
+        // At a stop, deliveries that were handed out go into the reserve: no listener asks for more.
         while !isLogFull || self.handler.isDraining,
             self.lane.closes(gathered: self.handler.gatheredCount, hasWaiters: self.handler.hasGatheredWaiters)
         {

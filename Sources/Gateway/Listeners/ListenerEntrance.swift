@@ -9,10 +9,10 @@ import Synchronization
 
 /// Where listeners' requests come in that no connection of the edge carries: those over HTTP.
 ///
-/// A request goes to the desk of one of the edge's loops, the same one for each request of a session, and is decided there as if a connection
-/// had brought it: the same handler, the same groups, the same tokens, the same exactly-once. What one address and all of them
-/// may have waiting here is bounded; beyond that a request is refused at once. Every request is answered: at a stop what was
-/// accepted is answered when the log has answered, and what is new is refused as ``StatusCode/draining``.
+/// A request goes to the desk of one of the edge's loops, the same one for each request of a session, and is decided there as if a
+/// connection had brought it: the same handler, the same groups, the same tokens, the same exactly-once. What one address and all
+/// of them may have waiting here is bounded; beyond that a request is refused at once. Every request is answered: at a stop what
+/// was accepted is answered when the log has answered, and what is new is refused as ``StatusCode/draining``.
 package final class ListenerEntrance: Sendable {
     /// How many requests may wait for their answers.
     package struct Limits: Hashable, Sendable {
@@ -99,15 +99,15 @@ package final class ListenerEntrance: Sendable {
 
     /// Joins a stream whose notices follow.
     ///
-    /// The reader is registered before the join is decided; see `NoticeFollower`. Whoever gets it gives it back with `close`.
+    /// The reader is registered before the join is decided; see `NoticeFollower`. The caller gives it back with `close`.
     ///
     /// - Parameters:
-    ///   - join: what is asked; that notices are pushed goes without saying.
-    ///   - session: who asks.
-    ///   - ticket: what an earlier join gave it.
-    ///   - address: where it comes from.
-    /// - Returns: what it hears.
-    /// - Throws: why it hears nothing.
+    ///   - join: the request; it always means that notices are pushed.
+    ///   - session: the session that asks.
+    ///   - ticket: the ticket that an earlier join gave it.
+    ///   - address: the address that it asks from.
+    /// - Returns: the reader of its notices.
+    /// - Throws: the reason for the refusal.
     package func listen(
         _ join: ListenerRequest.Join,
         of session: SessionID,
@@ -138,16 +138,16 @@ package final class ListenerEntrance: Sendable {
         return Hearing(joined: joined, gatewayTime: reply.gatewayTime, reader: reader)
     }
 
-    /// Joins a stream whose notices nobody waits for: a player that comes for the ads of a break, and goes.
+    /// Joins a stream without waiting for notices: a player that comes for the ads of a break, and goes.
     ///
-    /// A stream that asks for a token is joined as by those who hear it.
+    /// A stream that asks for a token asks for it here as it does of those who hear it.
     ///
     /// - Parameters:
-    ///   - join: what is asked.
-    ///   - session: who asks.
-    ///   - address: where it comes from.
+    ///   - join: the request.
+    ///   - session: the session that asks.
+    ///   - address: the address that it asks from.
     /// - Returns: the answer.
-    /// - Throws: why it may not.
+    /// - Throws: the reason for the refusal.
     package func join(
         _ join: ListenerRequest.Join,
         of session: SessionID,

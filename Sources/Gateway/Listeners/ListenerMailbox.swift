@@ -26,18 +26,19 @@ final class ListenerMailbox: Sendable {
         var letters: [Letter] = []
         /// Requests that came by the entrance, oldest first.
         var calls: Deque<ListenerCall> = []
-        /// Whether nobody reads any more.
+        /// Whether the mailbox is read no longer.
         var isClosed = false
     }
 
-    /// So many calls are taken in one go, which is about a turn of a loop (``EdgeLoop``): what comes by connections has its turn between them.
+    /// So many calls are taken in one go, which is about a turn of a loop (``EdgeLoop``): what comes by connections has its turn
+    /// between them.
     private static let callsPerTurnMax = 16
 
     private let state = Mutex(State())
     private let inbox: EdgeInbox
     /// Whether nothing new is accepted any more.
     private let draining = Atomic<Bool>(false)
-    /// Nobody waits any more, after `beginDraining`.
+    /// Occurs when no caller waits any more after `beginDraining`.
     let drained = Occurrence()
     /// How many wait for the log.
     private let waiting = Atomic<Int>(0)
@@ -68,7 +69,7 @@ final class ListenerMailbox: Sendable {
 
     /// Hands a request over.
     ///
-    /// - Returns: `false` where nobody reads any more; then nobody answers it.
+    /// - Returns: `false` where the mailbox is read no longer; then the request gets no answer.
     func post(_ call: ListenerCall) -> Bool {
         let isOpen = self.state.withLock { state in
             if !state.isClosed { state.calls.append(call) }
@@ -92,9 +93,9 @@ final class ListenerMailbox: Sendable {
     /// Whether requests wait to be taken.
     var hasCalls: Bool { self.state.withLock { !$0.calls.isEmpty } }
 
-    /// Nobody reads any more.
+    /// Closes the mailbox: it is read no longer.
     ///
-    /// - Returns: the requests that nobody has taken.
+    /// - Returns: the requests that were not taken out.
     func close() -> [ListenerCall] {
         self.state.withLock { state in
             state.isClosed = true

@@ -85,7 +85,7 @@ final class ListenerService: Service {
         desk.endCalls()
     }
 
-    /// Makes a loop and its desk; when it returns, nobody but the desk has the board that it begins with.
+    /// Makes a loop and its desk; when it returns, only the desk has the board that it begins with.
     private func makeLoop(_ number: Int) -> (ListenerDesk, EdgeLoop) {
         let board = self.firstBoards.withLock { $0[number].take() } ?? self.tools.holder.board
         let desk = ListenerDesk(
@@ -112,7 +112,7 @@ final class ListenerService: Service {
     }
 
     private func end(_ threads: [OSThread.Handle]) async {
-        // Readers of notices first: each is told, and joins where somebody answers.
+        // Readers of notices first: each is told, and joins another gateway that answers.
         self.hub.stop()
         await self.edge.stop()
         for thread in threads { thread.join() }
@@ -133,7 +133,7 @@ final class ListenerService: Service {
             listenersMax: self.counting.listenersMax(configuration.listenersMax),
             requestsPerSecondMax: Double(configuration.requestsPerSessionPerSecondMax)
         )
-        // Whoever hears a stream that asks for a token from now on, and showed none, is closed within a second.
+        // A listener of a stream that asks for a token from now on is closed within a second if it showed none.
         self.tools.rules.change { $0.protectedStreams = configuration.protectedStreams }
     }
 
@@ -174,7 +174,7 @@ final class ListenerService: Service {
     /// Refuses what is new, answers what was accepted, and returns when that is done, or after a while.
     ///
     /// - Parameter limit: how long to wait.
-    /// - Returns: whether nobody waits any more.
+    /// - Returns: whether no request waits any more.
     func drain(atMost limit: Duration) async -> Bool {
         self.refuseNewRequests()
         return await withTaskGroup(of: Bool.self) { tasks in

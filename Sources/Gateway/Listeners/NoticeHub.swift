@@ -9,9 +9,10 @@ import Synchronization
 
 /// Hands every notice to those who hear their stream by another way than a connection of the edge: over HTTP.
 ///
-/// A notice is made into bytes once for all readers, and a reader holds references; whoever is too far behind, or takes nothing for
-/// long, is ended and knows by its position what it missed. The position is repeated as for connections that notices are pushed to. Leases are
-/// renewed for as long as a reader is there. Who hears a protected stream is looked at once a second, as the edge does it.
+/// A notice is made into bytes once for all readers, and a reader holds references. The hub ends slow consumers: readers that are
+/// too far behind, or take nothing for long. Such a reader knows by its position what it missed. The position is repeated as for
+/// connections that notices are pushed to. Leases are renewed for as long as a reader is there. Once a second the hub checks that
+/// the readers of a protected stream may still hear it, as the edge does.
 final class NoticeHub: NoticeSink, Service {
     /// The bounds and times of readers.
     struct Settings: Hashable, Sendable {
@@ -25,7 +26,8 @@ final class NoticeHub: NoticeSink, Service {
         var noticesWaitingMax = 512
         /// How long a reader may take nothing of what waits for it.
         var stalledTimeout: Duration = .seconds(30)
-        /// How often a stream's position is repeated when nothing else happens, before it is stretched for those that are pushed to.
+        /// How often a stream's position is repeated when nothing else happens, before it is stretched for those that are pushed
+        /// to.
         var headInterval: Duration = .seconds(5)
         /// How long a session counts as listening after its last request.
         var lease: Duration = .seconds(300)
@@ -164,7 +166,7 @@ final class NoticeHub: NoticeSink, Service {
         self.end(reader, reason)
     }
 
-    /// Ends all readers, and lets nobody in any more.
+    /// Ends all readers, and accepts no further ones.
     func stop() {
         let readers = self.state.withLock { state in
             state.hasStopped = true

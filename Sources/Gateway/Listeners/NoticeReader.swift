@@ -31,7 +31,8 @@ package final class PublishedNotice: Sendable {
 
 /// One listener that hears its stream's notices by another way than a connection of the edge.
 ///
-/// One task takes notices with `next`; another may wait for the end with `ended`, which comes also while the first one is stuck in sending.
+/// One task takes notices with `next`; another may wait for the end with `ended`, which comes also while the first one is stuck in
+/// sending.
 package final class NoticeReader: Sendable {
     /// That a lease is to be renewed, and whose it is where that limits its beginning.
     struct Renewal: Sendable {
@@ -55,7 +56,7 @@ package final class NoticeReader: Sendable {
         /// When its lease is renewed next, in monotonic nanoseconds.
         var renewal: UInt64 = 0
 
-        /// Whoever waits, where there is something for them.
+        /// The waiting tasks, where there is something for them.
         mutating func wake() -> Wakes {
             var wakes = Wakes()
             if let end = self.follower.end {

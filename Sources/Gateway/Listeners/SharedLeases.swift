@@ -127,7 +127,7 @@ final class SharedLeases: LeaseTable {
         }
     }
 
-    /// Tells what has changed, before the part is free again: whoever is answered may count on being counted.
+    /// Publishes the changes before the part is free again: a listener that gets an answer is counted already.
     private func tell(_ leases: inout Leases, reserved: Bool = false) {
         let ended = leases.takeEndedSubjects()
         if !ended.isEmpty { self.release(ended) }
@@ -154,7 +154,7 @@ final class SharedLeases: LeaseTable {
         }
     }
 
-    /// Sessions are random: whoever makes many for one part waits for himself.
+    /// Sessions are random: a client that makes many sessions for one part only delays itself.
     private func withPart<Result: Sendable>(of session: SessionID, _ body: (inout Leases) -> Result) -> Result {
         let place = Int(truncatingIfNeeded: session.high ^ session.low) & (Self.partCount - 1)
         return self.parts[place].leases.withLock { body(&$0) }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The streams that have a listener or a break, for those who look at many of them.
 ///
-/// It asks nothing of the threads that serve listeners: it reads the newest board and the numbers that are kept anyway. The list of ids is
-/// made when the set of streams has changed and somebody asks, once for everybody.
+/// It asks nothing of the threads that serve listeners: it reads the newest board and the numbers that are kept anyway. The list
+/// of ids is made once for all callers, at the first request after the set of streams has changed.
 package final class StreamOverview: Sendable {
     private struct Index {
         let boardVersion: UInt64

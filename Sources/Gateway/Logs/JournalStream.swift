@@ -21,7 +21,7 @@ package struct JournalStream: Hashable, Sendable {
         self.inode = inode
     }
 
-    /// Whether a descriptor is that connection; somebody may have sent the messages elsewhere meanwhile.
+    /// Whether a descriptor is that connection; the messages may have been redirected meanwhile.
     package func isDescriptor(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return false }

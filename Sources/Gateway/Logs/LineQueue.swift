@@ -4,10 +4,10 @@
 import Dispatch
 import Synchronization
 
-/// Lines on their way to somebody who may not take them: a pipe that nobody reads, a terminal that is held.
+/// Lines on their way to a reader that may not take them: a pipe that is not read, a terminal that is held.
 ///
-/// They are written on a thread of their own, in order, each whole. Whoever adds one never waits: what has no room is left out,
-/// counted, and told of once there is room again.
+/// They are written on a thread of their own, in order, each whole. A thread that adds a line never waits. A line for which there
+/// is no room is dropped and counted; the number is written once there is room again.
 ///
 /// ```swift
 /// let lines = LineQueue { CommandOutput.writeToError($0) }
@@ -19,7 +19,7 @@ package final class LineQueue: Sendable {
     package typealias Note = @Sendable (_ count: Int) -> [UInt8]
 
     private struct State {
-        /// What nobody has begun to write.
+        /// The lines of which no byte was written.
         var lines: [UInt8] = []
         /// How many bytes wait, those that are being written among them.
         var waitingBytes = 0

@@ -11,7 +11,7 @@ package enum LogLimits {
     package static let changesPerSecondMax = 100
     /// How many of them may come at once after a pause.
     package static let changesAtOnceMax = 1_000
-    /// How many bytes of lines wait for whoever reads standard error; what comes beyond that is left out.
+    /// The most bytes of lines that wait until standard error is read; further lines are dropped.
     package static let waitingBytesMax = 1_048_576
     /// How long the end of the process waits for them to be taken.
     package static let finishTimeout = Duration.seconds(2)

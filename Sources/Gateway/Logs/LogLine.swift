@@ -107,7 +107,7 @@ package struct LogLine: Sendable {
         var leftOut = 0
         for (key, value) in self.metadata.sorted(by: { $0.key < $1.key }) {
             var name = LineWriter.cut(key, bytesMax: LogLimits.nameBytesMax)
-            // A name is there once, whatever others are called; a few tries, because somebody might mean it badly.
+            // Makes the name unique. The number of tries is limited, because names may collide on purpose.
             for _ in 0..<8 where names.contains(name) { name += "_" }
             guard names.insert(name).inserted else {
                 leftOut += 1
@@ -266,8 +266,8 @@ private struct LineWriter {
 }
 
 extension Unicode.Scalar {
-    /// Whether somebody who shows or reads lines does something else with it than to show it: control characters, ends of
-    /// lines and paragraphs (Unicode 15, section 23.1 and table 5-1), and those that turn the direction of what follows
+    /// Whether a terminal or a reader of lines obeys the character instead of showing it: control characters, ends of
+    /// lines and paragraphs (Unicode 15, section 23.1 and table 5-1), and characters that turn the direction of what follows
     /// (Unicode Technical Report 36, section 2.11).
     fileprivate var isObeyed: Bool {
         switch self.value {

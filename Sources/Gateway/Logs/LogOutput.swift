@@ -68,7 +68,7 @@ package final class LogOutput: Sendable {
         )
     }
 
-    /// Waits until every line is written; not for long, because nobody may take them.
+    /// Waits until every line is written; not for long, because the lines may not be read.
     package func finish() {
         self.lines.finish(within: LogLimits.finishTimeout)
     }

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Logs what peers can cause, and never more of it than an operator can read.
 ///
-/// Whoever sends refused requests or bad frames without end would otherwise fill the disk with lines and keep the thread
-/// that serves everybody else. What is left out is counted, and told with the next line that is logged, or within seconds.
+/// A peer that sends refused requests or bad frames without end would otherwise fill the disk with lines and keep the thread busy
+/// that serves all other peers. Dropped lines are counted; the next line that is logged says how many, or one does within seconds.
 ///
 /// Lines of the levels `debug` and `trace` are never left out: an operator who asks for those asks for all of them.
 package final class PeerLog: Sendable {

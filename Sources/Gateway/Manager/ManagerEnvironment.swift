@@ -14,9 +14,9 @@ package struct ManagerEnvironment: Hashable, Sendable {
     private static let watchdogVariable = "WATCHDOG_USEC"
     private static let watchdogProcessVariable = "WATCHDOG_PID"
 
-    /// Where it listens: a path, or `@` and an abstract name; `nil`: nobody does.
+    /// The manager's address: a path, or `@` and an abstract name; `nil`: there is no manager.
     package let socket: String?
-    /// The longest time that may pass without a sign of life; `nil`: nobody watches this process.
+    /// The longest time that may pass without a sign of life; `nil`: this process has no watchdog.
     package let watchdog: Duration?
 
     /// - Parameters:

@@ -17,8 +17,8 @@ import Darwin
 /// manager.ready("serving 0 listeners, 0 streams")
 /// ```
 ///
-/// Nothing here waits, and nothing depends on it: a datagram that cannot be sent is lost, and where nobody listens at all a
-/// warning says so, once. Without a manager every call does nothing. All may be called by any thread.
+/// No call here waits, and nothing depends on it: a datagram that cannot be sent is lost. If no manager listens at all, one
+/// warning says so. Without a manager every call does nothing. All may be called by any thread.
 package final class ServiceManager: Sendable {
     private let socket: UnixSocket?
     private let address: UnixAddress?
@@ -26,7 +26,7 @@ package final class ServiceManager: Sendable {
     private let hasWarned = Atomic(false)
     private let warn: @Sendable (String) -> Void
 
-    /// The longest time that may pass without a sign of life; `nil`: nobody watches.
+    /// The longest time that may pass without a sign of life; `nil`: there is no watchdog.
     package let watchdog: Duration?
 
     /// - Parameters:
@@ -49,7 +49,7 @@ package final class ServiceManager: Sendable {
         }
     }
 
-    /// A manager that nobody is.
+    /// Stands for no manager: every call does nothing.
     package static let none = ServiceManager(ManagerEnvironment([:], process: 0)) { _ in }
 
     /// Whether there is one.

@@ -8,7 +8,7 @@ struct AcknowledgementLane {
     private var pacer = GroupPacer()
     /// Whether the log failed the last group that it answered about.
     private var isFailing = false
-    /// Whether a failing log is tried again although nobody waits.
+    /// Whether a failing log is tried again although no request waits.
     private var mayRetry = false
 
     /// Lets the next group try a failing log again.
@@ -16,19 +16,20 @@ struct AcknowledgementLane {
         self.mayRetry = self.isFailing
     }
 
-    /// Another lane of the log failed: it is tried again although nobody waits here.
+    /// Notes that another lane of the log failed: this one tries the log again although no request waits here.
     mutating func noteFailure() {
         self.isFailing = true
     }
 
     /// Whether it is time to hand what has gathered to the log.
     ///
-    /// A log that fails is tried again for everybody who asks, and else as often as `retry` allows: deliveries that it
-    /// failed come back at once and would keep it busy. Then a group may be empty; it shows whether the log works again.
+    /// A request that waits tries a failing log again at once; without one, the log is tried as often as `retry` allows:
+    /// deliveries that it failed come back at once and would keep it busy. Then a group may be empty; it shows whether the log
+    /// works again.
     ///
     /// - Parameters:
     ///   - gathered: how much has gathered.
-    ///   - hasWaiters: whether somebody waits for it.
+    ///   - hasWaiters: whether a request waits for it.
     /// - Returns: whether it goes now.
     func closes(gathered: Int, hasWaiters: Bool) -> Bool {
         if self.isFailing, !hasWaiters { return self.mayRetry && self.pacer.inFlight == 0 }

@@ -55,7 +55,7 @@ final class GatewayDrain: Service {
         _ = await self.refuseAndWait()
     }
 
-    /// - Returns: whether nobody waits any more.
+    /// - Returns: whether no request waits any more.
     private func refuseAndWait() async -> Bool {
         await self.desk.refuseNewRequests()
         self.listeners.refuseNewRequests()

@@ -251,7 +251,7 @@ package struct LedgerService: Service {
         return true
     }
 
-    /// How many records stay in the log that nobody needs: none while it uses most of its room.
+    /// How many records stay in the log that are not needed: none while it uses most of its room.
     private var recordsToKeep: UInt64 { self.isLogNearlyFull ? 0 : self.keepRecords }
 
     private var isLogNearlyFull: Bool { self.maintenance?.usage?.isNear ?? false }

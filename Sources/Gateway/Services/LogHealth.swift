@@ -6,7 +6,7 @@ import GatewayCore
 import Logging
 import Synchronization
 
-/// The event log for everybody who appends to it, and what its answers say about it: told once, whoever asked.
+/// The event log for all its writers, with the state that its answers show: a change is told once, whichever writer found it.
 final class LogHealth: Sendable {
     private struct State {
         var silence: LogSilence

@@ -14,8 +14,9 @@ private func openFile(_ path: String, _ flags: Int32, _ rights: mode_t) -> Int32
 
 /// A small file of the data directory that only makes the next start better: whole, or not there.
 ///
-/// It is written beside itself and moved into place (but for a few bytes of it), readable by its owner only. It is not forced to the disk: after a loss
-/// of power it may be old or damaged, and then it is ignored. So is whatever is no file, such as a pipe, which must not hold up a start.
+/// It is written beside itself and moved into place (but for a few bytes of it), readable by its owner only. It is not forced to
+/// the disk: after a loss of power it may be old or damaged, and then it is ignored. So is whatever is no file, such as a pipe,
+/// which must not hold up a start.
 struct StateFile: Sendable {
     let directory: String
     let name: String
@@ -48,7 +49,7 @@ struct StateFile: Sendable {
     /// - Returns: whether that worked.
     func write(_ bytes: [UInt8]) -> Bool {
         let (path, beside) = (self.directory + "/" + self.name, self.directory + "/" + self.name + ".new")
-        // What a process before left, or somebody put there.
+        // An earlier process, or another user, may have left a file there.
         unsafe unlink(beside)
         let descriptor = openFile(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
@@ -78,7 +79,7 @@ struct StateFile: Sendable {
             == bytes.count
     }
 
-    /// Opens it where it is there, and a file; a pipe of that name is waited for by nobody.
+    /// Opens the file if it is there and a regular file; a pipe of that name is not waited for.
     private func open(_ access: Int32) -> Int32? {
         let path = self.directory + "/" + self.name
         let descriptor = openFile(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)

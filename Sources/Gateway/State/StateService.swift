@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// How many listen to each stream, from the thread that knows to whoever keeps it.
+/// How many listen to each stream, from the thread that counts them to the service that keeps the numbers.
 package final class ListenerCounts: Sendable {
     private let counts: Mutex<[StreamID: Int]> = Mutex([:])
 
@@ -42,7 +42,7 @@ struct StateService: Service {
                 }
             } while (try? await Task.sleep(for: Self.interval)) != nil
         }
-        // Whoever shows the time has ended by now.
+        // The services that show the time have ended by now.
         self.save()
     }
 

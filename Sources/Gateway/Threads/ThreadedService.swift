@@ -3,14 +3,14 @@
 
 package import ServiceLifecycle
 
-/// A service that runs on threads of its own, so that nobody who computes for long elsewhere delays it.
+/// A service that runs on threads of its own, so that long computations elsewhere do not delay it.
 package struct ThreadedService: Service {
     private let service: any Service
     private let threads: WorkerThreads
 
     /// - Parameters:
-    ///   - service: what runs.
-    ///   - threads: where; stopped by whoever made them, after the service has ended.
+    ///   - service: the service to run.
+    ///   - threads: where it runs; the code that made them stops them after the service has ended.
     package init(_ service: any Service, on threads: WorkerThreads) {
         self.service = service
         self.threads = threads

@@ -13,15 +13,15 @@ package import ZeroMQ
 /// readers.stop()
 /// ```
 ///
-/// The pool of Swift's concurrency has as many threads as there are cores, for everybody: whoever computes for long there
-/// makes everybody wait. What runs here may compute, and may block, at the cost of what runs here only.
+/// The pool of Swift's concurrency has as many threads as there are cores, for all tasks: a task that computes for long there
+/// makes all others wait. What runs here may compute, and may block, at the cost of what runs here only.
 ///
 /// Safety: `state` is touched only while `condition` is locked; the other members are constants.
 @safe
 package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
-        /// The first of `jobs` that nobody has taken.
+        /// The first of `jobs` that no thread has taken.
         var next = 0
         var isStopped = false
         var threadCount = 0

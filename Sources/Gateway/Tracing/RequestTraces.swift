@@ -30,7 +30,7 @@ package struct RequestTrace: Hashable, Sendable {
 
 /// Which requests are traced, and where their spans go: one set of rules for every entrance.
 ///
-/// While tracing is off, whoever has a request asks one atomic, and nothing else is done.
+/// While tracing is off, a request costs one look at an atomic, and nothing else is done.
 package final class RequestTraces: Sendable {
     private let isEnabled: Atomic<Bool>
     private let sampler: Mutex<TraceSampler>

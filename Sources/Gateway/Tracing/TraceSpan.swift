@@ -8,7 +8,7 @@ package struct TraceSpan: Hashable, Sendable {
     /// What it is to those around it, with the numbers that OTLP has for that (`SpanKind`).
     package enum Kind: Int, Sendable {
         case `internal` = 1
-        /// It answers somebody outside.
+        /// It answers a peer outside the gateway.
         case server = 2
         /// It tells something to those who listen.
         case producer = 4
@@ -68,8 +68,8 @@ package struct TraceSpan: Hashable, Sendable {
     }
 }
 
-/// Spans as OTLP writes them in JSON (OpenTelemetry, "OTLP/HTTP", "JSON Protobuf encoding"): ids in hexadecimal, enums as numbers, and
-/// numbers of 64 bits as text.
+/// Spans as OTLP writes them in JSON (OpenTelemetry, "OTLP/HTTP", "JSON Protobuf encoding"): ids in hexadecimal, enums as numbers,
+/// and numbers of 64 bits as text.
 package enum TraceDocument {
     /// One `ExportTraceServiceRequest`, as a line with its end.
     ///

@@ -8,9 +8,9 @@ import Synchronization
 
 /// Writes spans into a file, on a thread of its own.
 ///
-/// `note` returns at once: spans wait in memory, up to a bound, and go into the file in groups. What finds no room, and what the file does
-/// not take, is lost and counted; a file that fails is an alarm. No request waits for it, and neither does the end of the gateway for
-/// long.
+/// `note` returns at once: spans wait in memory, up to a bound, and go into the file in groups. What finds no room, and what the
+/// file does not take, is lost and counted; a file that fails is an alarm. No request waits for it, and neither does the end of
+/// the gateway for long.
 final class TraceWriter: Service {
     private struct State {
         var waiting: [TraceSpan] = []
@@ -29,7 +29,7 @@ final class TraceWriter: Service {
     private let readiness: ReadinessBoard
     private let logger: Logger
     private let state: Mutex<State>
-    /// Ends when nobody makes spans any more.
+    /// Ends when no part makes spans any more.
     private let closing: AsyncStream<Void>
     private let close: AsyncStream<Void>.Continuation
     private let wakeUps: AsyncStream<Void>
@@ -79,7 +79,7 @@ final class TraceWriter: Service {
         if isFirst { self.wakeUp.yield() }
     }
 
-    /// Goes on with other settings, and with a file that is opened anew: whoever moves files away says so by that.
+    /// Goes on with other settings, and opens the file anew: an operator who has moved the file away reloads for that.
     func reload(_ settings: TracingSettings) {
         self.state.withLock { state in
             state.settings = settings
@@ -106,13 +106,13 @@ final class TraceWriter: Service {
     /// Writes until `end` is called.
     func runUntilEnd() async {
         let ended = Occurrence()
-        // A disk may hang, and then so does the thread: nobody waits for it for ever.
+        // A disk may hang, and the thread with it: the gateway does not wait for it without end.
         Task.detached(executorPreference: self.thread) {
             await self.write()
             ended.happen()
         }
         for await _ in self.closing {}
-        // Whoever was cancelled was not told to end.
+        // A cancelled task was not told to end.
         self.end()
         if await !ended.wait(atMost: self.state.withLock(\.settings.endTimeout)) {
             self.logger.warning("spans were lost: the trace file did not take them in time")
