@@ -66,7 +66,7 @@ public final class Advertisement: Sendable {
     public let breakID: String
     /// Its name; may be empty.
     public let title: String
-    /// Who advertises; may be empty.
+    /// The advertiser's name; may be empty.
     public let advertiser: String
     /// Text to show; may be empty.
     public let advertisementDescription: String

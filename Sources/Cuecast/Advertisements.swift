@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// The advertisements of the stream that is heard: who is told of them, and the queue that holds them.
+/// The advertisements of the stream that is heard: the observers that are told of them, and the queue that holds them.
 ///
 /// ```swift
 /// final class Player: AdvertisementDelegate {

@@ -102,8 +102,8 @@ public final class CuecastClient: Sendable {
     /// Begins to keep what happens from now on, in order, for one reader; to read from the very first event, call it
     /// before ``start()``.
     ///
-    /// Each call makes a reader of its own, which is freed when nobody holds the sequence any more. It ends when the client
-    /// has stopped, and when the client is dropped.
+    /// Each call makes a reader of its own, which is freed when the last reference to the sequence is released. It ends when the
+    /// client has stopped, and when the client is dropped.
     public func makeEvents() -> ListenerEvents { self.hub.makeEvents() }
 
     /// The stream that is heard, or will be at the next ``start()``.
@@ -117,8 +117,8 @@ public final class CuecastClient: Sendable {
     /// last one. It is known when ``start()`` has returned, or, where a slow file is still read then, with
     /// ``ListenerEvent/sessionBegan(resumed:)``. ``AcknowledgementStatus/sessionID`` says it of earlier ones.
     ///
-    /// Show it to the listener or keep it where the listener may ask to be forgotten (`cuecast forget --session`), and nowhere else: on a stream that
-    /// asks for no token, whoever knows it can speak in the listener's name.
+    /// Show it to the listener or keep it where the listener may ask to be forgotten (`cuecast forget --session`), and nowhere
+    /// else: on a stream that asks for no token, knowing it is enough to speak in the listener's name.
     public var sessionID: String? { self.state.withLock { $0.engine }?.sessionID }
 
     /// Where the connection to the gateway stands.

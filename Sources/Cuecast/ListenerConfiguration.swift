@@ -92,8 +92,8 @@ public struct ListenerConfiguration: Sendable {
     public var tokenProvider: (@Sendable () async throws -> String)?
     /// Whether the advertisements of a break are to be fetched, asked once when the break becomes known; `nil`: always.
     ///
-    /// For listeners who pay to hear none. A break that is declined is ``ListenerEvent/missed(_:reason:)``, and nothing is
-    /// told to the gateway. It is cancelled when the client stops.
+    /// For ad-free subscribers. A break that is declined is ``ListenerEvent/missed(_:reason:)``, and nothing is told to the
+    /// gateway. It is cancelled when the client stops.
     public var fetchPolicy: (@Sendable (AdvertisementBreak) async -> Bool)?
     /// How the queue gives its advertisements to the app.
     public var handOut: HandOutMode

@@ -123,7 +123,7 @@ public struct AdvertisementBreak: Hashable, Sendable, Identifiable {
     /// The trace of the request that led to what is known of it, as the header `traceparent` of W3C Trace Context has it; `nil` where
     /// the gateway does not trace it.
     ///
-    /// An app that sends it with what it asks others because of this break continues the trace of whoever published it.
+    /// An app that sends it with its own requests because of this break continues the publisher's trace.
     @_spi(Diagnostics) public let traceparent: String?
     /// Why it gives this listener no advertisements; `nil` where it is not missed.
     @_spi(Diagnostics) public internal(set) var missedReason: MissedReason?

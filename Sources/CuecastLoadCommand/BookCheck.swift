@@ -10,9 +10,9 @@ import LoadEngine
 struct BookCheck {
     /// Where they are; `nil`: they are not compared.
     let endpoint: HTTPEndpoint?
-    /// By what we prove who asks.
+    /// The headers that authenticate our requests.
     let headers: [String: String]
-    /// Whether somebody named the address: then it must answer.
+    /// Whether the user named the address: then it must answer.
     let isAskedFor: Bool
 
     /// How long the gateway may take until its books have all of it.

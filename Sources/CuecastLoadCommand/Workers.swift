@@ -16,7 +16,7 @@ enum WorkerMessage: Codable, Sendable {
     case failed(sentence: String, isUsage: Bool)
 }
 
-/// One of several processes of a run; whoever starts it writes the settings, then when to begin.
+/// One of several processes of a run; the process that starts it writes the settings, then when to begin.
 struct Worker: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "One process of several; started by run.",
@@ -26,10 +26,10 @@ struct Worker: ParsableCommand {
     func run() throws {
         guard let line = readLine(), let settings = try? JSONDecoder().decode(RunSettings.self, from: Data(line.utf8))
         else { throw CommandExit.usage }
-        // Whoever started it hears signals, and ends it by closing its input: the found must still be told.
+        // The parent process handles signals, and ends this one by closing its input: the findings must still be reported.
         for number in [SIGINT, SIGTERM] { signal(number, SIG_IGN) }
         let orders = Orders()
-        // It ends with its input, which ends with whoever started this process.
+        // It ends with its input, which ends with the parent process.
         Thread.detachNewThread {
             while let line = readLine() { orders.take(line) }
             orders.take("end")

@@ -27,7 +27,7 @@ public final class NIOListenerTransport: ListenerTransport {
     /// A transport on the thread of `runtime`.
     ///
     /// - Parameters:
-    ///   - trust: whom to believe that it is the gateway, where an address begins with `tls://`.
+    ///   - trust: how to verify the gateway's identity where an address begins with `tls://`.
     ///   - runtime: whose thread serves the connections.
     public convenience init(trust: GatewayTrust = GatewayTrust(), runtime: NIORuntime = .shared) {
         self.init(trust: trust, runtime: runtime, timings: LinkTimings())

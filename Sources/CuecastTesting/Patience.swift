@@ -6,7 +6,9 @@
 // What tests of clients need so that they depend on no time, beside a gateway.
 
 extension ListenerTimings {
-    /// Gives nobody up, however slow the machine is: who waits an hour for a gateway in memory found a mistake.
+    /// Sets timeouts of an hour, so that a slow machine fails no test.
+    ///
+    /// A test that waits an hour for a gateway in memory has found a mistake.
     package mutating func waitForAll() {
         self.connectTimeout = .seconds(3_600)
         self.subscriptionTimeout = .seconds(3_600)

@@ -72,7 +72,7 @@ public struct ScriptedAdvertisement: Hashable, Sendable {
     public var title: String
     /// Text to show.
     public var text = ""
-    /// Who advertises.
+    /// The advertiser's name.
     public var advertiser = ""
     /// How long it plays: 1 ms to 1 h.
     public var duration: Duration

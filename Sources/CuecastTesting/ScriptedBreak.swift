@@ -15,13 +15,13 @@ public struct ScriptedBreak: Hashable, Sendable {
 
     /// The id of the break: 1 to 64 characters `A–Z a–z 0–9 . _ -`, unique at its gateway.
     public var id: String
-    /// What plays, first to last; 1 to 64.
+    /// The advertisements that play, first to last; 1 to 64.
     public var advertisements: [ScriptedAdvertisement]
     /// The most that it lasts, up to 6 h; `nil`: as long as its advertisements together.
     public var duration: Duration?
     /// Whether it lasts until it is ended, at most 5 min; then `duration` does not count.
     public var isOpenEnded = false
-    /// Whether listeners who come late get only what fits into the rest of the break, so that nothing is cut.
+    /// Whether listeners that come late get only what fits into the rest of the break, so that nothing is cut.
     public var isExact = false
     /// What an early end does to the advertisement that plays, unless the end says otherwise.
     public var endMode = EndMode.cut

@@ -329,7 +329,7 @@ public final class ScriptedGateway: ListenerTransport {
                 throw .invalid(error.description)
             }
             do throws(CoreGateway.Refused) {
-                // Nobody else asks: every player may ask at once.
+                // There is no other requester: every player may ask at once.
                 let notices = try state.gateway.ask(asked, window: RequestWindow(from: now, by: now), at: now)
                 return notices.compactMap { state.delivery(of: $0) }
             } catch {
@@ -346,14 +346,14 @@ struct Delivery {
     let frame: [UInt8]
     let connections: [ScriptConnection]
 
-    /// Not under the gateway's lock: who receives it may ask at once.
+    /// Not under the gateway's lock: the receiver may ask at once.
     func carryOut() {
         for connection in self.connections { connection.tell(notice: self.frame) }
     }
 }
 
 extension ScriptedGateway.State {
-    /// To whom a notice goes; `nil`: it is lost.
+    /// The players that get a notice; `nil`: it is lost.
     mutating func delivery(of notice: Notice) -> Delivery? {
         if notice.kind != .head, self.noticesToLose > 0 {
             self.noticesToLose -= 1

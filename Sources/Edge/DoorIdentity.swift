@@ -6,8 +6,7 @@ package import TLS
 
 /// The certificate that a door shows.
 ///
-/// Another one can take its place at any time: whoever connects after that sees the new one, and connections that are open go on
-/// with theirs.
+/// Another certificate can replace it at any time. New connections see the new one; open connections go on with theirs.
 package final class DoorIdentity: Sendable {
     private let identity: Mutex<TLSIdentity>
 

@@ -51,7 +51,7 @@ package struct EdgeConnection: Sendable {
         /// Send a PONG with this context.
         case ping(context: Range<Int>)
         case strange(Strange)
-        /// A message has more frames than anybody has use for: close.
+        /// A message has more frames than any valid one: close.
         case endless
         /// The peer cannot be talked to: close.
         case failed(ZMTPError)

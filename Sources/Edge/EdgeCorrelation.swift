@@ -6,7 +6,7 @@ internal import ZMTP
 /// The frame that a REQ socket with `ZMQ_REQ_CORRELATE` sends before the delimiter of a request: it takes an answer only with the
 /// same frame before its delimiter.
 ///
-/// It is four bytes that mean nothing to anybody else, and so it is kept in place: whoever waits for an answer costs no allocation.
+/// Its four bytes mean something to the peer only. They are kept in place, so a waiting request costs no allocation.
 package struct EdgeCorrelation: Hashable, Sendable {
     /// How long it is: libzmq counts requests in 32 bits.
     static let byteCount = 4

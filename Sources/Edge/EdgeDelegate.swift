@@ -13,7 +13,7 @@ package import ZMTP
 package struct EdgePeer: Hashable, Sendable {
     let index: UInt32
     let generation: UInt32
-    /// What the answer begins with; `nil`: with its delimiter.
+    /// The frame that the answer begins with; `nil`: the answer begins with its delimiter.
     let correlation: EdgeCorrelation?
 
     init(index: UInt32, generation: UInt32, correlation: EdgeCorrelation? = nil) {
@@ -33,7 +33,7 @@ package struct EdgePeer: Hashable, Sendable {
     /// Whether its number alone does not say how it is answered.
     package var isCorrelated: Bool { self.correlation != nil }
 
-    /// The connection, for whoever keeps numbers: the same for all requests of it.
+    /// A number for the connection, the same for all of its requests.
     package var number: UInt64 { UInt64(self.generation) << 32 | UInt64(self.index) }
 }
 
@@ -53,7 +53,7 @@ package enum EdgeClosing: Hashable, Sendable {
     case encryption(TLSFailure)
     /// The peer speaks TLS at a door without a certificate.
     case encrypted
-    /// What a balancer says about the connection is missing, or nobody may believe it.
+    /// The balancer's header is missing, or it must not be trusted.
     case proxy(ProxyRefusal)
     /// A message of more frames than ``EdgeSettings/framesPerMessageMax``.
     case endless
@@ -158,7 +158,7 @@ package protocol EdgeDelegate: AnyObject {
     /// Everything that had come was handled: what gathered can go.
     func passEnded(in loop: EdgeLoop)
 
-    /// Somebody called ``EdgeInbox/poke()``.
+    /// ``EdgeInbox/poke()`` was called.
     func poked(in loop: EdgeLoop)
 
     /// A second has passed.
@@ -170,16 +170,16 @@ package protocol EdgeDelegate: AnyObject {
     /// How often the rules have changed by which `mayHear` decides; asked with each tick.
     var rulesNumber: Int { get }
 
-    /// Whether a stream asks for a token: nobody hears it by subscribing.
+    /// Whether a stream requires a token; a subscription alone does not deliver its notices.
     func isProtected(_ stream: StreamID) -> Bool
 
     /// Whether a connection goes on hearing a stream; asked for all of them when the rules have changed.
     ///
     /// - Parameters:
     ///   - stream: what it hears.
-    ///   - session: who joined on the connection; `nil`: it subscribed.
+    ///   - session: the session that joined on the connection; `nil`: the connection subscribed.
     ///   - proof: what lets it hear a protected stream.
-    /// - Returns: whether it does. If not, who subscribed loses the subscription, and who joined the connection.
+    /// - Returns: whether it does. If not, a subscriber loses the subscription, and a joined session loses its connection.
     func mayHear(_ stream: StreamID, _ session: SessionID?, _ proof: PushProof?) -> Bool
 
     /// Something for the log.
@@ -208,7 +208,7 @@ package struct EdgeDoor: Sendable {
     package let label: MetricLabel
     /// The certificate, where its connections are by TLS; `nil`: they are plain.
     package let identity: DoorIdentity?
-    /// Who stands before it; `nil`: nobody, and clients come by themselves.
+    /// The load balancers before it; `nil`: none, clients connect directly.
     package let balancers: Balancers?
 
     package init(

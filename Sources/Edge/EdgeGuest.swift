@@ -4,12 +4,12 @@
 package import GatewayCore
 package import NetworkIO
 
-/// A place among those of an address, for whoever reaches the listeners' side by another way than a connection of the edge.
+/// A place among those of an address, for a client that does not come by a connection of the edge.
 ///
-/// Its connections, messages and sessions count together with the address's others: coming by two ways gives nobody more.
+/// Its connections, messages and sessions count together with the address's others, so using two ways does not raise the limit.
 package struct EdgeGuest: Sendable {
     let address: PeerAddress
-    /// What all of its address have taken; `nil`: those are not limited.
+    /// The shares that all clients of its address have used; `nil`: these are not limited.
     let shared: EdgeAddress?
 }
 
@@ -17,7 +17,7 @@ extension EdgeShared {
     /// Whether what an address takes is limited: the machine's own is not.
     package func limits(_ address: PeerAddress) -> Bool { self.settings.limitsOwnMachine || !address.isLoopback }
 
-    /// Somebody comes from an address; `leave` is called once when it goes.
+    /// Takes a place for a client from an address; call `leave` once when the client goes.
     ///
     /// - Returns: `nil` where the address has as many connections as it may (``EdgeSettings/connectionsPerAddressMax``).
     package func enter(from address: PeerAddress) -> EdgeGuest? {

@@ -73,7 +73,7 @@ package final class EdgeInbox: Sendable {
     private struct State {
         var content = Content()
         var isSignalled = false
-        /// Whether the loop has ended: nobody takes anything any more.
+        /// Whether the loop has ended and takes nothing more from the inbox.
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -155,7 +155,7 @@ package final class EdgeInbox: Sendable {
 
     /// The loop has ended, or never began.
     ///
-    /// - Parameter drop: is given each connection that nobody will serve, before anybody hears of the end.
+    /// - Parameter drop: is given each connection that no loop will serve, before the waiters for the end resume.
     func end(_ drop: (Arrival) -> Void) {
         let (content, waiters) = self.state.withLock { state in
             state.hasEnded = true

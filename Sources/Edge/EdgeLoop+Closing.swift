@@ -58,8 +58,9 @@ extension EdgeLoop {
         if change > 0 { self.boundBytes() }
     }
 
-    /// Closes whoever holds most while all together hold too much; where the connections of another loop hold more than those
-    /// of this one, that loop does.
+    /// Closes the connections with the most waiting bytes while all together hold too much.
+    ///
+    /// Where the connections of another loop hold more than those of this one, that loop closes them.
     func boundBytes() {
         while let loop = self.shared.whoHoldsTooMuch() {
             guard loop == self.number else { return self.shared.inboxes[loop].boundBytes() }

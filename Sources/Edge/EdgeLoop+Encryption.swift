@@ -68,7 +68,7 @@ extension EdgeLoop {
         }
     }
 
-    /// The session of a connection, which begins with its first bytes: who connects and says nothing costs none.
+    /// The session of a connection, which begins with its first bytes: a silent connection costs none.
     private func session(of index: Int) throws(TLSFailure) -> TLSSession? {
         if let session = self.connections.slots[index].session { return session }
         guard self.buffers.pipe.input[0] == Self.recordOfHandshake else { throw .plaintext }

@@ -13,7 +13,7 @@ extension EdgeLoop {
         self.connections.slots[index].subscriptions.append(self.fanOut.add(index, to: id, at: self.clock.elapsed))
     }
 
-    /// What a request changed about notices on its own connection; its answer was sent before.
+    /// Applies the changes that a request made to notices on its own connection; its answer was sent before.
     func change(_ change: PushChange, _ index: Int) {
         switch change {
         case .begins(let session, let id, let head, let proof):
@@ -76,10 +76,10 @@ extension EdgeLoop {
         to stream: EdgeStream,
         isForPushed: Bool = true
     ) {
-        // Whoever takes what comes loses nothing, however much that is: only who does not, as soon as the kernel and the ring are
-        // full, is lapped.
+        // A connection that reads in time loses nothing, however much is sent. A slow consumer is skipped ahead as soon as the
+        // kernel's buffer and the ring are full.
         if !stream.ring.hasRoom(for: frame.count) { self.writeNotices() }
-        // Writing may have shown that the last one who heard it is gone.
+        // Writing may have shown that the last subscriber is gone.
         guard !stream.subscribers.isEmpty else { return }
         let before = stream.ring.end
         stream.append(frame)
@@ -115,7 +115,7 @@ extension EdgeLoop {
 
     /// Has the largest rings let go of their older halves, until there is room again for a while.
     private func boundRings() {
-        // Whoever keeps up loses nothing.
+        // Writing first means that connections that keep up lose nothing.
         self.writeNotices()
         if self.fanOut.bound() { self.metrics.count(.limitsHit, .limit(.ringsBytesMax)) }
     }
@@ -131,7 +131,7 @@ extension EdgeLoop {
         }
     }
 
-    /// Gives some of those who hear a stream their turn in its round.
+    /// Gives some subscribers of a stream their turn in its round.
     ///
     /// The streams take turns, so that one with many listeners, or with a flood of notices, does not hold up the others.
     func goOn(with stream: EdgeStream) {
@@ -223,7 +223,7 @@ extension EdgeLoop {
         }
     }
 
-    /// Sends the tick to everybody who asked for it.
+    /// Sends the tick to every connection that asked for it.
     func tick() {
         self.ticks.count()
         guard !self.ticks.slots.isEmpty else { return }
@@ -236,8 +236,9 @@ extension EdgeLoop {
         return Self.framed(NoticeFrame.tick(tick).encoded())
     }
 
-    /// A tick says that subscriptions from before it have taken effect: to nobody who has something waiting, who would hear
-    /// of it late.
+    /// Sends a tick, which says that earlier subscriptions have taken effect.
+    ///
+    /// A connection with waiting notices gets none, because it would arrive late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
         guard !self.connections.slots[index].taking.isWaiting else { return }
         self.write(frame.span, index)

@@ -5,7 +5,9 @@ internal import GatewayCore
 package import NetworkIO
 internal import TLS
 
-/// Who stands before a door and passes connections on: each begins with a header of the PROXY protocol, and nobody else gets in.
+/// The load balancers before a door, which pass connections on.
+///
+/// Each connection begins with a header of the PROXY protocol; any other connection is refused.
 package struct Balancers: Hashable, Sendable {
     /// From where they come.
     package let trusted: AddressNetworks
@@ -18,7 +20,7 @@ package struct Balancers: Hashable, Sendable {
     }
 }
 
-/// Why a connection that somebody passed on is not taken.
+/// Why a connection that was passed on is refused.
 package enum ProxyRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// It does not come from a balancer.
     case untrusted
@@ -109,7 +111,7 @@ extension EdgeLoop {
     ///
     /// - Returns: why the connection is not taken; `nil`: it is.
     private func admit(_ header: ProxyHeader, _ index: Int) -> EdgeClosing? {
-        // The balancer's own connections are nobody's.
+        // The balancer's own connections belong to no client.
         guard case .client(let client) = header.source else { return nil }
         let address = PeerAddress(client)
         self.connections.slots[index].address = address

@@ -36,8 +36,8 @@ extension EdgeLoop {
 
     /// Handles what a connection in the line sent.
     ///
-    /// Only where nothing is left of it, also not in the kernel, it has the right of those who send little again: to be read from
-    /// as soon as something comes.
+    /// Only where nothing is left of it, also not in the kernel, it counts as a quiet connection again: to be read from as soon as
+    /// something comes.
     func takeTurn(_ index: Int, _ peer: EdgePeer) {
         self.connections.slots[index].pause.remove(.inLine)
         guard self.connections.slots[index].pause.isEmpty else { return }
@@ -48,7 +48,7 @@ extension EdgeLoop {
         if self.connections.place(of: peer) != nil { self.watch(index) }
     }
 
-    /// A connection goes on once those have had their turn who stand in the line already.
+    /// A connection goes on once the connections already in the queue have had their turn.
     private func getInLine(_ index: Int) {
         guard !self.connections.slots[index].pause.contains(.inLine) else { return }
         self.pause(.inLine, index)
@@ -68,7 +68,7 @@ extension EdgeLoop {
         self.watch(index)
     }
 
-    /// Those who sent too much may go on once they may send something again.
+    /// Connections that sent too much go on once their rate limit allows a message again.
     func endThrottling() {
         for peer in self.runQueue.takeThrottled() {
             guard let index = self.connections.place(of: peer) else { continue }
@@ -258,7 +258,7 @@ extension EdgeLoop {
     /// Whether notices can go to a connection that asks, and whose do.
     private func pushPlace(_ index: Int) -> PushPlace {
         guard self.connections.slots[index].connection.peer == .dealer else { return .impossible }
-        // Who asks cannot subscribe: what it hears was pushed.
+        // A connection of requests cannot subscribe: its notices were pushed.
         guard let pushed = self.connections.slots[index].subscriptions.first, let session = pushed.session else {
             return .free
         }

@@ -13,7 +13,7 @@ internal import ZMTP
 /// let shared = try EdgeShared(threads: 2, doors: doors, settings: settings, …)
 /// // On a thread of its own, one for each loop:
 /// let loop = EdgeLoop(number: 0, shared: shared, pollers: try .make(), …)
-/// loop.run()  // until somebody calls shared.stop()
+/// loop.run()  // until shared.stop() is called
 /// ```
 ///
 /// There may be several, each with connections of its own. The first one accepts them and hands them out in turn; a connection
@@ -33,7 +33,7 @@ internal import ZMTP
 package final class EdgeLoop {
     /// So many events of what stands aside at most are handled in one round.
     private static let asidePerTurn = 32
-    /// So many who hear a stream have their turn before the next stream has one.
+    /// So many subscribers of a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
 
     let shared: EdgeShared
@@ -88,7 +88,7 @@ package final class EdgeLoop {
     var now: UInt64 { self.clock.now }
     private var inbox: EdgeInbox { self.shared.inboxes[self.number] }
 
-    /// Serves until somebody calls ``EdgeShared/stop()``.
+    /// Serves until ``EdgeShared/stop()`` is called.
     package func run() {
         System.goFirst()
         self.pollers.begin(inbox: self.inbox.wakeUp)
@@ -344,7 +344,7 @@ package final class EdgeLoop {
         if !self.pollers.change(descriptor, key: key, look) { self.close(index) }
     }
 
-    /// Has all connections keep to rules that have changed, which is rare: at once, whoever's turn it is.
+    /// Applies changed rules to all connections at once, not only to the one whose turn it is; rules change rarely.
     private func followRules() {
         let rulesNumber = self.delegate.rulesNumber
         guard rulesNumber != self.rulesNumber else { return }

@@ -11,14 +11,14 @@ package struct EdgeSettings: Hashable, Sendable {
     package var unusedTimeout: Duration = .seconds(30)
     /// How long a peer may take nothing of what waits for it before its connection is closed.
     package var stalledTimeout: Duration = .seconds(30)
-    /// How long a peer may need for what waited for it at one time, in times ``stalledTimeout``: who takes a byte now and then is
-    /// closed too.
+    /// How long a peer may need for what waited for it at one time, in times ``stalledTimeout``: a peer that reads a byte now and
+    /// then is closed too.
     package var stalledTimeoutsMax = 10
     /// The most subscriptions of one connection.
     package var subscriptionsPerConnectionMax = 16
     /// The most messages a second of one connection, on average, and twice as many at once; 0: no limit.
     ///
-    /// Whoever sends more is read from later.
+    /// A connection that sends more is read from later.
     package var messagesPerConnectionPerSecondMax = 1_000
     /// The most messages a second from one address; else as for one connection.
     package var messagesPerAddressPerSecondMax = 50_000
@@ -26,7 +26,7 @@ package struct EdgeSettings: Hashable, Sendable {
     package var messagesPerSecondMax = 1_000_000
     /// The most tokens of one connection that are refused a second, on average, and twice as many at once; 0: no limit.
     ///
-    /// Whoever has more of them refused is read from later: a token costs far more to check than to send.
+    /// A connection above this is read from later, because a token costs far more to check than to send.
     package var refusedTokensPerConnectionPerSecondMax = 1
     /// The most sessions that one connection may begin within the time of a lease; 0: no limit.
     package var sessionsPerConnectionMax = 100
@@ -44,9 +44,9 @@ package struct EdgeSettings: Hashable, Sendable {
     ///
     /// For tests.
     package var limitsOwnMachine = false
-    /// The most bytes that wait for all peers together; beyond it whoever has most is closed.
+    /// The most bytes that wait for all peers together; beyond it, the connection with the most waiting bytes is closed.
     package var bytesWaitingMax = 256 * 1_048_576
-    /// The most bytes of one stream's notices that wait for peers; who is further behind is skipped ahead.
+    /// The most bytes of one stream's notices that wait for peers; a connection further behind is skipped ahead.
     package var ringBytesMax = 1_048_576
     /// The most bytes of all streams' notices that wait; beyond it the largest rings let go of their older halves.
     package var ringsBytesMax = 128 * 1_048_576
@@ -74,12 +74,15 @@ package struct EdgeSettings: Hashable, Sendable {
     package static let framesPerMessageMax = 64
     /// So many messages of one connection are handled in a row; what is behind them waits for the others' turns.
     package static let messagesPerTurnMax = 16
-    /// Whoever sends more messages a second than this, on average, waits for those who send less; each time that a connection is read from
-    /// counts as one too.
+    /// A connection that sends more messages a second than this, on average, is read after quieter connections.
+    ///
+    /// Each read of a connection counts as one message too.
     ///
     /// A listener sends a few around a break.
     package static let lightMessagesPerSecondMax = 32
-    /// So many of them may come at once: few, since whoever is new has sent nothing yet, and hundreds may be new.
+    /// So many of them may come at once.
+    ///
+    /// The number is small because a new connection has sent nothing yet, and hundreds may be new.
     package static let lightMessagesAtOnceMax = 8
     /// So many bytes that wait for a peer are enough: it is not read from until it has taken them.
     package static let bytesWaitingBeforePause = 65_536

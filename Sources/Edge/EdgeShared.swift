@@ -128,12 +128,12 @@ package final class EdgeShared: NoticeSink {
         }
     }
 
-    /// A loop has ended, or its thread could not be started: nobody serves what was handed to it.
+    /// A loop has ended, or its thread could not be started: no loop serves the connections that were handed to it.
     package func end(_ loop: Int) {
         self.inboxes[loop].end { self.drop($0) }
     }
 
-    /// Closes a connection that nobody serves.
+    /// Closes a connection that no loop serves.
     func drop(_ arrival: EdgeInbox.Arrival) {
         System.close(arrival.descriptor)
         if arrival.shared != nil { self.leave(arrival.address, at: System.monotonicNanoseconds()) }

@@ -18,7 +18,7 @@ struct EdgeSlot {
         var isBehind = false
         /// The session that joined on the connection itself; `nil`: it subscribed.
         var session: SessionID?
-        /// What lets the connection hear a protected stream; `nil`: it needs nothing.
+        /// The grant that lets the connection hear a protected stream; `nil`: it needs none.
         var proof: PushProof?
     }
 
@@ -58,7 +58,7 @@ struct EdgeSlot {
     var waitingCount: UInt32 = 0
     /// What it has taken of what a connection may send.
     var allowance = MessageAllowance()
-    /// What all connections of its address have taken; `nil`: those are not limited.
+    /// The shares that all connections of its address have used; `nil`: these are not limited.
     var shared: EdgeAddress?
     /// When it was accepted, or its handshake was done, in nanoseconds.
     var since: UInt64 = 0
@@ -77,7 +77,7 @@ struct EdgeSlot {
     var awaitsHeader = false
     /// Whether it came by a door with a certificate.
     var isByTLS = false
-    /// What decrypts and encrypts; `nil`: nothing has come, or nothing is encrypted.
+    /// The TLS session; `nil`: nothing has come, or nothing is encrypted.
     var session: TLSSession?
     /// What that keeps of what the peer sent.
     var sessionBytes = 0

@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// A stream that at least one connection hears: its notices that wait, and who hears them.
+/// A stream that at least one connection hears: its waiting notices and its subscribers.
 ///
 /// A *round* goes over the subscribers and writes to each what waits for it. Notices that come meanwhile go out with the rest of
 /// the round, and to those before in another round: the more comes at once, the fewer writes.
@@ -59,7 +59,7 @@ final class EdgeStream {
         return true
     }
 
-    /// Lets go of all of it: nobody hears the stream.
+    /// Drops all notices, because no connection hears the stream.
     func clear() { self.change { $0.clear() } }
 
     private func change(_ body: (inout NoticeRing) -> Void) {
@@ -74,11 +74,11 @@ final class EdgeStream {
         return self.subscribers.count - 1
     }
 
-    /// - Returns: the slot that has the place now; `nil`: nobody.
+    /// - Returns: the slot that has the place now; `nil`: none.
     func remove(at place: Int) -> UInt32? {
         self.subscribers.swapAt(place, self.subscribers.count - 1)
         self.subscribers.removeLast()
-        // Who moved may not have had its turn: another round finds out.
+        // The connection that moved may not have had its turn: another round finds out.
         if place < self.place { self.goOn() }
         return place < self.subscribers.count ? self.subscribers[place] : nil
     }
@@ -94,10 +94,10 @@ final class EdgeStream {
         return true
     }
 
-    /// Somebody who had its turn has not got everything: it has another one.
+    /// Begins another round, because a connection that had its turn has notices left.
     func goOn() { self.roundEnd = 0 }
 
-    /// Whose turn it is; `nil`: the round is over, and what nobody waits for is gone.
+    /// The connection that is next; `nil`: the round is over, and notices that no connection waits for are dropped.
     func next() -> UInt32? {
         if self.place >= self.subscribers.count {
             guard self.roundEnd != self.ring.end, !self.subscribers.isEmpty else {

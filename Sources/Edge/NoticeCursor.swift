@@ -3,9 +3,9 @@
 
 /// Where a connection is in the ring of a stream.
 ///
-/// A subscriber begins at the end of the ring. A join on the connection itself is decided on the newest board, which may be ahead
-/// of the ring: notices up to the head of its answer may come into the ring yet, and are skipped. So whoever joined gets each
-/// notice above that head once, and none below.
+/// A subscriber begins at the end of the ring. A join on the connection itself is decided on the newest board, which may be
+/// ahead of the ring: notices up to the head of its answer may come into the ring yet, and are skipped. So a session that
+/// joined gets each notice above that head once, and none below.
 struct NoticeCursor: Hashable, Sendable {
     /// What waits for the connection begins here.
     var place: NoticeRing.Cursor

@@ -37,7 +37,7 @@ package struct NoticeRing: Sendable {
         self.bytes += frames
     }
 
-    /// What is behind a cursor; empty where that is the end, or where the ring has lapped it.
+    /// The bytes behind a cursor; empty at the end of the ring, or where the ring has overtaken the cursor.
     @inline(__always)
     package func withPending<Result, Failure: Error>(
         _ cursor: Cursor,
@@ -84,7 +84,7 @@ package struct NoticeRing: Sendable {
         return (offset - base, self.start + Cursor(offset))
     }
 
-    /// Gives back what nobody waits for any more.
+    /// Frees the notices that no connection waits for any more.
     package mutating func clear() {
         self.start = self.end
         // A burst's room is given back; that of a notice now and then is kept.

@@ -11,7 +11,7 @@ package enum ProxyFailure: Error, Hashable, Sendable, CaseIterable, CustomString
     case version
     /// Longer than ``ProxyHeader/bytesMax``.
     case tooLong
-    /// The connection that it tells of is not by TCP over IPv4 or IPv6: then nobody knows whose it is.
+    /// The connection that it describes is not TCP over IPv4 or IPv6, so its client is unknown.
     case family
     /// Its addresses or fields are cut, or one is there twice.
     case malformed
@@ -37,7 +37,7 @@ package enum ProxyFailure: Error, Hashable, Sendable, CaseIterable, CustomString
 package struct ProxyHeader: Hashable, Sendable {
     /// Whose connection it is.
     package enum Source: Hashable, Sendable {
-        /// The balancer's own, for instance to see whether somebody answers.
+        /// The balancer's own, for instance a health check.
         case balancer
         case client(IPAddress)
     }

@@ -201,7 +201,7 @@ struct RunQueue {
     /// The stream whose turn it is to write notices, for a caller that writes them whatever the time; then call ``hadTurn(_:)``.
     mutating func takeStream() -> EdgeStream? { self.streams.popFirst() }
 
-    /// What is done next; `nil`: the round is over.
+    /// The next entry; `nil`: the round is over.
     mutating func next(at now: UInt64) -> Step? {
         while true {
             switch self.phase {

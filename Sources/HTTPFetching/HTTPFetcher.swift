@@ -11,12 +11,13 @@ internal import FoundationNetworking
 /// Asks servers over HTTP, with bounds on time and size that hold whatever a server does.
 ///
 /// It stands on Foundation's `URLSession`, and what that needs on Linux stands here and nowhere else. Nothing is kept: no
-/// cookies, no cache, no credentials. A redirect is never followed: whoever asked sees where it leads, and asks again.
+/// cookies, no cache, no credentials. A redirect is never followed: the caller sees where it leads, and asks again.
 ///
 ///     let fetcher = HTTPFetcher()
 ///     let exchange = await fetcher.get(HTTPFetcher.Request(url, bodyBytesMax: 65_536, deadline: .now + .seconds(10)))
 ///
-/// It may be used from any thread. When nobody holds it any more its connections are closed, once what runs is over.
+/// It may be used from any thread. When its last reference is released its connections are closed, once running requests are
+/// over.
 package final class HTTPFetcher: Sendable {
     /// A GET, and its bounds.
     package struct Request: Sendable {

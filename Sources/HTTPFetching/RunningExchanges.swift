@@ -14,7 +14,7 @@ final class RunningExchanges: NSObject, URLSessionDataDelegate {
         let request: HTTPFetcher.Request
         var exchange = HTTPFetcher.Exchange()
         var heard = ContinuousClock.now
-        /// Whether it was ended before anybody waited for it.
+        /// Whether it was ended before its caller waited for it.
         var isOver = false
         /// Whether a redirect waits for our word.
         var isRedirecting = false
@@ -63,17 +63,17 @@ final class RunningExchanges: NSObject, URLSessionDataDelegate {
         if let end { self.end(task, end) }
     }
 
-    /// Ends a task that breaks a bound, or that nobody wants any more.
+    /// Ends a task that breaks a bound, or that its caller has cancelled.
     ///
     /// It is over at once: what the session says of it afterwards does not count, and need not come.
     func end(_ task: URLSessionTask, _ end: HTTPFetcher.Exchange.End) {
         let isRedirecting = self.finish(task) { $0.end = end }
-        // On Linux a task that is cancelled while a redirect waits for our word traps when the word comes: then whoever
-        // gives it cancels the task afterwards.
+        // On Linux a task that is cancelled while a redirect waits for our word traps when the word comes: then the code that gives
+        // it cancels the task afterwards.
         if !isRedirecting { task.cancel() }
     }
 
-    /// Ends a task for whoever waits for it; the first end counts.
+    /// Ends a task for its waiter; the first end counts.
     ///
     /// - Returns: whether a redirect waits for our word.
     @discardableResult

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What somebody pressed.
+/// A key that the user pressed.
 package enum Key: Hashable, Sendable {
     case character(Character)
     /// With Ctrl: the letter, in lower case.

@@ -12,7 +12,7 @@ import Musl
 import Darwin
 #endif
 
-/// Reads keys from a terminal, on a queue of its own, until it is stopped or nobody is there any more.
+/// Reads keys from a terminal, on a queue of its own, until it is stopped or the terminal's input has ended.
 package final class KeyReader: Sendable {
     /// After so long an ESC that nothing followed is the key.
     private static let sequencePause: DispatchTimeInterval = .milliseconds(50)
@@ -27,7 +27,7 @@ package final class KeyReader: Sendable {
 
     private let descriptor: Int32
     private let queue = DispatchQueue(label: "cuecast.keys")
-    // Safety: Dispatch's objects may be used from any thread; this one is set up before anybody else has it.
+    // Safety: Dispatch's objects may be used from any thread; this one is set up before other code has it.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let state = Mutex(State())
     private let receive: @Sendable ([Key]?) -> Void
@@ -48,7 +48,7 @@ package final class KeyReader: Sendable {
         unsafe self.source.cancel()
     }
 
-    /// Reads no more; what somebody types is for who comes next.
+    /// Reads no more; further keys are left for the next reader.
     package func stop() {
         unsafe self.source.cancel()
     }

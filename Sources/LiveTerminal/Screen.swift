@@ -34,7 +34,7 @@ package struct Screen: Sendable {
         (environment["NO_COLOR"] ?? "").isEmpty
     }
 
-    /// Draws everything anew next time: somebody else wrote there.
+    /// Draws everything anew next time, because other output was written there.
     package mutating func forget() {
         self.size = nil
     }

@@ -43,7 +43,7 @@ package final class Terminal: Sendable {
         self.output = output
     }
 
-    /// Whether somebody sits there, at a terminal that can move its cursor.
+    /// Whether input and output are an interactive terminal that can move its cursor.
     package func isUsable(_ environment: [String: String]) -> Bool {
         guard isatty(self.input) == 1, isatty(self.output) == 1 else { return false }
         let kind = environment["TERM"] ?? ""
@@ -59,7 +59,7 @@ package final class Terminal: Sendable {
         return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Takes the terminal; again where somebody else had it meanwhile.
+    /// Takes the terminal; again where another program had it meanwhile.
     ///
     /// - Throws: where it is none.
     package func begin() throws(Fault) {
@@ -110,10 +110,10 @@ package final class Terminal: Sendable {
         try self.begin()
     }
 
-    /// Writes all of it; nothing while somebody else has the terminal.
+    /// Writes all of it; nothing while another program has the terminal.
     ///
     /// - Parameter bytes: text and sequences.
-    /// - Returns: whether somebody is there.
+    /// - Returns: whether the terminal is still there.
     package func write(_ bytes: [UInt8]) -> Bool {
         self.saved.withLock { saved in
             guard saved != nil else { return true }
@@ -140,7 +140,7 @@ package final class Terminal: Sendable {
             switch errno {
             case EINTR: continue
             case EAGAIN:
-                // Whoever shares the terminal may have made it non-blocking.
+                // Another program on the same terminal may have made it non-blocking.
                 var wish = pollfd(fd: self.output, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&wish, 1, -1)
             default: return false

@@ -9,7 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// Gives a terminal back where the program that has it crashes: nobody wants to type blindly into a shell afterwards.
+/// Restores the terminal's modes when the program crashes.
+///
+/// Otherwise the user would type blindly into the shell afterwards.
 ///
 /// What a handler of a signal may do is little (signal-safety(7)): it writes, and sets the terminal's modes; then the crash takes its way
 /// as it would have without.
@@ -19,7 +21,7 @@ enum TerminalRescue {
         var settings: termios
         let input: Int32
         let output: Int32
-        /// What is written; here, because a handler must not be the first who asks for it.
+        /// What is written; here, because a handler must not be the first to ask for it.
         let exit: StaticString
         /// What was done about each signal before.
         let previous: UnsafeMutablePointer<sigaction>
@@ -66,7 +68,7 @@ enum TerminalRescue {
             let exit = unsafe terminal.pointee.exit
             _ = unsafe systemWrite(terminal.pointee.output, exit.utf8Start, exit.utf8CodeUnitCount)
             _ = unsafe tcsetattr(terminal.pointee.input, TCSANOW, &terminal.pointee.settings)
-            // Whoever was to hear of it hears of it now.
+            // The handler that was set before runs now.
             _ = unsafe sigaction(number, terminal.pointee.previous + Int(number), nil)
         } else {
             _ = signal(number, SIG_DFL)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Who is at the other end of a connection, as far as limits go: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// The peer of a connection, as far as limits go: an IPv4 address, or the first 64 bits of an IPv6 address.
 ///
-/// One subscriber of an internet provider gets a whole network of 64 bits (RFC 6177), so that single IPv6 addresses limit
-/// nobody.
+/// One subscriber of an internet provider gets a whole network of 64 bits (RFC 6177), so that a limit on single IPv6 addresses
+/// has no effect.
 package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes of an IPv6 address; an IPv4 address is kept as `::ffff:a.b.c.d` without its zeros.
     private let bits: UInt64

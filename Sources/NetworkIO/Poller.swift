@@ -16,13 +16,13 @@ package struct Poller: ~Copyable {
         package let isWritable: Bool
         /// It can be read, or has ended, which reading then says.
         package let isReadable: Bool
-        /// Both directions have ended, or it failed: told whether or not anybody looks for it.
+        /// Both directions have ended, or it failed: reported whether or not it is looked for.
         package let hasEnded: Bool
         /// The peer will send no more than what can be read: told where reading is looked for.
         package let sendsNoMore: Bool
     }
 
-    /// The most events of one wait that anybody may ask for.
+    /// The most events that a caller may ask for in one wait.
     package static let eventsMax = 256
     /// Few, so that timers do not wait long behind a flood of messages.
     package static let eventsUsual = 64

@@ -101,12 +101,12 @@ extension System {
     /// Without it, it keeps as many as 4 MiB (`tcp_wmem`) for a peer that never reads: gigabytes for a thousand of them, which no limit of a
     /// server counts. What is on its way is not counted, so a fast connection is as fast (man 7 tcp, Linux `TCP_NOTSENT_LOWAT`).
     package static let unsentBytesMax = 131_072
-    /// The option of TCP that says so, for whoever opens connections otherwise.
+    /// The option of TCP that says so, for code that opens connections otherwise.
     package static let unsentBytesOption = Int32(TCP_NOTSENT_LOWAT)
 
     /// Takes a connection that waits.
     ///
-    /// - Returns: its descriptor, which does not block, or the negated errno; and who is at the other end.
+    /// - Returns: its descriptor, which does not block, or the negated errno; and the peer's address.
     package static func accept(_ listening: Int32) -> (result: Int32, peer: IPAddress) {
         var address = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -199,7 +199,7 @@ extension System {
 
     // MARK: - Waking a thread that waits
 
-    /// A descriptor that becomes readable when somebody calls `wake`.
+    /// A descriptor that becomes readable when `wake` is called.
     package static func makeWakeUp() throws(SystemCallError) -> Int32 {
         let descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
         guard descriptor >= 0 else { throw SystemCallError(operation: "eventfd", code: errno) }

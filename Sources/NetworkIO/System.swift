@@ -38,17 +38,18 @@ package enum System {
         cuecast_let_others_in_after(Self.sliceOfThoseWhoStandBack)
     }
 
-    /// A thread for whom somebody waits asks for so many nanoseconds of the processor at a time: less than those who stand back.
+    /// The time slice, in nanoseconds, of a thread whose answers others wait for: shorter than that of background threads.
     private static let sliceOfThoseWhoAnswer: UInt64 = 100_000
 
     /// Has the calling thread go before others that are ready when it is, for good.
     ///
-    /// Linux lets first go who asks for least at a time, and gives each its share all the same (the kernel's
-    /// Documentation/scheduler/sched-eevdf.rst). Without this, a thread that stands back would go first because it asks for less, and it
-    /// may go on until the next tick of the clock, up to 4 ms later.
+    /// Linux runs the thread with the shortest time slice first, and gives each its share all the same (the kernel's
+    /// Documentation/scheduler/sched-eevdf.rst). Without this, a thread that stands back would go first because it asks for less,
+    /// and it may go on until the next tick of the clock, up to 4 ms later.
     package static func goFirst() { cuecast_let_others_in_after(Self.sliceOfThoseWhoAnswer) }
 
-    /// Has the calling thread wait behind the others that want its processor; where nobody does, it goes on (man 2 sched_yield).
+    /// Has the calling thread wait behind the others that want its processor; where no other thread does, it goes on (man 2
+    /// sched_yield).
     package static func letOthersGoFirst() { _ = sched_yield() }
 
     /// Microseconds since 1970.

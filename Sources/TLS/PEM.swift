@@ -10,7 +10,7 @@ enum PEM {
         @convention(c) (
             UnsafeMutablePointer<CChar>?, CInt, CInt, UnsafeMutableRawPointer?
         ) -> CInt = { _, _, _, asked in
-            // Safety: whoever gives a pointer gives one to a Bool that lives during the call.
+            // Safety: every caller that gives a pointer gives one to a Bool that lives during the call.
             unsafe asked?.assumingMemoryBound(to: Bool.self).pointee = true
             return 0
         }

@@ -6,8 +6,8 @@ internal import COpenSSL
 /// A certificate and its key, and how a server speaks TLS with them: 1.2 and 1.3, forward secrecy, no renegotiation, nothing
 /// remembered of a session.
 ///
-/// It does not change. Whoever has another certificate makes another identity; sessions that began with this one keep it for as long as they
-/// last.
+/// It does not change. For another certificate, make another identity; sessions that began with this one keep it for as long as
+/// they last.
 @safe
 package final class TLSIdentity: Sendable {
     /// Why a certificate or its key cannot be used; never with what stands in them.
@@ -42,7 +42,7 @@ package final class TLSIdentity: Sendable {
         }
     }
 
-    // Safety: set once; OpenSSL counts who uses it by atomic numbers, and nothing changes it after `init`.
+    // Safety: set once; OpenSSL counts its users atomically, and nothing changes it after `init`.
     nonisolated(unsafe) let handle: OpaquePointer
     /// Until when the certificate is valid, in seconds since 1970.
     package let notAfter: Int64

@@ -11,7 +11,7 @@ package final class TLSPipe {
     /// The room for what comes.
     package static let inputBytesMax = 32_768
 
-    /// What came: whoever reads a socket puts it here, from the beginning.
+    /// The bytes that came: the reader of a socket puts them here, from the beginning.
     package var input = [UInt8](repeating: 0, count: inputBytesMax)
     private var inputOffset = 0
     /// How much of ``input`` is there.
@@ -67,7 +67,7 @@ package final class TLSPipe {
 
     func makeBIO() -> OpaquePointer? {
         guard let method = unsafe Self.method, let bio = unsafe BIO_new(method) else { return nil }
-        // Safety: whoever has the BIO holds the pipe for as long.
+        // Safety: the owner of the BIO holds the pipe for as long.
         unsafe BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
         unsafe BIO_set_init(bio, 1)
         return unsafe bio

@@ -19,7 +19,7 @@ package enum TLSFailure: Error, Hashable, Sendable, CaseIterable {
     case renegotiation
     /// It changed its keys more than ``TLSSession/keyUpdatesMax`` times.
     case keyUpdates
-    /// It does not keep to TLS in another way, or somebody changed what it sent.
+    /// It does not keep to TLS in another way, or its bytes were changed on the way.
     case violation
 }
 
@@ -120,7 +120,7 @@ package final class TLSSession {
         unsafe self.handle = handle
         self.owner = owner
         self.pipe = pipe
-        // Safety: whoever is called back is called during a call of ours, while we live.
+        // Safety: OpenSSL calls back only during a call of ours, while we live.
         _ = unsafe SSL_set_ex_data(handle, 0, Unmanaged.passUnretained(self).toOpaque())
     }
 
@@ -176,7 +176,9 @@ package final class TLSSession {
         return .needsMore
     }
 
-    /// Decrypts all that came: whoever calls it has room for that, because what is kept is bounded, and what was read is too.
+    /// Decrypts all that came.
+    ///
+    /// The caller has room for that, because the bytes kept are bounded, and the bytes read are too.
     ///
     /// - Parameters:
     ///   - buffer: where it goes.

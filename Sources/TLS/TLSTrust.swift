@@ -25,7 +25,7 @@ package final class TLSTrust: Sendable {
         }
     }
 
-    // Safety: set once; OpenSSL counts who uses it by atomic numbers, and nothing changes it after `init`.
+    // Safety: set once; OpenSSL counts its users atomically, and nothing changes it after `init`.
     nonisolated(unsafe) let handle: OpaquePointer
 
     /// - Parameter certificates: PEM: those that are trusted, each as it is; `nil`: those that the system trusts.

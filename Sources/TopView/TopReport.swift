@@ -4,7 +4,7 @@
 import GatewayCore
 import GatewayHTTP
 
-/// What is told where nobody looks at a screen: a line for people, or a document for programs.
+/// The output without a screen: a line for people, or a document for programs.
 package struct TopReport {
     private let gateway: GatewayEventDocument
     private let state: TopState

@@ -176,7 +176,7 @@ package struct TopScreen {
         let size = self.state.size.columns
         let isNarrow = size < Self.columnsForNamesMin
         let isTiny = size < Self.columnsForCountsMin
-        // What became of ads comes first where not all fits, then who was notified and asked.
+        // What became of ads comes first where not all fits, then the listeners that were notified and asked.
         let streamsMax = isTiny ? 9 : isNarrow ? (size < 120 ? 12 : 16) : Self.streamColumnsMax
         let breaksMax = isTiny ? 8 : isNarrow ? (size < 120 ? 8 : 12) : Self.breakColumnsMax
         let streams = Column(title: "STREAM", width: width("STREAM", streamsMax, \.stream), isNumber: false) {

@@ -36,7 +36,7 @@ package struct TopState: Sendable {
     package struct Fault: Hashable, Sendable {
         /// For people; with a full stop or without.
         package var sentence: String
-        /// Whether the gateway answers, and does not let in who asks.
+        /// Whether the gateway answers, and refuses our credentials.
         package var isRefusal: Bool
 
         package init(sentence: String, isRefusal: Bool) {
@@ -110,7 +110,7 @@ package struct TopState: Sendable {
     private(set) var face = Face.streams
     private(set) var order: Order
     private(set) var search: String?
-    /// What is being typed; `nil`: nothing is.
+    /// The text that is being typed; `nil`: nothing is.
     private(set) var typed: String?
     /// The pages before this one and this one; never empty.
     private(set) var pages = [Page(after: nil, start: 0)]
@@ -134,7 +134,7 @@ package struct TopState: Sendable {
 
     // MARK: - What is to be asked
 
-    /// What is asked now; `nil`: no streams are shown.
+    /// The current request; `nil`: no streams are shown.
     package var request: Request? {
         let limit = self.rows ?? max(1, self.size.rows)
         guard limit > 0 else { return nil }
@@ -241,7 +241,7 @@ package struct TopState: Sendable {
     }
 
     private mutating func take(_ document: StreamListDocument, for request: Request, at own: Duration) {
-        // A page that nobody wants any more.
+        // The page is not wanted any more.
         guard var wanted = self.request else { return }
         wanted.limit = request.limit
         wanted.detail = request.detail

@@ -17,8 +17,8 @@
 /// }
 /// ```
 ///
-/// It keeps no bytes: whoever reads from the network keeps what was not consumed. A stream may be cut anywhere. NULL is
-/// symmetrical, so both sides are the same.
+/// It keeps no bytes: the reader of the network keeps what was not consumed. A stream may be cut anywhere. NULL is symmetrical,
+/// so both sides are the same.
 ///
 /// Source of the rules: RFC 23 (ZMTP 3.0) and RFC 37 (ZMTP 3.1).
 package struct Session: Sendable {

@@ -49,7 +49,7 @@ public struct ClickThroughHandling: Sendable {
     ///
     /// To begin with it is the system, by UIKit or AppKit, and `nil` elsewhere.
     public var opener: (any ClickThroughOpener)?
-    /// Is told what happens; `nil`: nobody is.
+    /// Is told what happens; `nil`: events are not reported.
     public var onEvent: (@MainActor @Sendable (ClickThroughEvent) -> Void)?
 
     /// What suits the system.

@@ -26,7 +26,7 @@ public import AppKit
 /// }
 /// ```
 ///
-/// The status is `created` to begin with, of which nobody is told. ``loadAd()`` and ``stop()`` may be called at any time.
+/// The status is `created` to begin with, which is not reported. ``loadAd()`` and ``stop()`` may be called at any time.
 ///
 /// When the user acts on the content, what it leads to opens (``ClickThroughHandling``), and the source is told. The content
 /// is always as wide as the view, also after the view was resized; its height may change with that.
@@ -54,7 +54,7 @@ open class AdvertisementView: PlatformView {
     @IBInspectable
     #endif
     public var context: String?
-    /// Who is told of the status; held weakly.
+    /// The object that is told of the status; held weakly.
     public weak var delegate: (any AdvertisementViewDelegate)?
     /// Where the content comes from.
     ///
@@ -100,7 +100,7 @@ open class AdvertisementView: PlatformView {
     ///   - source: where the content comes from; `nil`: it is the banner of the advertisement of `AdvertisementCenter.shared` that
     ///     plays.
     ///   - renderer: what shows it; `nil`: what suits the system. It serves this container only.
-    ///   - delegate: who is told of the status; held weakly.
+    ///   - delegate: the object that is told of the status; held weakly.
     public init(
         frame: CGRect = .zero,
         contextFeedID: String,

@@ -18,7 +18,7 @@ public struct AdContent: Hashable, Sendable {
     public let targetURL: String?
     /// What to read out instead; `nil`: nothing given.
     public let alternativeText: String?
-    /// The advertisement of the gateway whose banner it is; `nil`: it is of somebody else.
+    /// The gateway's advertisement whose banner it is; `nil`: the content comes from another source.
     private(set) var advertisement: Advertisement?
 
     /// Content of the given type.

@@ -27,20 +27,20 @@ public protocol AdRenderer: AnyObject {
 
 /// A renderer that goes on with what it shows: it notices clicks, and the height changes with the width.
 ///
-/// Whoever gives it content sets the closures. For other renderers a tap anywhere in the view is a click, and the height stays
-/// as it was.
+/// The caller that gives it content sets the closures. For other renderers a tap anywhere in the view is a click, and the
+/// height stays as it was.
 @_spi(Rendering)
 @MainActor
 public protocol InteractiveAdRenderer: AdRenderer {
     /// Is called when the user acts on the content: with the address of a link, as the content has it, or with `nil` for the
     /// content as a whole.
     ///
-    /// Nothing was opened yet. `nil`: nobody wants to know.
+    /// Nothing was opened yet. `nil`: clicks are not reported.
     var onClick: (@MainActor (_ address: String?) -> Void)? { get set }
 
     /// Is called when the content has another height, in points, than was told last.
     ///
-    /// `nil`: nobody wants to know.
+    /// `nil`: heights are not reported.
     var onHeight: (@MainActor (_ height: CGFloat) -> Void)? { get set }
 
     /// Opens what the user chose in this renderer, instead of what ``ClickThroughHandling/opener`` says; `nil`: that does.

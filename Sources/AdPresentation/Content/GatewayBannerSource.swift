@@ -10,7 +10,7 @@ public final class GatewayBannerSource: AdContentSource {
     private let stream: LiveStream?
     private let advertisement: @MainActor () -> Advertisement?
     private let fetcher: any AdFetcher
-    /// Who is told that banners were seen and clicked.
+    /// The object that is told of banners' impressions and clicks.
     private let advertisements: any Advertisements
 
     /// The banner of the advertisement that `advertisement` gives, for instance the one that the app plays.

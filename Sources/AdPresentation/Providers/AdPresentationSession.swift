@@ -72,7 +72,7 @@ public enum AdLoadError: LocalizedError, Hashable, Sendable, CustomStringConvert
 /// Each load asks fresh instances of the providers, and each provider makes a presenter for this one advertisement.
 @MainActor
 public final class AdPresentationSession {
-    /// Who is told; held weakly.
+    /// The object that is told; held weakly.
     public weak var delegate: (any AdPresentationDelegate)?
     /// What is loaded.
     public let adConfig: AdConfig

@@ -31,7 +31,7 @@ public enum AdRule: String, Hashable, Sendable, CaseIterable, CustomStringConver
     case impressedOnce = "impressed-once"
     /// `.closed` is the last report.
     case closedIsLast = "closed-is-last"
-    /// Nobody reports `.uninitialized`.
+    /// `.uninitialized` is never reported.
     case neverUninitialized = "never-uninitialized"
 
     // What only a check sees.

@@ -27,8 +27,8 @@ struct JitterSource: RandomNumberGenerator, Sendable {
     }
 }
 
-/// How long to wait before the next try: full jitter, so that players who lost a gateway together do not come back
-/// together (Brooker, "Exponential Backoff and Jitter", 2015).
+/// How long to wait before the next try: full jitter, so that players that lost a gateway together do not come back together
+/// (Brooker, "Exponential Backoff and Jitter", 2015).
 ///
 /// The first wait is anything up to `first`; the limit doubles with each failure up to `longest`.
 struct Backoff: Hashable, Sendable {

@@ -110,7 +110,7 @@ struct BreakBook: Sendable {
         var effects: [Effect] = []
         for id in self.entries.keys { self.entries[id]?.isStale = false }
         for (id, entry) in self.inOrder where !present.contains(id) && !entry.notice.preStream {
-            // Its time may have passed while nobody listened: then it expires, like any other.
+            // Its time may have passed while the client was not connected: then it expires, like any other.
             if case .held = entry.phase, entry.notice.playLimit.isReached(at: moment) { continue }
             // What is playing and ends in this moment is left out too, and was not cancelled.
             let isEnding =

@@ -282,7 +282,7 @@ struct GatewayConversation: Sendable {
 
     /// Sends a request, in the name of an earlier session where one is given.
     ///
-    /// - Returns: `false` where too many are open, which nobody sees who asks for `requestRoom` first.
+    /// - Returns: `false` where too many are open, which a caller that checks `requestRoom` first never sees.
     mutating func ask(
         _ purpose: RequestTable.Purpose,
         _ kind: ListenerRequest.Kind,

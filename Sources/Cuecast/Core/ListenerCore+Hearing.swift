@@ -67,7 +67,7 @@ extension ListenerCore {
         self.queue.resume(now: now)
         self.apply(self.conversation.resume(now: now, &self.output), at: now)
         self.settleTime(now: now)
-        // Whoever asked meanwhile got nothing, and would not ask again by itself.
+        // A caller that asked meanwhile got nothing, and would not ask again by itself.
         if hasAsked, self.isWaitingForApp { self.output.act(.tellStillAvailable) }
     }
 

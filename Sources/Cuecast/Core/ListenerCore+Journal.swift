@@ -11,7 +11,7 @@ internal import CuecastWire
 /// killed before its entry is safe.
 ///
 /// Where the disk refuses, acknowledgements do not wait: the gateway counts each outcome once however often it is told.
-/// Tracking URLs are not called then: nobody would know that they were.
+/// Tracking URLs are not called then, because no record would say that they were.
 enum JournalDisk: Hashable, Sendable {
     /// To memory only, as the app wants it: nothing waits.
     case none

@@ -25,7 +25,7 @@ struct PlayQueue: Sendable {
     private(set) var batches: [Batch] = []
     private(set) var open: [Open] = []
     private var closed: [AdvertisementKey] = []
-    /// Whether somebody was told to wait for the current advertisement.
+    /// Whether a caller was told to wait for the current advertisement.
     private var isGuarding = false
 
     init(mode: HandOutMode, timings: ListenerTimings) {

@@ -41,7 +41,7 @@ struct RequestTable: Sendable {
         return self.lastID
     }
 
-    /// Takes out the request that a reply answers; `nil` for a reply that nobody waits for.
+    /// Takes out the request that a reply answers; `nil` for a reply that no request waits for.
     mutating func close(_ id: UInt64) -> Entry? {
         self.entries.removeValue(forKey: id)
     }

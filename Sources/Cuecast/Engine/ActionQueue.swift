@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// What the core decided and nobody has performed yet.
+/// Actions that the core decided on and that are not performed yet.
 ///
 /// One thread at a time performs, in the order of the decisions: the first that adds something, until nothing waits.
 struct ActionQueue: Sendable {

@@ -13,9 +13,9 @@ internal import Foundation
 
 /// One listening session at work: gives the core its events and the time, and performs what the core decides.
 ///
-/// The core sits behind a lock, because apps ask for advertisements synchronously and transports call from their own
-/// threads. Actions are performed outside the lock, in the order of the decisions, by whichever thread finds nobody else
-/// at it; none of them blocks.
+/// The core sits behind a lock, because apps ask for advertisements synchronously and transports call from their own threads.
+/// Actions are performed outside the lock, in the order of the decisions, by the first thread that finds no other thread
+/// performing them; none of them blocks.
 ///
 /// There is no core before the journal was read, which its own thread does: nothing is decided until then. What the app
 /// does meanwhile waits and comes first, in its order; an app that asks for an advertisement gets none.

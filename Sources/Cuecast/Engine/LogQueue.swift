@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Writes lines of the log in their order, on a thread where it may take long.
 ///
-/// What the core decides is performed by whoever brought the news, perhaps on a transport's event loop, and where the app's log goes
-/// may be a file or a pipe that is full.
+/// The thread that brings an event performs the core's decisions. That may be a transport's event loop, while the app's log may
+/// go to a file or to a full pipe.
 final class LogQueue: Sendable {
     /// The most lines that wait to be written; of more, the latest are dropped, and how many is the next line.
     static let linesWaitingMax = 256

@@ -46,7 +46,7 @@ final class Observer: Sendable {
         var isCancelled = false
     }
 
-    /// Who the object is; `nil` for values.
+    /// The object's identity; `nil` for values.
     let objectID: ObjectIdentifier?
     private let delegate: Delegate
     private let actor: any Actor
@@ -81,7 +81,7 @@ final class Observer: Sendable {
         }
     }
 
-    /// Whether there is still somebody to tell.
+    /// Whether the delegate still exists.
     var isAlive: Bool { self.delegate.isAlive() }
 
     func holds<D: AdvertisementDelegate>(_ delegate: D) -> Bool {

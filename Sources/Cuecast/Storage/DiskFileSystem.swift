@@ -15,7 +15,7 @@ struct DiskFileSystem: JournalFileSystem {
         let folder = Self.folder(of: path)
         guard !self.exists(folder) else { return }
         if Self.folder(of: folder) != folder { try self.makeFolder(of: folder) }
-        // Somebody else may make it in the same moment.
+        // Another process may make it in the same moment.
         guard unsafe mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw JournalFailure("mkdir") }
     }
 

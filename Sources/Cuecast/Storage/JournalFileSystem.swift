@@ -28,7 +28,7 @@ struct JournalFailure: Error, Hashable, CustomStringConvertible {
 protocol JournalFileSystem: Sendable {
     /// Makes the folder in which the file `path` is to lie, and those above it, where they are missing.
     func makeFolder(of path: String) throws(JournalFailure)
-    /// Takes the lock file `path`, which is made where there is none; `nil` where somebody else holds it.
+    /// Takes the lock file `path`, which is made where there is none; `nil` where another holder has it.
     func lock(_ path: String) throws(JournalFailure) -> (any JournalLock)?
     /// Opens the file `path` to be appended to, which is made where there is none; empties it first where `truncates`.
     func open(_ path: String, truncates: Bool) throws(JournalFailure) -> any JournalFile
@@ -40,7 +40,7 @@ protocol JournalFileSystem: Sendable {
     func exists(_ path: String) -> Bool
 }
 
-/// An open file that bytes are appended to, closed when nobody uses it any more.
+/// An open file that bytes are appended to, closed when its last reference is released.
 protocol JournalFile: AnyObject, Sendable {
     /// Writes all the bytes, or none of them; they survive the end of the app at once.
     func append(_ bytes: [UInt8]) throws(JournalFailure)

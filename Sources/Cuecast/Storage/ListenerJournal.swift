@@ -118,13 +118,13 @@ final class ListenerJournal: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let wallTime: @Sendable () -> Timestamp
     private let state = Mutex(State())
-    /// Locked by the thread only, so nobody ever waits for it.
+    /// Only the journal's thread locks it, so no thread ever waits for it.
     private let disk = Mutex(Disk())
 
     /// - Parameters:
     ///   - storage: where entries go.
     ///   - files: what the file lies in.
-    ///   - worker: works on the file; `nil`: the thread that all clients share who name it.
+    ///   - worker: works on the file; `nil`: the thread that all such clients share.
     ///   - now: the clock that the wait after a failure goes by.
     ///   - wallTime: this device's clock.
     init(

@@ -111,7 +111,7 @@ struct ListenerTracking: Sendable {
         self.perform(self.queue.set(consent: consent), &output)
     }
 
-    /// The client has stopped: whether what is under way arrives nobody will hear.
+    /// The client has stopped: whether calls that are under way arrive is not reported.
     mutating func stop(at moment: TrackingMoment, _ output: inout ListenerCore.Output) {
         self.takeBack("the client was stopped before it was sent", at: moment, &output)
         for id in self.queue.sending {

@@ -39,7 +39,7 @@ final class TrackingDispatcher: Sendable {
         }
     }
 
-    /// Cancels what is under way: how it ends is not told, and nobody knows whether it arrived.
+    /// Cancels calls that are under way: how they end is not reported, and whether they arrived is unknown.
     func stop() {
         let tasks = self.state.withLock { state in
             state.isStopped = true

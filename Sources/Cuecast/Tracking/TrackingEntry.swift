@@ -31,7 +31,7 @@ enum TrackingEntry: Hashable, Sendable {
     }
 
     case intended(Intent)
-    /// Attempt `attempt` begins now: whoever finds this as the last entry cannot know whether it arrived.
+    /// Attempt `attempt` begins now: where this is the last entry, whether it arrived is unknown.
     case sending(id: UInt64, attempt: Int)
     /// Attempt `attempt` ended, and the server did not take it: another one may follow.
     case waiting(id: UInt64, attempt: Int)

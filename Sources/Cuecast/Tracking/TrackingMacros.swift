@@ -49,7 +49,7 @@ struct TrackingMacros: Sendable {
         "TRANSACTIONID", "UNIVERSALADID", "VASTVERSIONS", "VERIFICATIONVENDORS",
     ]
 
-    /// Names whose value tells who or where the listener is: never given away.
+    /// Names whose value tells the listener's identity or location: never given away.
     private static let withheld: Set<String> = ["DEVICEIP", "IFA", "IFATYPE", "LATLONG"]
 
     /// The URL with its macros replaced; `nil`: it would be longer than `urlBytesMax`.

@@ -224,7 +224,7 @@ struct TrackingQueue: Sendable {
         // It was denied while the attempt was under way.
         guard !self.isDenied else { return self.end(id, .failed(.denied)) }
         guard call.attempts < self.limits.attemptsMax else { return self.end(id, .failed(.attemptsExhausted(last))) }
-        // Waiting is bounded by the age: who asks for more than that asks for nothing.
+        // The age bounds the wait: a server that asks for a longer one ends the call.
         guard wall - call.intent.wall + wait <= self.limits.ageMax else { return self.end(id, .failed(.tooOld)) }
         call.notBefore = now + call.retries.next(using: &jitter, atLeast: wait)
         self.pending[id] = call

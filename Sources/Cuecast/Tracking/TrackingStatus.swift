@@ -14,7 +14,7 @@
         case sent(status: Int)
         /// It was not taken and is not tried again.
         case failed(TrackingFailure)
-        /// It may have been taken or not, and is not tried again; why nobody can tell.
+        /// It may have been taken or not, and is not tried again; the text says why this is unknown.
         ///
         /// When the app dies in the moment in which an attempt ends, the call is told as uncertain at the next start, even
         /// where its end was told before.

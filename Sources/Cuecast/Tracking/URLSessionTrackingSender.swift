@@ -44,7 +44,7 @@ internal import HTTPFetching
             case .answered(let status, let retryAfter, _):
                 return self.result(status, retryAfter: retryAfter, isRedirected: hops > 0)
             case .failed(let error):
-                // Whoever redirected us has taken the call already: it must not be made again.
+                // The server that redirected us has taken the call already: it must not be made again.
                 return hops > 0 ? .uncertain("after a redirect: \(error.reason)") : error
             }
         }
@@ -133,7 +133,7 @@ extension TrackingResult {
         }
         let reason = "\(error.localizedDescription) (URLError \(error.errorCode))"
         switch error.code {
-        // There is no connection: names are not resolved, nobody listens, the network is away.
+        // There is no connection: names are not resolved, no server listens, or the network is away.
         case .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff, .callIsActive,
             .dataNotAllowed:
             self = .couldNotConnect(reason)

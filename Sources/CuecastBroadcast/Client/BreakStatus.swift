@@ -75,9 +75,9 @@ public struct BreakStatus: Hashable, Sendable {
     public var holdUntil: Date?
     /// When it was published.
     public var published: Date
-    /// Who published it, by the name that the gateway has for its key; nil where broadcasters are not told apart.
+    /// The broadcaster that published it, by the name that the gateway has for its key; nil where broadcasters are not told apart.
     public var broadcaster: String?
-    /// 1 when it was published, and one more with each change, whoever made it, the gateway's own announcement too.
+    /// 1 when it was published, and one more with each change, by any broadcaster or by the gateway's own announcement.
     public var revision: UInt64
     /// The gateway's clock when it said all this.
     public var gatewayTime: Date

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// One connection at a time to the gateway, made when it is needed, and the requests that are out on it.
 ///
-/// Everything happens under one lock, in the thread of whoever brings the news; what reaches outside (the transport, tasks
-/// that wait) is done after the lock is left, because a transport may call back at once.
+/// Everything happens under one lock, on the thread that brings the event. Calls to the outside (the transport, waiting tasks)
+/// are made after the lock is left, because a transport may call back at once.
 final class RequestChannel: Sendable {
     /// The most requests that are out on one connection (`docs/broadcasters/zeromq.md`); further ones wait their turn.
     static let inFlightMax = 32
@@ -72,7 +72,7 @@ final class RequestChannel: Sendable {
             } onCancel: {
                 self.giveUp(id, promise) { _ in .cancelled }
             }
-            // What was opened after the cancellation is not waited for by anybody.
+            // No task waits for a request that was opened after the cancellation.
             self.giveUp(id, promise) { _ in outcome }
             group.cancelAll()
             return outcome

@@ -53,9 +53,9 @@ public struct AdBreak: Hashable, Sendable {
     public var start: Start
     /// The most that it lasts, up to 6 h; nil: until it is ended (the gateway has a safety limit, usually 5 min).
     public var duration: Duration?
-    /// What plays, first to last; 1 to 64.
+    /// The advertisements that play, first to last; 1 to 64.
     public var advertisements: [AdvertisementDescription]
-    /// Whether listeners who come late get only what fits into the rest of the break, so that no ad is cut.
+    /// Whether listeners that come late get only what fits into the rest of the break, so that no ad is cut.
     public var isExact: Bool
     /// What an early end does to the ad that is playing, unless the end says otherwise.
     public var endMode: EndMode
@@ -100,7 +100,7 @@ public enum BreakMoment: Hashable, Sendable {
     case now
 }
 
-/// What is to change in a break; what is nil stays.
+/// The changes to a break; a property that is nil stays as it is.
 public struct BreakChange: Hashable, Sendable {
     /// Another start; possible until the break starts.
     public var start: BreakMoment?

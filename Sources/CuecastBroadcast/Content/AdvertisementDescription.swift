@@ -78,7 +78,7 @@ public struct AdvertisementDescription: Hashable, Sendable {
     public var title: String
     /// A longer text about the ad.
     public var text: String?
-    /// Who advertises.
+    /// The advertiser's name.
     public var advertiser: String?
     /// How long it plays: 1 ms to 1 h.
     public var duration: Duration
@@ -90,7 +90,7 @@ public struct AdvertisementDescription: Hashable, Sendable {
     public var clickThroughURL: String?
     /// A picture to show beside the ad.
     public var banner: Banner?
-    /// What players call; at most 128.
+    /// The tracking calls that players make; at most 128.
     public var trackers: [Tracker]
 
     /// An ad with what every ad has; set the other properties as needed.

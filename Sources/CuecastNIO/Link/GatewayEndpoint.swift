@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-/// Where one channel goes: `tcp://HOST:PORT`, or `tls://HOST:PORT` where nobody may read along.
+/// Where one channel goes: `tcp://HOST:PORT`, or `tls://HOST:PORT` where the connection is encrypted.
 struct GatewayEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// Why a text is no endpoint.
     struct Invalid: Error, Hashable, CustomStringConvertible {

@@ -3,7 +3,7 @@
 
 internal import NIOCore
 
-/// Finds out that nobody is at the other end any more.
+/// Detects that the peer is gone.
 ///
 /// It looks once an interval, whatever is heard meanwhile: a timer that followed each message would wake the device for
 /// nothing. Where nothing was heard between two looks the peer is asked by a PING; where nothing is heard until the next look

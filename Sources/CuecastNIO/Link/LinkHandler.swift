@@ -5,7 +5,7 @@ internal import Cuecast
 internal import NIOCore
 internal import NIOTLS
 
-/// Who is told what becomes of a channel, on its loop.
+/// An object that is told what becomes of a channel, on its loop.
 protocol LinkOwner: AnyObject {
     func happened(_ event: WireLink.Event, on channel: WireLink.Channel)
     /// So many messages of what was read were neither a notice nor a reply.

@@ -7,10 +7,10 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Whom to believe that it is the gateway, where an address begins with `tls://`.
+/// How a client verifies the gateway's identity where an address begins with `tls://`.
 ///
-/// Its certificate must be good: issued for the host of the address by somebody who is trusted, and neither too old nor too new.
-/// With ``pins``, its key must be one of those beside.
+/// Its certificate must be good: issued for the host of the address by a trusted issuer, and neither too old nor too new. With
+/// ``pins``, its key must be one of those beside.
 ///
 /// ```swift
 /// var trust = GatewayTrust()
@@ -18,23 +18,23 @@ internal import Foundation
 /// let transport = NIOListenerTransport(trust: trust)
 /// ```
 public struct GatewayTrust: Hashable, Sendable {
-    /// Who may have issued the certificate.
+    /// The trusted issuers of the certificate.
     @nonexhaustive
     public enum Roots: Hashable, Sendable {
-        /// Whom the system trusts.
+        /// The roots that the system trusts.
         case system
-        /// Only these: one or more certificates as PEM. A certificate that nobody else issued is its own root.
+        /// Only these: one or more certificates as PEM. A self-signed certificate is its own root.
         case certificates(pem: String)
     }
 
-    /// Who may have issued the certificate; whom the system trusts.
+    /// The trusted issuers of the certificate; by default, the roots that the system trusts.
     public var roots: Roots
     /// The keys that the certificate may have, each by its hash; none: any.
     ///
     /// Have a second one there before the gateway's key changes.
     public var pins: Set<PublicKeyPin>
 
-    /// Trusts whom the system trusts, and any key.
+    /// Trusts the roots that the system trusts, and any key.
     public init(roots: Roots = .system, pins: Set<PublicKeyPin> = []) {
         self.roots = roots
         self.pins = pins

@@ -6,9 +6,8 @@ package import GatewayCore
 
 /// A gateway of one stream in memory: all of its decisions are those of `GatewayCore`.
 ///
-/// It has no clock, sends nothing and waits for nothing: whoever owns it says what time it is, carries the notices and
-/// asks again at the instant that `runTimers` names. What breaks the rules, a lost reply for instance, is done by whoever
-/// carries them.
+/// It has no clock, sends nothing and waits for nothing: its owner says what time it is, delivers the notices and asks again at
+/// the instant that `runTimers` names. Faults, a lost reply for instance, are made by the owner as it delivers.
 package struct CoreGateway: Sendable {
     /// Why nothing came of what a broadcaster asked.
     package enum Refused: Error, Hashable, Sendable {
@@ -155,8 +154,8 @@ package struct CoreGateway: Sendable {
     ///
     /// - Parameters:
     ///   - frame: the request.
-    ///   - push: what its connection has to do with pushing, before and after it: where a session's notices are pushed, they
-    ///     go there by the hand of whoever carries them, behind the answer.
+    ///   - push: what its connection has to do with pushing, before and after it: where a session's notices are pushed, the owner
+    ///     delivers them there, behind the answer.
     ///   - now: the gateway's clock.
     /// - Returns: the reply.
     package mutating func answer(_ frame: [UInt8], push: inout PushPlace, at now: Timestamp) -> [UInt8] {

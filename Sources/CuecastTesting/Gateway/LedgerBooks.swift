@@ -24,7 +24,7 @@ package struct LedgerBooks: Sendable {
         var outcomes: [Key: OutcomeDetails] = [:]
         var repeats: [UInt32: Int64] = [:]
         var contradictions: [UInt32: Int64] = [:]
-        /// Whether who did what counts as forgotten: it stays here, for the totals, and nothing is added any more.
+        /// Whether the sessions' rows count as forgotten: they stay here, for the totals, and nothing is added any more.
         var isFrozen = false
     }
 
@@ -109,13 +109,13 @@ package struct LedgerBooks: Sendable {
             .map { book, summary in (variant.map { book.part($0) } ?? book).entry(summary, now: now) }
     }
 
-    /// How many rows a store has of a break, sessions and outcomes together; `nil`: who did what was forgotten.
+    /// How many rows a store has of a break, sessions and outcomes together; `nil`: these rows were forgotten.
     package func rowCount(of number: BreakNumber) -> Int? {
         guard let book = self.books[number], !book.isFrozen else { return nil }
         return Int(book.sessions) + book.outcomes.count
     }
 
-    /// Forgets who did what in breaks that ended before an instant, and the totals of those that ended before another.
+    /// Forgets the sessions' rows of breaks that ended before an instant, and the totals of breaks that ended before another.
     ///
     /// - Returns: the numbers of the breaks whose rows went.
     package mutating func prune(
@@ -156,7 +156,7 @@ extension LedgerBooks.Book {
         )
     }
 
-    /// What sessions with one choice of ads did; repeats and contradictions belong to nobody.
+    /// What sessions with one choice of ads did; repeats and contradictions belong to no session.
     fileprivate func part(_ variant: UInt32) -> Self {
         var part = self
         part.batches = self.batches.filter { self.variants[$0.key] ?? 0 == variant }

@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// One player's connection to a scripted gateway.
 ///
-/// Events are delivered by whichever thread finds nobody else at it, in order and never two at a time: when a method of
-/// the gateway returns, its notice has reached every player that another thread does not keep busy.
+/// The first thread that finds no other thread delivering delivers the events, in order and never two at a time. When a method
+/// of the gateway returns, its notice has reached every player that another thread does not keep busy.
 final class ScriptConnection: ListenerConnection {
     /// The most events that wait for a player whose `receive` does not return; further ones are dropped.
     static let waitingEventsMax = 10_000

@@ -41,7 +41,7 @@ public struct BroadcastKeys: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - gatewayPublicKeyFile: the file of the gateway's public key.
-    ///   - secretKeyFile: the file of this broadcaster's secret key, which nobody but its owner may be allowed to read.
+    ///   - secretKeyFile: the file of this broadcaster's secret key, which only its owner may be allowed to read.
     /// - Throws: ``BroadcastKeysError`` where a file cannot be read, holds no key, or tells others the secret.
     public init(gatewayPublicKeyFile: String, secretKeyFile: String) throws(BroadcastKeysError) {
         let (gateway, secret): (CurvePublicKey, CurveSecretKey)

@@ -210,7 +210,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
         for _ in 0..<Self.repliesPerPassMax {
             do throws(ZeroMQError) {
                 guard let outcome = try self.socket?.receive(into: &self.frames), outcome != .nothing else { return }
-                // Anything but a delimiter and a body is not a reply; who waits for one asks again.
+                // Anything but a delimiter and a body is not a reply; a waiting caller asks again.
                 guard outcome == .message, self.frames.count == 2, self.frames.byteCount(at: 0) == 0 else { continue }
                 self.receive(.reply(self.frames.bytes(at: 1)))
             } catch {
@@ -235,7 +235,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
             : "\(self.endpoint) hung up while keys were exchanged; \(self.gatewayKeyHint)"
     }
 
-    /// Without the key that was given: somebody may have taken a secret one for it.
+    /// A hint without the key that was given, because a user may have passed a secret key by mistake.
     private var gatewayKeyHint: String { "its public key may be another than the one that this client was given" }
 
     /// Ends the connection because it would end each time.
@@ -255,7 +255,7 @@ actor BroadcastZeroMQConnection: BroadcastConnection {
 /// A connection that could not be made at all: the runtime is shut down, or the system has no threads or descriptors left.
 private final class UnmadeConnection: BroadcastConnection {
     init(reason: String, receive: @escaping @Sendable (BroadcastConnectionEvent) -> Void) {
-        // Not within the call: whoever connects does not have the connection yet.
+        // Not within the call: the caller does not have the connection yet.
         Task { receive(.closed(reason: reason)) }
     }
 

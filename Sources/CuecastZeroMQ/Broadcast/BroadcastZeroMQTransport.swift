@@ -16,7 +16,7 @@ public struct BroadcastZeroMQTransport: BroadcastTransport {
     ///
     /// - Parameters:
     ///   - keys: by which this broadcaster and its gateway know each other; nil: nothing is encrypted, which a gateway takes only
-    ///     where it does not tell broadcasters apart. With keys nothing is ever sent to anybody but the gateway that has the other one.
+    ///     where it does not tell broadcasters apart. With keys, data is sent only to the gateway that has the other key.
     ///   - runtime: the context and thread to use; all transports of a process may share one.
     public init(keys: BroadcastKeys? = nil, runtime: ZeroMQRuntime = .shared) {
         self.runtime = runtime

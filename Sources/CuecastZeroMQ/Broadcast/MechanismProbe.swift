@@ -6,8 +6,8 @@ internal import ZeroMQ
 /// Finds out which security mechanism a server has, over a connection of its own.
 ///
 /// A server of libzmq hangs up on a client that has another mechanism, and mostly before it has told its own: what comes of the
-/// handshake says it by chance only. But who sends the beginning of a greeting up to the version, and no more, is sent a
-/// whole greeting and waited for (RFC 23, "Greeting").
+/// handshake says it by chance only. But a peer that sends the beginning of a greeting up to the version, and no more, is sent
+/// a whole greeting and waited for (RFC 23, "Greeting").
 ///
 /// To be used on the polling thread. Dropping it closes the connection.
 final class MechanismProbe {
@@ -29,7 +29,7 @@ final class MechanismProbe {
     /// - Parameters:
     ///   - endpoint: `tcp://HOST:PORT`; libzmq has no bare connections of other kinds.
     ///   - resources: the context, and the thread.
-    ///   - answer: is told the name, for instance `CURVE`, or `nil` where nobody there says one; on the thread, after this call, and
+    ///   - answer: is told the name, for instance `CURVE`, or `nil` where the peer names none; on the thread, after this call, and
     ///     the first time counts. A server that says nothing at all is for the caller to give up.
     /// - Throws: where there are too many sockets or descriptors, or the endpoint is none.
     init(

@@ -185,7 +185,7 @@ final class IdleDriver: LoadDriver {
 
     func ended(_ connection: Connection, _ end: ConnectionEnd, in loop: LoadLoop<IdleDriver>) {
         guard connection.tag != Self.broadcasterTag else {
-            // Once all have what it had to publish nobody needs it.
+            // The broadcaster's connection is not needed once all listeners have what it had to publish.
             guard !self.isHolding, !self.isDone else { return }
             return self.fail(.unavailable("\(self.settings.use?.broadcast.description ?? ""): \(end)"), loop)
         }
@@ -374,7 +374,7 @@ extension IdleDriver {
     private func heard(_ message: Span<UInt8>, _ index: Int, in loop: LoadLoop<IdleDriver>) {
         guard self.isUsing, let notice = NoticeHead(message), notice.kind != Notice.Kind.head.rawValue else { return }
         self.lastProgress = loop.now
-        // Whoever hears of the break knows that it can be changed.
+        // Once a listener hears of the break, it was published and can be changed.
         self.publishUpdates(in: loop)
         self.listeners[index].noticesLeft -= 1
         if self.listeners[index].noticesLeft == 0 { self.goOnUsing(index, in: loop) }

@@ -3,7 +3,7 @@
 
 package import CuecastWire
 
-/// A checksum of an advertisement's bytes: it finds what was damaged or mixed up, and protects against nobody.
+/// A checksum of an advertisement's bytes: it finds damaged or mixed-up content, and does not protect against an attacker.
 package enum ContentChecksum {
     /// Of part of some bytes, eight at a time.
     package static func of(_ range: Range<Int>, in bytes: Span<UInt8>) -> UInt64 {
@@ -82,7 +82,7 @@ package enum ContentVerdict: Hashable, Sendable {
 
 /// The content of one break: as it was published, or as its first batch showed it.
 package struct BreakContent: Sendable {
-    /// By ordinal; `nil` where nobody has seen that one yet.
+    /// By ordinal; `nil` where no listener has received that one yet.
     package private(set) var advertisements: [AdvertisementFacts?]
 
     /// A break of ours.
@@ -90,7 +90,7 @@ package struct BreakContent: Sendable {
         self.advertisements = published
     }
 
-    /// A break of somebody else.
+    /// A break of another broadcaster.
     ///
     /// - Parameter count: how many advertisements its notice tells of.
     package init(announced count: Int) {

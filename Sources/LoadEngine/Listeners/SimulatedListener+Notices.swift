@@ -247,7 +247,7 @@ extension SimulatedListener {
         let due: Microseconds
         if start == nil, !work.isPreStream, world.behaviour.speed != nil {
             self.work[index].begins = .max
-            // Nobody has punched it by then.
+            // Its start was not announced by then.
             due = max(now, world.clock.local(work.expires))
         } else {
             let begins = max(now, start.map { world.clock.local($0) } ?? now)

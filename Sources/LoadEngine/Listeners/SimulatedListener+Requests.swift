@@ -23,7 +23,7 @@ extension SimulatedListener {
                 ? self.ask(.leave, of: -1, now: now, in: &world) : self.renewLease(now: now, in: &world)
         }
         if self.isLeaving, self.work[best].failures == 0, self.work[best].due > now {
-            // Who leaves says at once what became of the batches it has.
+            // A leaving listener reports at once what became of its batches.
             (self.work[best].due, self.work[best].intended) = (now, now)
         }
         guard self.work[best].due <= now else { return self.renewLease(now: now, in: &world) }
@@ -123,7 +123,7 @@ extension SimulatedListener {
     }
 
     func outcome(of work: Work, ordinal: Int, in world: LoadWorld) -> Outcome.Kind {
-        // What never started was heard by nobody.
+        // No listener heard a break that never started.
         guard !work.isWithdrawn, !work.isHeld else { return .ignored }
         return world.behaviour.mix.outcome(
             session: self.session,

@@ -5,9 +5,9 @@ package import CuecastWire
 
 /// One simulated listener: what a player does, as decisions without clock and I/O.
 ///
-/// Whoever drives it passes in what happened and when, does what `Actions` say in the order in which they are declared,
-/// and calls `woke` when `deadline` is reached. It makes no allocation for a notice, a batch or an acknowledgement once
-/// it has done the first of each: there are thousands of it in one process.
+/// The driver passes in what happened and when, does what `Actions` say in the order in which they are declared, and calls
+/// `woke` when `deadline` is reached. It makes no allocation for a notice, a batch or an acknowledgement once it has done the
+/// first of each: there are thousands of it in one process.
 ///
 /// ```
 /// idle → connecting → proving → joining → following ⇄ rejoining
@@ -93,7 +93,7 @@ package struct SimulatedListener: Sendable {
         var begins: Microseconds = 0
         var playing: Microseconds = 0
 
-        /// Its batch is there, and nobody has said yet when it starts: players hold it.
+        /// Its batch is there, and its start is not announced yet: players hold it.
         var isHeld: Bool { self.state == .acknowledge && self.begins == .max }
     }
 

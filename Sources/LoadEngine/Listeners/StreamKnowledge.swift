@@ -46,7 +46,7 @@ package struct BreakKnowledge: Sendable {
 
 /// What a load process knows of one stream: all that its listeners have in common.
 package struct StreamKnowledge: Sendable {
-    /// The most breaks of somebody else that are followed on one stream; notices of further ones are counted only.
+    /// The most breaks of other broadcasters that are followed on one stream; notices of further ones are counted only.
     package static let foreignBreaksMax = 100_000
     private static let cacheSize = 64
 

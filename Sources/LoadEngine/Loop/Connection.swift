@@ -35,7 +35,7 @@ package struct Connection: Hashable, Sendable {
 package enum ConnectionEnd: Hashable, Sendable, CustomStringConvertible {
     /// The peer closed it, or the network did.
     case closedByPeer
-    /// Nobody listens there.
+    /// No process listens there.
     case refused
     /// The peer does not keep to ZMTP, or refused us by it.
     case violation(ZMTPError)

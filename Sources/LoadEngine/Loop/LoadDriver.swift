@@ -15,7 +15,7 @@ package protocol LoadDriver: AnyObject {
 
     /// A message of one frame came on DEALER, where replies have two: a notice that the peer sends unasked.
     ///
-    /// The bytes are valid during the call only. Who does not say otherwise takes none: the connection ends.
+    /// The bytes are valid during the call only. A driver that does not implement it takes none: the connection ends.
     func pushed(_ message: Span<UInt8>, on connection: Connection, in loop: LoadLoop<Self>)
 
     /// A connection ended, and not by `loop.close(_:)`.

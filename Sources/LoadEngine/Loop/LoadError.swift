@@ -13,7 +13,7 @@ package enum LoadError: Error, Hashable, Sendable, CustomStringConvertible {
     case system(operation: String, code: Int32)
     /// What is asked for makes no sense.
     case usage(String)
-    /// Nobody answers, or not in time.
+    /// The peer does not answer, or not in time.
     case unavailable(String)
 
     package var description: String {

@@ -72,7 +72,7 @@ package final class LoadLoop<Driver: LoadDriver> {
     private var trust: TLSTrust?
     private var poller: Poller
     private var timers: Heap<Timer> = []
-    /// Connections that ended inside a call of the driver, who hears of it afterwards.
+    /// Connections that ended inside a call of the driver, which is told afterwards.
     private var endings: [(connection: Connection, end: ConnectionEnd)] = []
     private var isStopped = false
     private var signals: Int32 = -1

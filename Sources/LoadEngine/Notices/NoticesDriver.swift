@@ -381,7 +381,7 @@ extension NoticesDriver {
 
 /// Measures how soon, or how fast, notices reach many subscribers.
 ///
-/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where nobody answers, or not as a gateway.
+/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where the peer does not answer, or not as a gateway.
 package func measureNotices(_ settings: NoticesSettings) throws(LoadError) -> NoticesResult {
     let driver = try NoticesDriver(settings, run: UInt32.random(in: 0...UInt32.max))
     var loopSettings = LoopSettings()

@@ -274,7 +274,7 @@ extension RequestsDriver {
             return self.fail(.unavailable("a batch was answered with something else"), in: loop)
         }
         if StatusCode(rawValue: head.status)?.canRetry == true {
-            // The log is behind: deliveries are recorded too. At the end nobody needs one any more.
+            // The log is behind: deliveries are recorded too. At the end no more batches are needed.
             guard self.phase != .draining else {
                 self.askers[index].isFetching = false
                 return self.goOn(index, in: loop)
@@ -422,7 +422,7 @@ extension RequestsDriver {
 
 /// Measures how many requests a gateway, or a bare peer, answers.
 ///
-/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where nobody answers, or not as a gateway.
+/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where the peer does not answer, or not as a gateway.
 package func measureRequests(_ settings: RequestsSettings) throws(LoadError) -> RequestsResult {
     let driver = try RequestsDriver(settings, run: UInt32.random(in: 0...UInt32.max))
     var loopSettings = LoopSettings()

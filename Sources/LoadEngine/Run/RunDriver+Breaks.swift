@@ -116,11 +116,11 @@ extension RunDriver {
             .breaksNotPublished,
             "break \(stream.breaks[publication.breakIndex].id) of \(stream.id): \(reason)"
         )
-        // Nobody can have heard of it.
+        // The gateway refused it, so no listener was notified.
         self.world.streams[publication.stream].update(publication.breakIndex) { $0.isRefused = true }
     }
 
-    /// Nobody has answered for so long that what is still open counts as not published.
+    /// Counts publications that are still open as not published, because the gateway has not answered for too long.
     func giveUpPublishing() {
         self.hasGivenUpPublishing = true
         let open = (self.publications.values + self.retries).sorted { $0.number < $1.number }

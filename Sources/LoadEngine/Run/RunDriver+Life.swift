@@ -3,7 +3,7 @@
 
 import CuecastWire
 
-/// What whoever starts a run wants to hear of it, and to say.
+/// Callbacks by which the caller of a run follows and controls it.
 package struct RunHooks {
     /// Four times a second.
     package var progress: (RunProgress) -> Void = { _ in }
@@ -25,7 +25,7 @@ extension RunDriver {
     static let quietBeforeEnd: Microseconds = 1_500_000
     /// Before the first break.
     static let pauseAfterJoining: Microseconds = 500_000
-    /// How long it is tried while nobody listens.
+    /// How long connecting is retried while the gateway does not listen.
     static let refusedMax: Microseconds = 3_000_000
     /// How long a process that does not publish waits for the notice of a break.
     static let unheardMax: Microseconds = 5_000_000
@@ -129,7 +129,7 @@ extension RunDriver {
         guard self.nextPublication == self.plan.count else { return false }
         let isPublished = self.publications.isEmpty && self.retries.isEmpty
         if !isPublished {
-            // Or the run would not end where nobody takes breaks.
+            // Without this limit, a run without a gateway that takes breaks would not end.
             guard now > max(first + last, self.publicationAnswered) + self.settings.patience else { return false }
             self.giveUpPublishing()
         }
@@ -137,9 +137,9 @@ extension RunDriver {
         return now >= first + last && self.areAnnounced(now, last: first + last)
     }
 
-    /// Whether all breaks of ours have reached somebody, or their start is over.
+    /// Whether each of our breaks has reached a listener, or its start is over.
     private func areAnnounced(_ now: Microseconds, last: Microseconds) -> Bool {
-        // Only who publishes hears that a break was refused.
+        // Only the publishing process learns that a break was refused.
         let patience = self.settings.publishes ? self.settings.patience : min(self.settings.patience, Self.unheardMax)
         if now > last + self.settings.lead + patience { return true }
         return self.world.streams.allSatisfy { stream in
@@ -152,7 +152,7 @@ extension RunDriver {
         if isQuiet, self.listeners.allSatisfy({ $0.isSettled(in: self.world) || $0.phase == .idle }) {
             return self.finish(in: loop)
         }
-        // Whoever plays at a speed is not stuck.
+        // A listener that plays at a speed is not stuck.
         let playing = self.listeners.contains { $0.hasWork && $0.deadline > now && $0.phase == .following }
         guard now > self.progressed + self.settings.patience, !playing || now > self.progressed + self.longestPlaying
         else { return }
@@ -222,7 +222,7 @@ extension RunDriver {
 ///   - hooks: what to tell meanwhile.
 ///   - handlesSignals: whether SIGINT and SIGTERM end the run with what was found so far.
 /// - Returns: what was found.
-/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where nobody answers.
+/// - Throws: `usage`, `tooManyConnections`, and `unavailable` where the gateway does not answer.
 package func runListeners(
     _ settings: RunSettings,
     hooks: RunHooks = RunHooks(),

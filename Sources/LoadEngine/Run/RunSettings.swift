@@ -84,7 +84,7 @@ package struct RunSettings: Codable, Hashable, Sendable {
         self.listeners * self.process / self.processes..<self.listeners * (self.process + 1) / self.processes
     }
 
-    /// How many breaks are published on each stream in all; `nil`: nobody knows, they are somebody else's.
+    /// How many breaks are published on each stream in all; `nil`: unknown, because another broadcaster publishes them.
     package var breakCount: Int? {
         if let breaks { return breaks }
         guard !self.follows, let runFor else { return nil }

@@ -16,7 +16,7 @@ package struct Findings: Codable, Hashable, Sendable {
         case batchesMissing
         /// Outcomes that the gateway did not confirm.
         case acknowledgementsMissing
-        /// Replies that nobody had asked for, or twice.
+        /// Replies without a request, or a second reply to the same one.
         case strayReplies
         /// Answers to joins that contradict what was asked.
         case wrongJoins

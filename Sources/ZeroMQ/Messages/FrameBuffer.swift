@@ -103,7 +103,7 @@ package struct FrameBuffer: ~Copyable {
         return self.withBytes(at: 1) { RequestReturn(self.routingID, correlation: $0) }
     }
 
-    /// The first frame of a message that a router received: who sent it.
+    /// The first frame of a message that a router received: the sender's routing id.
     package var routingID: RoutingID {
         self.withBytes(at: 0) { RoutingID($0) }
     }

@@ -9,7 +9,7 @@ package struct RequestReturn: Hashable, Sendable {
     /// How long the frame is by which a `req` socket tells answers apart: libzmq counts requests in 32 bits.
     package static let correlationBytes = 4
 
-    /// Who asked.
+    /// The peer that asked.
     package let peer: RoutingID
     /// The bytes of that frame, as libzmq has them in memory; `nil`: the request had none.
     private let correlation: UInt32?
@@ -20,7 +20,7 @@ package struct RequestReturn: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - peer: who asked.
+    ///   - peer: the peer that asked.
     ///   - correlation: the frame before the empty one, ``correlationBytes`` long.
     package init(_ peer: RoutingID, correlation: RawSpan) {
         precondition(correlation.byteCount == Self.correlationBytes, "a correlation of \(correlation.byteCount) bytes")

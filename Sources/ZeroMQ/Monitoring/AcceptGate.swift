@@ -16,7 +16,7 @@ internal import Darwin
 ///
 /// libzmq cannot: unbinding cuts what was accepted, and a process without descriptors spins, because the connection that it
 /// cannot accept stays where it is. Linux lets a listening socket drop what asks for a connection (a packet filter that lets
-/// nothing through): who asks is not answered, asks again after a second or more, and gets in once the gate is open.
+/// nothing through): a connecting peer gets no answer, tries again after a second or more, and gets in once the gate is open.
 ///
 /// Made from a `listening` event of a socket's monitor; it keeps a descriptor of its own until it is released.
 package final class AcceptGate: Sendable {

@@ -31,7 +31,7 @@ final class MonitorReader {
     }
 
     deinit {
-        // When the polling thread ends first: a monitor that nobody reads would block the I/O thread.
+        // When the polling thread ends first: a monitor that is not read would block the I/O thread.
         if let monitored, monitored.monitorNumber == self.number { monitored.stopMonitor() }
         self.monitor.end()
     }

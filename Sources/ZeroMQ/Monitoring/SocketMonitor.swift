@@ -46,7 +46,7 @@ package final class SocketMonitor: Sendable {
         self.state.withLock { $0.handle.take() }?.join()
     }
 
-    /// Tells those who wait for the end.
+    /// Resumes the waiters for the end.
     func end() {
         let waiters = self.state.withLock { state in
             defer { state.waiters = [] }

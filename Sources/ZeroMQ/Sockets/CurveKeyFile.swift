@@ -64,7 +64,7 @@ package enum CurveKeyFile {
         )
     }
 
-    /// Whether somebody gave a key where a file is to be named; it may be a secret, so nobody repeats it.
+    /// Whether the text is a key where a file is to be named; it may be a secret, so messages must not repeat it.
     ///
     /// Names of files may have 40 characters of Z85 too: what is there is a file.
     package static func isKey(_ path: String) -> Bool {

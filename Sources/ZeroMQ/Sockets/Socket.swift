@@ -70,7 +70,7 @@ package struct Socket: ~Copyable {
     /// A second call with the same endpoint does nothing on `sub`, `dealer` and `req` sockets; an `xsub` socket gets one more
     /// connection.
     ///
-    /// - Throws: `invalidArgument` for an endpoint that cannot be read. That nobody answers there is not an error.
+    /// - Throws: `invalidArgument` for an endpoint that cannot be read. A missing peer is not an error.
     package borrowing func connect(_ endpoint: String) throws(ZeroMQError) {
         self.core.checkThread("connect(_:)")
         try self.allowIPv6(for: endpoint)
@@ -94,7 +94,7 @@ package struct Socket: ~Copyable {
 @available(*, unavailable, message: "A socket belongs to one thread at a time: hand it over as `sending`.")
 extension Socket: Sendable {}
 
-/// What must outlive a move of its ``Socket``: who polls it and whether it is monitored.
+/// What must outlive a move of its ``Socket``: its poller and whether it is monitored.
 @safe
 final class SocketCore {
     private let handle: UnsafeMutableRawPointer
@@ -141,8 +141,8 @@ final class SocketCore {
 
     /// Makes `monitorStopped` the last event.
     ///
-    /// Without it, closing would still report to a reader that may be gone, and libzmq blocks its I/O thread until
-    /// somebody reads.
+    /// Without it, closing would still report to a reader that may be gone, and libzmq blocks its I/O thread until the events are
+    /// read.
     func stopMonitor() {
         guard self.monitorNumber.take() != nil, !self.isClosed else { return }
         SystemCall.mustSucceed("zmq_socket_monitor") { unsafe zmq_socket_monitor(self.handle, nil, 0) }

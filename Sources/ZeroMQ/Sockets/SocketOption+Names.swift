@@ -12,7 +12,7 @@ internal import CZeroMQ
 // - `ZMQ_CONFLATE`: keeps only the newest message, and so would drop a cancel or an update behind another notice.
 // - `ZMQ_XPUB_MANUAL`, `ZMQ_XPUB_MANUAL_LAST_VALUE`: in 4.3.4 a client that connects, subscribes and drops can put a dead
 //   pipe back into the subscription trie (fixed by libzmq pull request 4137).
-// - `ZMQ_ROUTER_HANDOVER`: leaks file descriptors (libzmq issue 4407), and lets anybody take over another's routing id.
+// - `ZMQ_ROUTER_HANDOVER`: leaks file descriptors (libzmq issue 4407), and lets any peer take over another's routing id.
 //   Without it a router ignores a second connection with the routing id of an open one: the service ends such connections.
 // - Draft options: Debian's build does not have them.
 
@@ -36,7 +36,7 @@ extension SocketOption where Value == Int32 {
 }
 
 extension SocketOption where Value == Int64 {
-    /// The most bytes in one received frame; who sends more is disconnected.
+    /// The most bytes in one received frame; a peer that sends more is disconnected.
     ///
     /// -1: no limit, the default.
     ///

@@ -17,11 +17,11 @@ struct JobQueue {
 
     private var phase = Phase.running
     private var jobs: [UnownedJob] = []
-    /// Whether the thread blocks, or is about to, and nobody has woken it yet.
+    /// Whether the thread blocks, or is about to, and was not woken yet.
     private var isAsleep = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    /// What the one who adds a job must do.
+    /// What the caller that adds a job must do.
     enum Duty {
         case nothing
         case wake

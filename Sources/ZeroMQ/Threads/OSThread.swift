@@ -27,7 +27,7 @@ package enum OSThread {
     /// The most bytes of a name that Linux keeps.
     private static let nameBytesMax = 15
 
-    /// A started thread that somebody must join or let go.
+    /// A started thread that its owner must join or let go.
     package struct Handle: Sendable {
         #if canImport(Darwin)
         /// The address of what the system keeps of the thread: a pointer would not be `Sendable`.

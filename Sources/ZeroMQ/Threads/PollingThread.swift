@@ -45,7 +45,7 @@ package final class PollingThread: SerialExecutor, Sendable {
     private let wakeUp: WakeUp
     private let confined: Confined
     private let queue = Mutex(JobQueue())
-    /// The thread until somebody joins it.
+    /// The thread until it is joined.
     private let handle = Mutex<OSThread.Handle?>(nil)
     /// The number of the thread that runs jobs now, 0 when none does.
     private let threadID = Atomic<UInt>(0)
@@ -173,7 +173,7 @@ package final class PollingThread: SerialExecutor, Sendable {
         self.runLastJobs()
     }
 
-    /// Runs jobs until there is none, then tells those who wait for the end.
+    /// Runs jobs until there is none, then resumes the waiters for the end.
     private func runLastJobs() {
         var batch = JobBatch()
         while true {

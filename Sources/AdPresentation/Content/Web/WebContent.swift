@@ -117,7 +117,7 @@ enum WebContent {
 
     /// What becomes of a navigation.
     ///
-    /// A document may load itself, and frames and pages of the web; nobody can tell a script's own step from a user's there.
+    /// A document may load itself, and frames and pages of the web. A script's own step cannot be told from a user's there.
     ///
     /// - Parameters:
     ///   - isLink: the user followed a link.

@@ -36,7 +36,7 @@ final class LayoutWatch {
     }
 }
 
-/// Calls back when the user acts on a view: nobody can, where nothing is drawn.
+/// Calls back when the user acts on a view; never here, because nothing is drawn.
 @MainActor
 final class TapWatch {
     init(_ view: HeadlessView, tapped: @escaping @MainActor () -> Void) {}

@@ -44,7 +44,7 @@ open class HeadlessView {
     /// The view's own rectangle in its own coordinates.
     open var bounds: CGRect { CGRect(origin: .zero, size: self.frame.size) }
 
-    /// The window that the view is in; `nil`: none, so nobody can see it.
+    /// The window that the view is in; `nil`: none, so the view is not visible.
     open var window: HeadlessWindow? { self.superview?.window }
 
     /// Puts `view` in front of all in this view; it leaves the view that it was in.

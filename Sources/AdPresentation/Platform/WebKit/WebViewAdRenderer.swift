@@ -41,7 +41,7 @@ public final class WebViewAdRenderer: NSObject, InteractiveAdRenderer, WKNavigat
         view.addSubview(webView)
         self.webView = webView
         self.targetURL = content.targetURL
-        // Whoever does not want it any more calls `clear`, which ends this.
+        // A caller that does not want the content any more calls `clear`, which ends this.
         try await withCheckedThrowingContinuation { waiter in
             self.waiter = waiter
             webView.loadHTMLString(WebContent.document(for: content), baseURL: content.url.flatMap { URL(string: $0) })
