@@ -43,9 +43,9 @@ package enum EdgeClosing: Hashable, Sendable {
     case handshake
     /// Nothing was asked for in time (``EdgeSettings/unusedTimeout``).
     case unused
-    /// What waits for the peer was not taken in time (``EdgeSettings/stalledTimeout``).
+    /// The peer did not read its waiting bytes in time (``EdgeSettings/stalledTimeout``).
     case stalled
-    /// What waited for the peer at one time was not taken in many times that time (``EdgeSettings/stalledTimeoutsMax``).
+    /// The peer did not read the bytes that waited at one time in many times that time (``EdgeSettings/stalledTimeoutsMax``).
     case slow
     /// The peer does not keep to ZMTP.
     case violation(ZMTPError)

@@ -59,7 +59,8 @@ extension EdgeLoop {
 
     /// So many bytes of notices at most are written to a connection before others have their turn.
     ///
-    /// A burst of some hundred notices is less. The kernel would take megabytes for a laggard at once, which is milliseconds.
+    /// A burst of some hundred notices is less. The kernel would accept megabytes for a slow consumer at once, which is
+    /// milliseconds.
     static let noticesBytesMax = 65_536
 
     /// Puts notices into the rings of their streams.
@@ -152,7 +153,7 @@ extension EdgeLoop {
 
     /// Writes what waits for a connection on one stream, as one piece: in a round, or because it takes something again.
     ///
-    /// What is more than ``noticesBytesMax`` has another turn, behind the others.
+    /// Bytes beyond ``noticesBytesMax`` wait for another turn, behind the other connections.
     func writeNotices(_ index: Int, _ number: Int, inRound: Bool) {
         let stream = self.connections.slots[index].subscriptions[number].stream
         let cursor = self.connections.slots[index].subscriptions[number].cursor.place

@@ -11,7 +11,7 @@ extension EdgeLoop {
     func readable(_ index: Int) {
         self.connections.slots[index].allowance.takeRead(self.limits, at: self.now)
         let kept = self.takeInput(index)
-        // What a pause left comes first, and nothing is read beside it: else it would grow from pause to pause.
+        // Bytes left by a pause are handled first, and nothing more is read meanwhile: they would grow from pause to pause.
         guard kept <= EdgeSettings.requestBytesMax + ZMTPLimits.frameHeaderBytesMax else {
             return self.handleInput(index, kept)
         }
@@ -34,7 +34,7 @@ extension EdgeLoop {
         self.handleInput(index, kept + count)
     }
 
-    /// Handles what a connection in the line sent.
+    /// Handles the bytes that a queued connection sent.
     ///
     /// Only where nothing is left of it, also not in the kernel, it counts as a quiet connection again: to be read from as soon as
     /// something comes.

@@ -141,7 +141,7 @@ extension EdgeLoop {
             let stream = self.connections.slots[index].subscriptions[number].stream
             self.connections.slots[index].subscriptions[number].isBehind = false
             self.writeNotices(index, number, inRound: false)
-            // Only now: while it counted, the ring could not be cleared because the last other laggard was closed meanwhile.
+            // Only now: while it counted, the ring could not be cleared because the last other slow consumer was closed meanwhile.
             stream.behindCount -= 1
             guard self.connections.slots[index].generation == generation else { return stream.clearIfTaken() }
             guard self.connections.slots[index].output.isEmpty,

@@ -31,7 +31,7 @@ internal import ZMTP
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
-    /// So many events of what stands aside at most are handled in one round.
+    /// The most events of deprioritised connections that are handled in one round.
     private static let asidePerTurn = 32
     /// So many subscribers of a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
@@ -169,13 +169,13 @@ package final class EdgeLoop {
         self.clock.read()
     }
 
-    /// Looks whether connections come, and what those that stand aside have.
+    /// Looks for new connections, and for events of deprioritised ones.
     private func lookAside() {
         let count = Self.events(of: &self.pollers.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
         for number in 0..<count { self.runQueue.foundAside(number, key: self.pollers.aside.event(number).key) }
     }
 
-    /// Accepts connections, or reads from one that stands aside.
+    /// Accepts connections, or reads from a deprioritised one.
     private func handleAside(_ event: Poller.Event) {
         if let door = PollerPair.door(of: event.key) {
             self.accept(atDoor: door)
@@ -372,7 +372,7 @@ package final class EdgeLoop {
             for number in 0..<count { self.write(self.pollers.aside.event(number)) }
         }
         for index in self.connections.places where self.connections.slots[index].phase != .free {
-            // What has come and was not read would make the kernel cut the connection, and what was sent might not arrive.
+            // Unread bytes would make the kernel reset the connection, and sent bytes might not arrive.
             while System.read(
                 self.connections.slots[index].descriptor,
                 into: &self.buffers.plain,

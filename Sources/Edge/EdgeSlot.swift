@@ -27,11 +27,11 @@ struct EdgeSlot {
         let rawValue: UInt8
         /// It sends more than it may.
         static let throttled = Pause(rawValue: 1)
-        /// It does not take its answers.
+        /// It does not read its answers.
         static let unread = Pause(rawValue: 2)
         /// Too many of its requests wait for the event log.
         static let waiting = Pause(rawValue: 4)
-        /// It stands in the line of connections that sent more than fits into a turn.
+        /// It is queued with the connections that sent more than fits into a turn.
         static let inLine = Pause(rawValue: 8)
     }
 

@@ -6,7 +6,7 @@ import ZMTP
 /// The notices of one stream that some connection has not taken yet, encoded and framed, one behind the other.
 ///
 /// Every connection has a cursor in it, always at the beginning of a frame; what is behind the cursor goes out as one write.
-/// When more waits than the ring may hold, the oldest half goes: cursors in there are lapped, and are set to the end.
+/// When more waits than the ring may hold, the oldest half goes: cursors in there are overtaken, and are set to the end.
 package struct NoticeRing: Sendable {
     /// A place in the ring: how many bytes were appended before it, ever.
     package typealias Cursor = UInt64
@@ -70,7 +70,7 @@ package struct NoticeRing: Sendable {
     /// Finds how many whole frames behind a cursor have no more bytes together than `bytesMax`; the first one has its place whatever its
     /// length.
     ///
-    /// - Returns: how many bytes they have, and the cursor behind them; nothing where the cursor is at the end or was lapped.
+    /// - Returns: how many bytes they have, and the cursor behind them; nothing where the cursor is at the end or was overtaken.
     package func wholeFrames(behind cursor: Cursor, bytesMax: Int) -> (count: Int, next: Cursor) {
         guard cursor >= self.start else { return (0, cursor) }
         let base = Int(cursor - self.start)

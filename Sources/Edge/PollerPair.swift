@@ -15,7 +15,7 @@ struct PollerLook: Hashable {
 struct PollerPair: ~Copyable {
     /// Looks at the connections that have asked for something, and says when the other one has something.
     var main: Poller
-    /// Looks at the doors, and at the connections that stand aside: that have not asked for anything yet, or that have left.
+    /// Looks at the doors and at deprioritised connections: those that have not asked for anything yet, or that have left.
     ///
     /// Thousands of them at once stand before no connection that listens.
     var aside: Poller
@@ -24,7 +24,7 @@ struct PollerPair: ~Copyable {
     static let ownKeys = UInt64.max - 256
     /// What other threads have handed over.
     static let inboxKey = UInt64.max
-    /// The poller of what stands aside.
+    /// The poller of deprioritised connections.
     static let asideKey = UInt64.max - 1
 
     init(_ descriptors: EdgeLoop.Pollers) {
@@ -38,7 +38,7 @@ struct PollerPair: ~Copyable {
     /// The door of a key; `nil`: it is a connection's.
     static func door(of key: UInt64) -> Int? { key >= Self.ownKeys ? Int(key - Self.ownKeys) : nil }
 
-    /// Begins to look at the inbox and at what stands aside.
+    /// Begins to look at the inbox and at deprioritised connections.
     func begin(inbox: Int32) {
         _ = self.main.add(inbox, key: Self.inboxKey, reading: true, writing: false)
         _ = self.main.add(self.aside.descriptor, key: Self.asideKey, reading: true, writing: false)

@@ -7,7 +7,7 @@ internal import TLS
 struct ReadBuffers {
     /// How many bytes one read takes.
     ///
-    /// Some turns' messages, so that little is kept of connections in the line: what is behind them stays in the kernel.
+    /// Some turns' messages, so that little is kept of queued connections: their further bytes stay in the kernel.
     static let readBytesMax = 8_192
 
     /// Plain bytes: what a connection kept, and behind it what came.

@@ -30,14 +30,14 @@ internal import DequeModule
 /// first entry that the slice before did not reach: no entry starves. A quiet connection waits for one slice of each other class at
 /// most.
 struct RunQueue {
-    /// What the poller told of a connection.
+    /// The poller's finding about a connection.
     enum Finding {
         case quiet
         case leaving
         case busy
     }
 
-    /// What the loop does next.
+    /// The loop's next step.
     enum Step {
         /// Handles an event of the poller.
         case handle(event: Int)
@@ -45,11 +45,11 @@ struct RunQueue {
         case moveAside(event: Int)
         /// Leaves an event, and those behind it, to the next round: the poller tells of them again.
         case putOff(event: Int)
-        /// Looks at the poller of what stands aside, and tells what it found.
+        /// Looks at the poller of deprioritised connections, and reports the result.
         case lookAside
-        /// Handles an event of the poller of what stands aside.
+        /// Handles an event of the poller of deprioritised connections.
         case handleAside(event: Int)
-        /// Handles what a connection in the line sent.
+        /// Handles the bytes that a queued connection sent.
         case takeTurn(EdgePeer)
         /// All that had come was handled: answers that gathered can go.
         case endPass
@@ -64,7 +64,7 @@ struct RunQueue {
     private enum Phase {
         case quiet
         case leaving
-        /// The poller of what stands aside was looked at.
+        /// The poller of deprioritised connections was looked at.
         case asideFound
         case aside(until: UInt64)
         case busy(until: UInt64)
@@ -165,16 +165,16 @@ struct RunQueue {
         }
     }
 
-    /// The poller told that something of what stands aside is ready.
+    /// The poller reported that a deprioritised connection is ready.
     mutating func foundAside() { self.found.isAsideReady = true }
 
-    /// The poller of what stands aside told of an event.
+    /// The poller of deprioritised connections reported an event.
     mutating func foundAside(_ number: Int, key: UInt64) { self.aside.append(number, key: key) }
 
     /// A quiet connection was heard.
     mutating func heardQuiet(at now: UInt64) { self.quietHeard = now }
 
-    /// A connection sent more messages than fit into a turn, or may be read from again; it does not stand in the line.
+    /// A connection sent more messages than fit into a turn, or may be read from again; it is not queued yet.
     mutating func getInLine(_ peer: EdgePeer) { self.line.append(peer) }
 
     /// A connection sent more than it may; it is not throttled already.

@@ -44,8 +44,8 @@ package enum System {
     /// Has the calling thread go before others that are ready when it is, for good.
     ///
     /// Linux runs the thread with the shortest time slice first, and gives each its share all the same (the kernel's
-    /// Documentation/scheduler/sched-eevdf.rst). Without this, a thread that stands back would go first because it asks for less,
-    /// and it may go on until the next tick of the clock, up to 4 ms later.
+    /// Documentation/scheduler/sched-eevdf.rst). Without this, a background thread would go first because it asks for less, and it
+    /// may go on until the next tick of the clock, up to 4 ms later.
     package static func goFirst() { cuecast_let_others_in_after(Self.sliceOfThoseWhoAnswer) }
 
     /// Has the calling thread wait behind the others that want its processor; where no other thread does, it goes on (man 2
