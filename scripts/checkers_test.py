@@ -165,6 +165,16 @@ class SourcesTests(CheckerTest):
         self.assertEqual(len(found), 1, found)
         self.assertTrue(found[0].startswith("Tests/ATests/ATests.swift:3: a time limit"), found)
 
+    def test_the_time_limit_of_suites_is_linked_and_not_copied(self):
+        limit = f"{HEADER}@Suite(.timeLimit(.minutes(1))) struct A {{}}\n"
+        self.write("Tests/Shared/SuiteLimit.swift", limit)
+        self.write("Tests/BTests/SuiteLimit.swift", limit)
+        (self.root / "Tests/ATests").mkdir()
+        (self.root / "Tests/ATests/SuiteLimit.swift").symlink_to("../Shared/SuiteLimit.swift")
+        found = list(CHECK_SOURCES.offences(self.root))
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("Tests/BTests/SuiteLimit.swift:3: a time limit"), found)
+
     def test_tests_start_commands_their_own_way(self):
         starts = f"{HEADER}let child = Process()\n"
         self.write("Tests/ATests/ATests.swift", starts)
