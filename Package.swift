@@ -64,6 +64,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+/// Event loops and servers are Linux's; the threads and the limits of a process are everywhere.
+#if os(Linux)
+let systemSupport = library("SystemSupport", ["CSystemSupport"])
+#else
+let systemSupport = library("SystemSupport", exclude: ["Linux"])
+#endif
+
 /// A snippet of which `Examples/Porting` has a link, with nothing turned on that an app of Swift 5 has not.
 func portedInSwift5(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(
@@ -121,8 +128,9 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ"),
         .systemLibrary(name: "CSHA256"),
         library("SecretFiles"),
-        library("ZeroMQ", ["CZeroMQ", "SecretFiles"]),
-        library("ProcessLimits"),
+        library("ZeroMQ", ["CZeroMQ", "SecretFiles", "SystemSupport"]),
+        .systemLibrary(name: "CSystemSupport"),
+        systemSupport,
         library("CuecastWire", [protobuf]),
         library("AdFormats"),
         library("HTTPFetching"),
@@ -142,7 +150,7 @@ let package = Package(
         library(
             "Gateway",
             [
-                "GatewayCore", "Edge", "NetworkIO", "SecretFiles", "TLS", "ZeroMQ", "ProcessLimits", "CuecastWire",
+                "GatewayCore", "Edge", "SecretFiles", "SystemSupport", "TLS", "ZeroMQ", "CuecastWire",
                 deque, lifecycle, logging,
                 configuration, yams,
             ]
@@ -150,7 +158,7 @@ let package = Package(
         library(
             "GatewayHTTP",
             [
-                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "CuecastWire", "NetworkIO", "SecretFiles",
+                "AdFormats", "BreakDocuments", "Gateway", "GatewayCore", "CuecastWire", "SecretFiles", "SystemSupport",
                 "TokenFormats", "Tokens",
                 heap, hummingbird, hummingbirdHTTP2, nioHTTP1, nioSSL, lifecycle, logging,
             ],
@@ -163,28 +171,25 @@ let package = Package(
             "CommandSupport",
             ["CuecastWire", "SecretFiles", argumentParser, nioCore, nioPosix, nioHTTP1, nioSSL]
         ),
-        library("LiveTerminal"),
-        library("TopView", ["LiveTerminal", "GatewayCore", "GatewayHTTP"]),
+        library("LiveTerminal", ["GatewayCore", "GatewayHTTP"]),
         .target(name: "CBuildFacts", cSettings: buildFacts),
         .executableTarget(
             name: "CuecastCommand",
             dependencies: [
                 "CBuildFacts", "CommandSupport",
                 "Cuecast", "CuecastBroadcast", "CuecastZeroMQ", "AdFormats", "Gateway", "GatewayCore", "GatewayHTTP",
-                "SQLiteStore", "CuecastWire", "LiveTerminal", "NetworkIO", "ZeroMQ", "ProcessLimits", "SecretFiles",
-                "TokenFormats", "Tokens", "TopView", argumentParser, lifecycle, signals, logging,
+                "SQLiteStore", "CuecastWire", "LiveTerminal", "SystemSupport", "ZeroMQ", "SecretFiles",
+                "TokenFormats", "Tokens", argumentParser, lifecycle, signals, logging,
             ],
             swiftSettings: strict
         ),
         library("ZMTP"),
-        .systemLibrary(name: "CEpoll"),
-        library("NetworkIO", ["CEpoll"]),
         .systemLibrary(name: "COpenSSL"),
         library("TLS", ["COpenSSL"]),
-        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", deque]),
+        library("Edge", ["GatewayCore", "CuecastWire", "ZMTP", "SystemSupport", "TLS", deque]),
         library(
             "LoadEngine",
-            ["CuecastWire", "ZMTP", "NetworkIO", "ProcessLimits", "SecretFiles", "TLS", heap, histogram]
+            ["CuecastWire", "ZMTP", "SystemSupport", "SecretFiles", "TLS", heap, histogram]
         ),
         .executableTarget(
             name: "CuecastLoadCommand",
@@ -240,12 +245,12 @@ let package = Package(
         ),
         tests("ZeroMQTests", ["SecretFiles", "ZeroMQ", "TestSupport"]),
         tests("ZMTPTests", ["ZMTP", "ZeroMQ", "TestSupport"]),
-        tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "NetworkIO", "TLS", "TestSupport"]),
+        tests("EdgeTests", ["Edge", "GatewayCore", "CuecastWire", "ZMTP", "SystemSupport", "TLS", "TestSupport"]),
         tests(
             "LoadEngineTests",
             [
                 "LoadEngine", "ZMTP", "CuecastWire", "ZeroMQ", "Gateway", "GatewayCore", "GatewayTestKit",
-                "TLS", "TestSupport",
+                "SystemSupport", "TLS", "TestSupport",
                 histogram,
             ]
         ),
@@ -253,7 +258,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "Edge", "NetworkIO", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats", "TestSupport",
+                "Edge", "SystemSupport", "ZMTP", "GatewayCore", "LoadEngine", "CuecastWire", "TokenFormats",
+                "TestSupport",
             ],
             path: "Tests/FuzzTargets",
             exclude: ["Corpora"],
@@ -301,14 +307,13 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "Edge", "NetworkIO", "TLS", "ZeroMQ",
+                "Gateway", "GatewayCore", "GatewayTestKit", "CuecastWire", "Edge", "SystemSupport", "TLS", "ZeroMQ",
                 "TestSupport",
                 hashTrees, lifecycle, logging,
             ]
         ),
         tests("CommandSupportTests", ["CommandSupport", "CuecastWire", "SecretFiles", "TestSupport"]),
-        tests("LiveTerminalTests", ["LiveTerminal", "TestSupport"]),
-        tests("TopViewTests", ["TopView", "GatewayHTTP", "LiveTerminal", "TestSupport"]),
+        tests("LiveTerminalTests", ["LiveTerminal", "GatewayHTTP", "TestSupport"]),
         tests("GatewayCoreTests", ["GatewayCore", "CuecastWire", "TestSupport", crypto, hashTrees]),
         tests(
             "ListenerTransportTests",
@@ -323,13 +328,13 @@ let package = Package(
 #if !os(Linux)
 // The gateway, its commands and the load tool run on Linux. Elsewhere there are the libraries for players and broadcasters.
 let onlyOnLinux: Set = [
-    "CEpoll", "COpenSSL", "CSHA256", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
+    "COpenSSL", "CSHA256", "CSystemSupport", "ClockSpread", "CommandSupport", "CommandSupportTests", "CuecastCommand",
     "CuecastLoadCommand",
     "Edge", "EdgeTests", "FaultyDisk", "FuzzTargets", "FuzzTargetsTests", "Gateway", "GatewayHTTP", "GatewayHTTPTests",
     "GatewayTestKit", "GatewayTests",
     "LiveTerminal", "LiveTerminalTests", "LoadEngine",
-    "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "NetworkIO", "SQLiteStore", "SQLiteStoreTests",
-    "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "TopView", "TopViewTests", "ZMTPTests",
+    "ListenerSimulationTests", "LoadEngineTests", "Microbenchmarks", "SQLiteStore", "SQLiteStoreTests",
+    "StoreBenchmark", "TLS", "TokenFormats", "Tokens", "ZMTPTests",
 ]
 package.targets.removeAll { onlyOnLinux.contains($0.name) }
 package.products.removeAll { ["cuecast", "cuecast-bench", "cuecast-load"].contains($0.name) }

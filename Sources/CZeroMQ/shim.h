@@ -9,18 +9,6 @@
 // Swift's Glibc module does not export eventfd.
 #include <sys/eventfd.h>
 
-// Nor this GNU extension.
-#include <pthread.h>
-extern int pthread_setname_np(pthread_t thread, const char *name);
-
-// Nor malloc_trim, which only the GNU C library has.
-#ifdef __GLIBC__
-#include <malloc.h>
-static inline int cuecast_malloc_trim(void) { return malloc_trim(0); }
-#else
-static inline int cuecast_malloc_trim(void) { return 0; }
-#endif
-
 // libzmq takes the first id of a ROUTER's peers from here.
 #include <stdlib.h>
 static inline void cuecast_seed_random(unsigned int seed) { srand(seed); }

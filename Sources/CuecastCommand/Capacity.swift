@@ -7,7 +7,7 @@ import CuecastWire
 import Foundation
 import Gateway
 import GatewayCore
-import ProcessLimits
+import SystemSupport
 
 struct Capacity: ParsableCommand {
     static let configuration = CommandConfiguration(

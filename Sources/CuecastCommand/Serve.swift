@@ -8,8 +8,8 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import Logging
-import NetworkIO
 import Synchronization
+import SystemSupport
 import UnixSignals
 import ZeroMQ
 

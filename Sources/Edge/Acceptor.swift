@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 
 /// Accepts connections at the doors, and says which loop gets which; the first loop's only.
 struct Acceptor {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
+import SystemSupport
 
 /// What the connections from one address have taken together, whichever loops they belong to.
 final class EdgeAddress: Sendable {

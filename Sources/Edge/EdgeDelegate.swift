@@ -3,7 +3,7 @@
 
 package import CuecastWire
 package import GatewayCore
-package import NetworkIO
+package import SystemSupport
 package import TLS
 package import ZMTP
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import GatewayCore
-package import NetworkIO
+package import SystemSupport
 
 /// A place among those of an address, for a client that does not come by a connection of the edge.
 ///

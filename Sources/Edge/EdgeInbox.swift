@@ -2,8 +2,8 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
 internal import Synchronization
+internal import SystemSupport
 
 /// A notice as it goes out: encoded and framed once, for everybody.
 struct EdgeNotice: Sendable {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 
 extension EdgeLoop {
     /// Closes a connection because of what its peer did or did not do.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 internal import TLS
 
 /// Connections that came by a door with a certificate: TLS stands between the socket and ``EdgeConnection``, which sees plain

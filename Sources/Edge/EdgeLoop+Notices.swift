@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 
 extension EdgeLoop {
     // MARK: - Who hears what

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import GatewayCore
-package import NetworkIO
+package import SystemSupport
 internal import TLS
 
 /// The load balancers before a door, which pass connections on.

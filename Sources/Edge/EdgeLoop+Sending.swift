@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 package import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 internal import ZMTP
 
 extension EdgeLoop {

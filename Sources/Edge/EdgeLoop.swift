@@ -3,7 +3,7 @@
 
 package import CuecastWire
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 internal import TLS
 internal import ZMTP
 

@@ -3,8 +3,8 @@
 
 package import CuecastWire
 package import GatewayCore
-package import NetworkIO
 internal import Synchronization
+package import SystemSupport
 
 /// What the loops of a gateway have in common, and how other threads reach all of them.
 ///

@@ -3,7 +3,7 @@
 
 internal import CuecastWire
 internal import GatewayCore
-internal import NetworkIO
+internal import SystemSupport
 internal import TLS
 
 /// What an ``EdgeLoop`` keeps of one connection.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 
 /// The time of an ``EdgeLoop`` as it was read last, and what is due by it.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import NetworkIO
+package import SystemSupport
 
 /// What the pollers of a loop look for at a connection.
 struct PollerLook: Hashable {

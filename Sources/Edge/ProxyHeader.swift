@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-package import NetworkIO
+package import SystemSupport
 
 /// Why what a balancer says about a connection cannot be used.
 package enum ProxyFailure: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {

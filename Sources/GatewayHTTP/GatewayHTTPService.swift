@@ -9,8 +9,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOPosix
-import NetworkIO
 import ServiceLifecycle
+import SystemSupport
 
 /// Answers over HTTP/1.1 by the operations of `OperationTable`; with a certificate by TLS only, and there over HTTP/2, too.
 ///

@@ -3,8 +3,8 @@
 
 import NIOCore
 import NIOPosix
-import NetworkIO
 import Synchronization
+import SystemSupport
 
 /// The threads of servers: each serves one at a time, and none ends before the process does.
 ///

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
-import NetworkIO
+import SystemSupport
 import TestSupport
 import Testing
 import ZMTP

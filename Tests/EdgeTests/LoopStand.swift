@@ -5,8 +5,8 @@ import CuecastWire
 import Dispatch
 import Foundation
 import GatewayCore
-import NetworkIO
 import Synchronization
+import SystemSupport
 import Testing
 import ZMTP
 

@@ -5,7 +5,7 @@ import CuecastWire
 import Edge
 import GatewayCore
 import GatewayTestKit
-import NetworkIO
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -4,8 +4,8 @@
 import GatewayCore
 import Logging
 import Synchronization
+import SystemSupport
 import Testing
-import ZeroMQ
 
 @testable import Gateway
 

@@ -4,7 +4,7 @@
 import CuecastWire
 import GatewayCore
 import GatewayTestKit
-import NetworkIO
+import SystemSupport
 import TestSupport
 import Testing
 import ZeroMQ

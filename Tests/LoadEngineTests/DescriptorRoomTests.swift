@@ -4,7 +4,7 @@
 #if os(Linux)
 import Foundation
 import GatewayTestKit
-import ProcessLimits
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -6,7 +6,6 @@ import CommandSupport
 import Foundation
 import GatewayHTTP
 import LiveTerminal
-import TopView
 import UnixSignals
 
 struct Top: AsyncParsableCommand {

@@ -6,7 +6,6 @@ import Foundation
 import GatewayHTTP
 import LiveTerminal
 import Synchronization
-import TopView
 
 /// Asks a gateway for what is shown, again and again, and keeps what it says.
 ///

@@ -4,7 +4,6 @@
 import CommandSupport
 import LiveTerminal
 import Synchronization
-import TopView
 import UnixSignals
 
 /// Shows what a feed keeps on a terminal, until somebody quits.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
 import Synchronization
+import SystemSupport
 
 /// Knows which connections of broadcasters have brought no request yet, so that those can be ended.
 ///

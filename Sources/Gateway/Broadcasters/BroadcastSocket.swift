@@ -4,7 +4,7 @@
 import CuecastWire
 import GatewayCore
 import Logging
-import NetworkIO
+import SystemSupport
 import ZeroMQ
 
 /// The ROUTER socket of broadcasters, and what goes wrong on it.

@@ -4,7 +4,7 @@
 import CuecastWire
 import Edge
 import GatewayCore
-import NetworkIO
+import SystemSupport
 import ZeroMQ
 
 /// The two sockets of the broadcasters' endpoint: the ROUTER, and the socket at which libzmq asks who may connect.

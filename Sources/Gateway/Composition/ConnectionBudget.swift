@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import GatewayCore
-import ProcessLimits
+import SystemSupport
 
 /// How many connections the process's descriptors allow, by transport.
 struct ConnectionBudget: Sendable {

@@ -4,7 +4,7 @@
 import CuecastWire
 import Edge
 import GatewayCore
-import NetworkIO
+import SystemSupport
 import ZeroMQ
 
 /// The sockets of a gateway, bound: all of them, or none.

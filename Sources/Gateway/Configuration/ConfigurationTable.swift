@@ -3,7 +3,7 @@
 
 import CuecastWire
 import GatewayCore
-import NetworkIO
+import SystemSupport
 import ZeroMQ
 
 /// The table of all keys: name, what it means, where it goes, and its bounds.

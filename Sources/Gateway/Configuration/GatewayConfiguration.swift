@@ -4,7 +4,7 @@
 import CuecastWire
 import Edge
 package import GatewayCore
-import NetworkIO
+import SystemSupport
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

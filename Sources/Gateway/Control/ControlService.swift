@@ -4,7 +4,7 @@
 package import GatewayCore
 package import Logging
 import ServiceLifecycle
-import ZeroMQ
+import SystemSupport
 
 /// Listens on `control.sock` in the data directory and carries out what is asked there.
 ///

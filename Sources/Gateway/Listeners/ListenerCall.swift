@@ -4,7 +4,7 @@
 import CuecastWire
 import Edge
 import GatewayCore
-import NetworkIO
+import SystemSupport
 
 /// A request of a listener that came by no connection of the edge, on its way to a ``ListenerDesk``, with the task that waits for
 /// it.

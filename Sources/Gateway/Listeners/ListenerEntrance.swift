@@ -4,8 +4,8 @@
 package import CuecastWire
 import Edge
 package import GatewayCore
-package import NetworkIO
 import Synchronization
+package import SystemSupport
 
 /// Where listeners' requests come in that no connection of the edge carries: those over HTTP.
 ///

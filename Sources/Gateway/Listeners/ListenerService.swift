@@ -5,10 +5,9 @@ import CuecastWire
 import Edge
 import GatewayCore
 import Logging
-import NetworkIO
 import ServiceLifecycle
 import Synchronization
-import ZeroMQ
+import SystemSupport
 
 /// The listeners' side of a gateway: their connections and what is answered on them, on threads of its own.
 final class ListenerService: Service {

@@ -3,9 +3,9 @@
 
 import CuecastWire
 import GatewayCore
-import NetworkIO
 import ServiceLifecycle
 import Synchronization
+import SystemSupport
 
 /// Hands every notice to those who hear their stream by another way than a connection of the edge: over HTTP.
 ///

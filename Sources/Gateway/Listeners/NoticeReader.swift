@@ -3,8 +3,8 @@
 
 package import CuecastWire
 package import GatewayCore
-import NetworkIO
 import Synchronization
+import SystemSupport
 
 /// A notice as readers get it: what it becomes on their connections is made once, for all of them.
 package final class PublishedNotice: Sendable {

@@ -3,7 +3,6 @@
 
 import GatewayCore
 import ServiceLifecycle
-import ZeroMQ
 
 /// Keeps the service manager's status true, and asks it for time while a stop takes long.
 ///

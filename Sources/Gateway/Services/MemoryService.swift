@@ -4,7 +4,7 @@
 import GatewayCore
 import Logging
 import ServiceLifecycle
-import ZeroMQ
+import SystemSupport
 
 /// Decides when memory that a crowd of connections left behind is given back to the system.
 struct MemoryReturn: Hashable {

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Foundation
-import NetworkIO
-package import ZeroMQ
+package import SystemSupport
 
 /// Threads that do one kind of work and no other, as an executor that tasks may prefer.
 ///
@@ -39,8 +38,8 @@ package final class WorkerThreads: TaskExecutor, @unchecked Sendable {
     ///   - count: how many.
     ///   - niceness: how much they stand back behind the other threads of this process (`man 2 nice`); where threads have
     ///     no niceness of their own, nothing.
-    /// - Throws: `resourceUnavailable` when there are too many threads.
-    package init(name: String, count: Int, niceness: Int32 = 0) throws(ZeroMQError) {
+    /// - Throws: when there are too many threads.
+    package init(name: String, count: Int, niceness: Int32 = 0) throws(SystemCallError) {
         self.name = name
         self.state.threadCount = max(1, count)
         for started in 0..<max(1, count) {

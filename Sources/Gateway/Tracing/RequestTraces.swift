@@ -4,8 +4,8 @@
 package import CuecastWire
 package import GatewayCore
 package import Logging
-import NetworkIO
 import Synchronization
+import SystemSupport
 
 /// A request that is traced.
 package struct RequestTrace: Hashable, Sendable {

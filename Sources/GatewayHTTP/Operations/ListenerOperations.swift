@@ -9,7 +9,7 @@ import GatewayCore
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
-import NetworkIO
+import SystemSupport
 
 /// What listeners without ZeroMQ ask: the same requests, decided by the same rules.
 func listenerOperations(_ parts: HTTPParts) -> [Operation] {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 
 /// Opens the listeners, waits until all are up, has them do what they did before they rest, holds them, and lets them leave.
 final class IdleDriver: LoadDriver {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
+import SystemSupport
 
 /// Where to connect to: `tcp://HOST:PORT`, or `tls://HOST:PORT` for TLS, with an IPv4 address or a name that has one.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {

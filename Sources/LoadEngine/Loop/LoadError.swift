@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-import NetworkIO
+import SystemSupport
 
 /// Why a load test cannot run, as a sentence for people.
 package enum LoadError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import NetworkIO
+internal import SystemSupport
 internal import TLS
 
 // Connections by TLS: it stands between the socket and ZMTP, which sees plain bytes.

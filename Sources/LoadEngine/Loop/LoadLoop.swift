@@ -2,8 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import HeapModule
-internal import NetworkIO
-internal import ProcessLimits
+internal import SystemSupport
 internal import TLS
 internal import ZMTP
 

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Glibc
-import NetworkIO
-import ProcessLimits
+import SystemSupport
 
 /// An instant by the monotonic clock, in nanoseconds.
 package struct LoopTime: Hashable, Sendable, Comparable {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 internal import ZMTP
 
 /// Subscribes on many connections, proves the subscriptions, then publishes round after round and checks what comes.

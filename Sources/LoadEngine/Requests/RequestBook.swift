@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 
 /// The requests of a closed loop, made beforehand: which one a connection sends next.
 ///

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 
 /// Publishes what is asked for, connects, fetches deliveries, then keeps one request under way on each connection.
 final class RequestsDriver: LoadDriver {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import CuecastWire
-import NetworkIO
+import SystemSupport
 import ZMTP
 
 /// Drives simulated listeners over the connections of a loop.

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CuecastWire
-internal import NetworkIO
+internal import SystemSupport
 internal import ZMTP
 
 /// What a broadcaster is to send, in order, with as many under way at once as the gateway takes.

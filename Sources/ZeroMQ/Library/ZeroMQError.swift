@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+internal import SystemSupport
 
 #if canImport(Glibc)
 internal import Glibc
@@ -28,6 +29,11 @@ package struct ZeroMQError: Error, Hashable, Sendable {
         self.operation = operation
         self.code = code
         self.detail = detail
+    }
+
+    /// A refusal by the operating system.
+    init(_ error: SystemCallError) {
+        self.init(operation: error.operation, code: .init(rawValue: error.code))
     }
 }
 

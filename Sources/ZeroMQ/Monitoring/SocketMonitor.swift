@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import Synchronization
+internal import SystemSupport
 
 /// Reports what happens to the connections of one socket.
 ///
@@ -80,7 +81,7 @@ extension Socket {
         let monitor = SocketMonitor()
         let events = try self.startMonitorSocket(kinds)
         let reader = Mutex<MonitorReader?>(MonitorReader(events, of: nil, for: monitor, handler: handler))
-        do throws(ZeroMQError) {
+        do throws(SystemCallError) {
             let handle = try OSThread.start(name: threadName) {
                 reader.withLock { $0.take() }?.readToEnd()
             }
@@ -88,7 +89,7 @@ extension Socket {
             return monitor
         } catch {
             self.core.stopMonitor()
-            throw error
+            throw ZeroMQError(error)
         }
     }
 

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+internal import SystemSupport
 
 /// A libzmq socket with exactly one owner.
 ///

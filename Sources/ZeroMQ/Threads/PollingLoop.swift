@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import CZeroMQ
+internal import SystemSupport
 
 /// What a ``PollingThread`` knows of its sockets and timers.
 ///

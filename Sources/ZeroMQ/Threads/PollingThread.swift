@@ -2,6 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 internal import Synchronization
+internal import SystemSupport
 
 /// One thread of the operating system that polls sockets and is the executor of the actors that own them.
 ///
@@ -64,8 +65,12 @@ package final class PollingThread: SerialExecutor, Sendable {
         self.name = name
         self.wakeUp = try WakeUp()
         self.confined = Confined(loop: PollingLoop(wakeUp: self.wakeUp.descriptor))
-        let handle = try OSThread.start(name: name) { self.main() }
-        self.handle.withLock { $0 = handle }
+        do throws(SystemCallError) {
+            let handle = try OSThread.start(name: name) { self.main() }
+            self.handle.withLock { $0 = handle }
+        } catch {
+            throw ZeroMQError(error)
+        }
     }
 
     deinit {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 the Cuecast authors
 
 import Edge
-import NetworkIO
+import SystemSupport
 import TestSupport
 
 extension FuzzTarget {

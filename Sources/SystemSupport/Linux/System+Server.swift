@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CEpoll
+internal import CSystemSupport
 internal import Glibc
 
 /// The calls that a server makes beside those that every event loop makes.

@@ -2,7 +2,6 @@
 // Copyright (c) 2026 the Cuecast authors
 
 package import GatewayHTTP
-package import LiveTerminal
 
 /// What `cuecast top` knows and shows: events in, lines out (`TopScreen`), without a terminal, a network or a clock.
 ///

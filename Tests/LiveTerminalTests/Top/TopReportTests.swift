@@ -3,8 +3,8 @@
 
 import Foundation
 import GatewayHTTP
+import LiveTerminal
 import Testing
-import TopView
 
 @Suite(.suiteLimit)
 struct TopReportTests {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import TopView
+@testable import LiveTerminal
 
 @Suite(.suiteLimit)
 struct TopTextTests {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CZeroMQ
+internal import CSystemSupport
 
 /// The memory of the whole process.
 package enum ProcessMemory {
-    /// Gives memory that is free inside the allocator back to the system; on platforms other than GNU/Linux nothing.
+    /// Gives memory that is free inside the allocator back to the system; with another C library than GNU's nothing.
     ///
     /// libzmq takes and frees the memory of a connection on different threads, and glibc keeps what lies between pieces that
     /// are in use: after thousands of connections came and went, the process holds several times what it needs. It takes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-#ifndef CUECAST_CEPOLL_SHIM_H
-#define CUECAST_CEPOLL_SHIM_H
+#ifndef CUECAST_CSYSTEMSUPPORT_SHIM_H
+#define CUECAST_CSYSTEMSUPPORT_SHIM_H
 
 // Swift's Glibc module exports none of these.
 #include <sys/epoll.h>
@@ -17,6 +17,18 @@ extern int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, con
 // Accepts a connection with its flags in one call (Linux 2.6.28), hidden likewise.
 #include <sys/socket.h>
 extern int accept4(int sockfd, struct sockaddr *addr, socklen_t *addrlen, int flags);
+
+// A GNU extension: the name of a thread.
+#include <pthread.h>
+extern int pthread_setname_np(pthread_t thread, const char *name);
+
+// Gives free memory back to the system, which only the GNU C library can do.
+#ifdef __GLIBC__
+#include <malloc.h>
+static inline int cuecast_malloc_trim(void) { return malloc_trim(0); }
+#else
+static inline int cuecast_malloc_trim(void) { return 0; }
+#endif
 
 // The calling thread lets others in after so many nanoseconds (Linux 6.12; earlier ones pass over it), with the niceness that it has.
 // glibc has a function for it since 2.41 only. The bytes are those of man 2 sched_setattr, its first version.

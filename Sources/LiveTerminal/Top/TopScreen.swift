@@ -3,7 +3,6 @@
 
 import GatewayCore
 import GatewayHTTP
-package import LiveTerminal
 
 /// The lines that a screen shows.
 package struct TopScreen {

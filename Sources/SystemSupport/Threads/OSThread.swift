@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CZeroMQ
+#if os(Linux)
+internal import CSystemSupport
+#endif
 
 #if canImport(Glibc)
 internal import Glibc
@@ -11,12 +13,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A thread of the operating system: the few calls that are needed here and by others.
+/// A thread of the operating system: the few calls that our threads need.
 package enum OSThread {
     /// The number of the calling thread.
     ///
     /// Never 0, and not used again while the thread exists.
-    static var currentID: UInt {
+    package static var currentID: UInt {
         #if canImport(Darwin)
         unsafe UInt(bitPattern: pthread_self())
         #else
@@ -62,8 +64,8 @@ package enum OSThread {
 
     /// Runs `body` on a new thread, which `top -H` shows by the first 15 bytes of `name`.
     ///
-    /// - Throws: `resourceUnavailable` when there are too many threads.
-    package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(ZeroMQError) -> Handle {
+    /// - Throws: when there are too many threads.
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemCallError) -> Handle {
         let shortName = String(decoding: name.utf8.prefix(Self.nameBytesMax), as: UTF8.self)
         let start = unsafe Unmanaged.passRetained(
             Body {
@@ -92,7 +94,7 @@ package enum OSThread {
         )
         guard code == 0 else {
             unsafe start.release()
-            throw ZeroMQError(operation: "pthread_create", code: .init(rawValue: code), detail: name)
+            throw SystemCallError(operation: "pthread_create \(name)", code: code)
         }
         #if canImport(Darwin)
         return unsafe Handle(address: UInt(bitPattern: thread))

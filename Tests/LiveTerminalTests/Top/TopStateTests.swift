@@ -5,7 +5,6 @@ import GatewayHTTP
 import LiveTerminal
 import TestSupport
 import Testing
-import TopView
 
 @Suite(.suiteLimit)
 struct TopStateTests {

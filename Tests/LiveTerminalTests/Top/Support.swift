@@ -4,7 +4,6 @@
 import Foundation
 import GatewayHTTP
 import LiveTerminal
-import TopView
 
 /// What a gateway says, as it says it.
 enum Said {

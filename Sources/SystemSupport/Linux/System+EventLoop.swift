@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 the Cuecast authors
 
-internal import CEpoll
+internal import CSystemSupport
 internal import Glibc
 
 /// The calls of the operating system that event loops make: with `Poller` the only place with pointers.
 ///
 /// Calls of I/O answer with a count, or with the negated errno.
-package enum System {
+extension System {
     package static func monotonicNanoseconds() -> UInt64 {
         var time = timespec()
         // Safety: the kernel writes the one value during the call.
@@ -58,12 +58,6 @@ package enum System {
         // Safety: the kernel writes the one value during the call.
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-    }
-
-    /// What an errno means, for people.
-    package static func describe(_ code: Int32) -> String {
-        // Safety: the C library answers with a text that ends with zero, whatever the number.
-        unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     }
 
     /// The first IPv4 address of a host.
