@@ -51,7 +51,7 @@ package enum EdgeClosing: Hashable, Sendable {
     case violation(ZMTPError)
     /// The peer does not keep to TLS, or not to the part of it that there is here.
     case encryption(TLSFailure)
-    /// The peer speaks TLS at a door without a certificate.
+    /// The peer speaks TLS at an endpoint without a certificate.
     case encrypted
     /// The balancer's header is missing, or it must not be trusted.
     case proxy(ProxyRefusal)
@@ -191,30 +191,30 @@ package protocol ConnectionCounting: Sendable {
     /// A connection was accepted.
     ///
     /// - Returns: whether there is room for another one; if not, ``EdgeInbox/setAccepting(_:)`` tells when there is.
-    func accepted(on door: MetricLabel) -> Bool
+    func accepted(on endpoint: MetricLabel) -> Bool
 
     /// A connection has ended.
-    func ended(on door: MetricLabel)
+    func ended(on endpoint: MetricLabel)
 
     /// The system had no descriptor for a connection.
     func acceptFailed()
 }
 
 /// A listening socket of the edge.
-package struct EdgeDoor: Sendable {
+package struct EdgeEndpoint: Sendable {
     /// Closed when the loop ends.
     package let descriptor: Int32
     /// The metric label of its connections.
     package let label: MetricLabel
     /// The certificate, where its connections are by TLS; `nil`: they are plain.
-    package let identity: DoorIdentity?
+    package let identity: EndpointIdentity?
     /// The load balancers before it; `nil`: none, clients connect directly.
     package let balancers: Balancers?
 
     package init(
         descriptor: Int32,
         label: MetricLabel,
-        identity: DoorIdentity? = nil,
+        identity: EndpointIdentity? = nil,
         balancers: Balancers? = nil
     ) {
         self.descriptor = descriptor

@@ -55,8 +55,8 @@ package final class EdgeInbox: Sendable {
         let descriptor: Int32
         let address: PeerAddress
         let shared: EdgeAddress?
-        /// By which door it came.
-        let door: Int
+        /// The number of the endpoint that accepted it.
+        let endpoint: Int
     }
 
     /// What came since the loop looked last.

@@ -10,7 +10,7 @@ internal import ZMTP
 /// Listeners' connections, on one thread: ZMTP in, answers and notices out.
 ///
 /// ```swift
-/// let shared = try EdgeShared(threads: 2, doors: doors, settings: settings, …)
+/// let shared = try EdgeShared(threads: 2, endpoints: endpoints, settings: settings, …)
 /// // On a thread of its own, one for each loop:
 /// let loop = EdgeLoop(number: 0, shared: shared, pollers: try .make(), …)
 /// loop.run()  // until shared.stop() is called
@@ -41,7 +41,7 @@ package final class EdgeLoop {
     /// What each connection may send.
     let limits: MessageAllowance.Limits
     unowned let delegate: any EdgeDelegate
-    /// Which of the loops it is; the first one has the doors.
+    /// Which of the loops it is; the first one has the endpoints.
     let number: Int
     private var hasStopped = false
     /// How often the rules had changed by which connections were looked at last.
@@ -177,8 +177,8 @@ package final class EdgeLoop {
 
     /// Accepts connections, or reads from a deprioritised one.
     private func handleAside(_ event: Poller.Event) {
-        if let door = PollerPair.door(of: event.key) {
-            self.accept(atDoor: door)
+        if let endpoint = PollerPair.endpoint(of: event.key) {
+            self.accept(atEndpoint: endpoint)
         } else {
             self.handle(event)
             self.endNewness(of: event)
@@ -287,15 +287,15 @@ package final class EdgeLoop {
 
     private func setAccepting(_ accepts: Bool) {
         guard self.number == 0, self.acceptor.setAccepting(accepts) else { return }
-        for (number, door) in self.shared.doors.enumerated() {
-            self.pollers.look(atDoor: number, door.descriptor, accepts: accepts)
+        for (number, endpoint) in self.shared.endpoints.enumerated() {
+            self.pollers.look(atEndpoint: number, endpoint.descriptor, accepts: accepts)
         }
     }
 
-    private func accept(atDoor number: Int) {
-        let label = self.shared.doors[number].label
+    private func accept(atEndpoint number: Int) {
+        let label = self.shared.endpoints[number].label
         for _ in 0..<Acceptor.connectionsPerRound where self.acceptor.isAccepting {
-            switch self.acceptor.accept(atDoor: number) {
+            switch self.acceptor.accept(atEndpoint: number) {
             case .nothing: return
             case .noDescriptor:
                 self.setAccepting(false)
@@ -318,15 +318,15 @@ package final class EdgeLoop {
     private func open(_ arrival: EdgeInbox.Arrival) {
         let index = self.connections.add()
         self.connections.slots[index].phase = .handshake
-        self.connections.slots[index].door = UInt8(arrival.door)
+        self.connections.slots[index].endpoint = UInt8(arrival.endpoint)
         self.connections.slots[index].descriptor = arrival.descriptor
         self.connections.slots[index].address = arrival.address
         self.connections.slots[index].shared = arrival.shared
         self.connections.slots[index].since = self.now
         self.look(at: index)
         guard self.connections.slots[index].phase != .free else { return }
-        self.connections.slots[index].isByTLS = self.shared.doors[arrival.door].identity != nil
-        self.connections.slots[index].awaitsHeader = self.shared.doors[arrival.door].balancers != nil
+        self.connections.slots[index].isByTLS = self.shared.endpoints[arrival.endpoint].identity != nil
+        self.connections.slots[index].awaitsHeader = self.shared.endpoints[arrival.endpoint].balancers != nil
         // Else it follows the balancer's header, or the handshake of TLS.
         guard !self.connections.slots[index].isByTLS, !self.connections.slots[index].awaitsHeader else { return }
         let greeting = self.connections.slots[index].connection.greeting
@@ -381,13 +381,14 @@ package final class EdgeLoop {
             ) > 0 {}
             self.close(index)
         }
-        if self.number == 0 { for door in self.shared.doors { door.close() } }
+        if self.number == 0 { for endpoint in self.shared.endpoints { endpoint.close() } }
         self.shared.end(self.number)
     }
 
     /// Writes to a connection that takes more.
     private func write(_ event: Poller.Event) {
-        guard PollerPair.door(of: event.key) == nil, event.isWritable, let index = self.connections.place(of: event.key)
+        guard PollerPair.endpoint(of: event.key) == nil, event.isWritable,
+            let index = self.connections.place(of: event.key)
         else { return }
         self.writable(index)
     }

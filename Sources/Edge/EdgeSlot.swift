@@ -42,8 +42,8 @@ struct EdgeSlot {
     }
 
     var phase = Phase.free
-    /// By which door it came.
-    var door: UInt8 = 0
+    /// The number of the endpoint that accepted it.
+    var endpoint: UInt8 = 0
     var pause: Pause = []
     /// What the pollers look for.
     var look = PollerLook()
@@ -75,7 +75,7 @@ struct EdgeSlot {
     var outputSent = 0
     /// Whether nothing is known of it but what its balancer is going to say.
     var awaitsHeader = false
-    /// Whether it came by a door with a certificate.
+    /// Whether its endpoint has a certificate.
     var isByTLS = false
     /// The TLS session; `nil`: nothing has come, or nothing is encrypted.
     var session: TLSSession?

@@ -15,7 +15,7 @@ struct PollerLook: Hashable {
 struct PollerPair: ~Copyable {
     /// Looks at the connections that have asked for something, and says when the other one has something.
     var main: Poller
-    /// Looks at the doors and at deprioritised connections: those that have not asked for anything yet, or that have left.
+    /// Looks at the endpoints and at deprioritised connections: those that have not asked for anything yet, or that have left.
     ///
     /// Thousands of them at once stand before no connection that listens.
     var aside: Poller
@@ -32,11 +32,11 @@ struct PollerPair: ~Copyable {
         self.aside = Poller(adopting: descriptors.aside)
     }
 
-    /// The key of a door.
-    static func key(ofDoor number: Int) -> UInt64 { Self.ownKeys + UInt64(number) }
+    /// The key of an endpoint.
+    static func key(ofEndpoint number: Int) -> UInt64 { Self.ownKeys + UInt64(number) }
 
-    /// The door of a key; `nil`: it is a connection's.
-    static func door(of key: UInt64) -> Int? { key >= Self.ownKeys ? Int(key - Self.ownKeys) : nil }
+    /// The endpoint of a key; `nil`: it is a connection's.
+    static func endpoint(of key: UInt64) -> Int? { key >= Self.ownKeys ? Int(key - Self.ownKeys) : nil }
 
     /// Begins to look at the inbox and at deprioritised connections.
     func begin(inbox: Int32) {
@@ -44,10 +44,10 @@ struct PollerPair: ~Copyable {
         _ = self.main.add(self.aside.descriptor, key: Self.asideKey, reading: true, writing: false)
     }
 
-    /// Looks at a door, or no more.
-    func look(atDoor number: Int, _ descriptor: Int32, accepts: Bool) {
-        let key = Self.key(ofDoor: number)
-        // Level-triggered: what waits at a door that no poller looks at stays there.
+    /// Begins or ends watching an endpoint.
+    func look(atEndpoint number: Int, _ descriptor: Int32, accepts: Bool) {
+        let key = Self.key(ofEndpoint: number)
+        // Level-triggered: connections wait in the backlog of an endpoint that no poller watches.
         _ =
             self.aside.change(descriptor, key: key, reading: accepts, writing: false) == 0
             || self.aside.add(descriptor, key: key, reading: accepts, writing: false) == 0

@@ -21,7 +21,7 @@ internal import DequeModule
 ///
 /// 1. *quiet* connections, which send little, as listeners do: all of them;
 /// 2. *leaving* connections, whose peers send no more: they only move aside;
-/// 3. what stands *aside* (the doors, newcomers, and what has left), for one time slice;
+/// 3. what stands *aside* (the endpoints, newcomers, and what has left), for one time slice;
 /// 4. *busy* connections, which send much or take notices late: for one time slice where quiet ones are about, else all of them;
 /// 5. the *line* of connections that sent more messages than fit into a turn, for one time slice;
 /// 6. the *streams* with notices that wait, for one time slice.

@@ -11,15 +11,15 @@ import ZMTP
 
 @testable import Edge
 
-/// A loop whose door has a certificate, with OpenSSL's own command as the peer.
+/// A loop whose endpoint has a certificate, with OpenSSL's own command as the peer.
 @Suite(.suiteLimit)
 struct EdgeEncryptionTests {
     private let certificate: TestCertificate
-    private let identity: DoorIdentity
+    private let identity: EndpointIdentity
 
     init() throws {
         self.certificate = try TestCertificate("first")
-        self.identity = DoorIdentity(try Self.identity(self.certificate))
+        self.identity = EndpointIdentity(try Self.identity(self.certificate))
     }
 
     private static func identity(_ certificate: TestCertificate) throws -> TLSIdentity {

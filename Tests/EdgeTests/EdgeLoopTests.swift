@@ -484,7 +484,7 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `who asks for more than there is room for waits at the door`() async throws {
+    @Test func `who asks for more than there is room for waits at the endpoint`() async throws {
         let stand = try LoopStand(connectionsMax: 2)
         let peers = [try stand.peer(.dealer), try stand.peer(.dealer)]
         let third = try WirePeer(connectedTo: stand.endpoint, Session(.dealer))

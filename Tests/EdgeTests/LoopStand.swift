@@ -28,14 +28,14 @@ final class LoopStand: Sendable {
 
         var openCount: Int { self.open.withLock { $0 } }
 
-        func accepted(on door: MetricLabel) -> Bool {
+        func accepted(on endpoint: MetricLabel) -> Bool {
             self.open.withLock { open in
                 open += 1
                 return open < self.connectionsMax
             }
         }
 
-        func ended(on door: MetricLabel) { self.open.withLock { $0 -= 1 } }
+        func ended(on endpoint: MetricLabel) { self.open.withLock { $0 -= 1 } }
 
         func acceptFailed() {}
     }
@@ -177,7 +177,7 @@ final class LoopStand: Sendable {
     init(
         threads: Int = 1,
         connectionsMax: Int = .max,
-        identity: DoorIdentity? = nil,
+        identity: EndpointIdentity? = nil,
         balancers: Balancers? = nil,
         protecting patterns: String = "",
         _ change: (inout EdgeSettings) -> Void = { _ in }
@@ -191,17 +191,17 @@ final class LoopStand: Sendable {
         // Sessions that were begun come back after this time.
         settings.lease = .seconds(1_000_000)
         change(&settings)
-        let door = EdgeDoor(
+        let endpoint = EdgeEndpoint(
             descriptor: try System.listen(host: "127.0.0.1", port: 0, backlog: 128),
             label: .requests,
             identity: identity,
             balancers: balancers
         )
-        self.endpoint = "tcp://127.0.0.1:\(System.port(of: door.descriptor))"
+        self.endpoint = "tcp://127.0.0.1:\(System.port(of: endpoint.descriptor))"
         self.counting = Counting(connectionsMax: connectionsMax)
         self.shared = try EdgeShared(
             threads: threads,
-            doors: [door],
+            endpoints: [endpoint],
             settings: settings,
             metrics: self.metrics,
             counting: self.counting,

@@ -102,7 +102,7 @@ private final class LoopModel {
 
     static let busyTurn = EdgeSettings.messagesPerTurnMax
     static let stepMax: UInt64 = 100_000
-    static let door = 1_000
+    static let endpoint = 1_000
 
     var generator: SeededGenerator
     var queue = RunQueue()
@@ -151,7 +151,7 @@ private final class LoopModel {
         case 0...2: self.come(self.generator.number(0...19), messages: 1)
         case 3...6 where !onlyQuiet: self.come(self.generator.number(20...39), messages: self.generator.number(1...99))
         case 7 where !onlyQuiet: self.come(self.generator.number(40...49), messages: 1)
-        case 8 where !onlyQuiet: self.openDoor()
+        case 8 where !onlyQuiet: self.connectionArrives()
         case 9...10 where !onlyQuiet: self.publish(self.generator.number(0...3), self.generator.number(1...10))
         case 11 where !onlyQuiet: self.leave(self.generator.number(20...39))
         case 12 where !onlyQuiet && self.generator.number(0...29) == 15:
@@ -195,8 +195,8 @@ private final class LoopModel {
     /// Each round serves one entry of each class at least, those in order that came before.
     private var roundsMax: Int { self.connections.count + 3 }
 
-    private func openDoor() {
-        if !self.readyAside.contains(Self.door) { self.readyAside.append(Self.door) }
+    private func connectionArrives() {
+        if !self.readyAside.contains(Self.endpoint) { self.readyAside.append(Self.endpoint) }
     }
 
     private func leave(_ index: Int) {
@@ -349,9 +349,9 @@ private final class LoopModel {
 
     private func handleAside(_ index: Int) {
         self.spend(.aside)
-        guard index != Self.door else {
-            self.count("doors")
-            if self.generator.bool() { self.readyAside.removeAll { $0 == Self.door } }
+        guard index != Self.endpoint else {
+            self.count("endpoints")
+            if self.generator.bool() { self.readyAside.removeAll { $0 == Self.endpoint } }
             return
         }
         self.count("aside")

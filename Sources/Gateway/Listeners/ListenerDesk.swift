@@ -378,7 +378,7 @@ final class ListenerDesk: EdgeDelegate {
 
     func tell(_ happening: EdgeHappening) {
         switch happening {
-        case .strange(let strange, let peer, let door):
+        case .strange(let strange, let peer, let endpoint):
             let reason =
                 switch strange {
                 case .noEnvelope: "it is not an empty frame and one more"
@@ -390,14 +390,14 @@ final class ListenerDesk: EdgeDelegate {
                 .notice,
                 strange == .notSubscription
                     ? "a message is no subscription, and has no answer" : "a message is no request, and has no answer",
-                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
+                ["socket": "\(endpoint.text)", "peer": "\(peer)", "reason": "\(reason)"]
             )
-        case .closed(let reason, let peer, let door):
+        case .closed(let reason, let peer, let endpoint):
             self.tools.peers.log(
                 .frames,
                 .notice,
                 "a listener's connection was closed",
-                ["socket": "\(door.text)", "peer": "\(peer)", "reason": "\(reason)"]
+                ["socket": "\(endpoint.text)", "peer": "\(peer)", "reason": "\(reason)"]
             )
         }
     }
