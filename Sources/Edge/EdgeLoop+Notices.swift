@@ -241,7 +241,7 @@ extension EdgeLoop {
     ///
     /// A connection with waiting notices gets none, because it would arrive late.
     private func sendTick(_ frame: [UInt8], _ index: Int) {
-        guard !self.connections.slots[index].taking.isWaiting else { return }
+        guard !self.connections.slots[index].writeProgress.isWaiting else { return }
         self.write(frame.span, index)
     }
 

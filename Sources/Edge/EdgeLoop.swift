@@ -254,7 +254,7 @@ package final class EdgeLoop {
             self.followRules()
             self.deadlines.ticked(self.connections.places.count)
         }
-        self.closeLate()
+        self.closeOverdue()
         if self.clock.takeSecond() {
             self.delegate.keepHouse(in: self)
             self.flushAnswers()
@@ -264,18 +264,18 @@ package final class EdgeLoop {
         }
     }
 
-    /// Closes connections that are late with something.
-    private func closeLate() {
+    /// Closes connections that have exceeded a timeout.
+    private func closeOverdue() {
         var closesLeft = Deadlines.closesPerRound
         while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
-            guard let reason = self.lateness(of: index) else { continue }
+            guard let reason = self.reasonToClose(of: index) else { continue }
             self.close(index, reason)
             closesLeft -= 1
         }
     }
 
-    private func lateness(of index: Int) -> EdgeClosing? {
-        if let lateness = self.deadlines.lateness(of: self.connections.slots[index], at: self.now) { return lateness }
+    private func reasonToClose(of index: Int) -> EdgeClosing? {
+        if let reason = self.deadlines.reasonToClose(of: self.connections.slots[index], at: self.now) { return reason }
         guard self.connections.slots[index].phase == .ready,
             let proof = self.connections.slots[index].subscriptions.first?.proof,
             !self.delegate.isGood(proof)
@@ -337,7 +337,7 @@ package final class EdgeLoop {
     func watch(_ index: Int) {
         var look = self.connections.slots[index].look
         look.forReading = self.connections.slots[index].pause.isEmpty
-        look.forWriting = self.connections.slots[index].taking.isWaiting
+        look.forWriting = self.connections.slots[index].writeProgress.isWaiting
         guard look != self.connections.slots[index].look else { return }
         self.connections.slots[index].look = look
         let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
@@ -363,7 +363,7 @@ package final class EdgeLoop {
         self.writeNotices()
         self.flushAnswers()
         let deadline = System.monotonicNanoseconds() + UInt64(self.settings.lingerMax.inMicroseconds) * 1_000
-        while self.connections.places.contains(where: { self.connections.slots[$0].taking.isWaiting }),
+        while self.connections.places.contains(where: { self.connections.slots[$0].writeProgress.isWaiting }),
             System.monotonicNanoseconds() < deadline
         {
             guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }

@@ -62,8 +62,8 @@ struct EdgeSlot {
     var shared: EdgeAddress?
     /// When it was accepted, or its handshake was done, in nanoseconds.
     var since: UInt64 = 0
-    /// Whether it takes what waits for it.
-    var taking = TakingWatch()
+    /// The progress of writing its waiting bytes; detects a slow consumer.
+    var writeProgress = WriteProgress()
     var address = PeerAddress()
     var connection = EdgeConnection()
     var subscriptions: [Subscription] = []
