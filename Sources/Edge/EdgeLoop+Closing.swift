@@ -17,7 +17,7 @@ extension EdgeLoop {
     func count(_ reason: EdgeClosing, peer: PeerAddress, on label: MetricLabel) {
         self.metrics.count(.connectionsClosed, reason.metricLabel)
         if let limit = reason.limit { self.metrics.count(.limitsHit, .limit(limit)) }
-        self.delegate.tell(.closed(reason, peer: peer, on: label))
+        self.delegate.report(.closed(reason, peer: peer, on: label))
     }
 
     /// Ends a connection; its slot is free for another one.

@@ -237,8 +237,8 @@ package final class EdgeLoop {
         }
         for arrival in content.arrivals { self.open(arrival) }
         if content.holdsTooMuch { self.boundBytes() }
-        if content.isPoked {
-            self.delegate.poked(in: self)
+        if content.wakesDelegate {
+            self.delegate.woken(in: self)
             self.flushAnswers()
         }
         if let accepts = content.accepts { self.setAccepting(accepts) }
@@ -256,7 +256,7 @@ package final class EdgeLoop {
         }
         self.closeOverdue()
         if self.clock.takeSecond() {
-            self.delegate.keepHouse(in: self)
+            self.delegate.runHousekeeping(in: self)
             self.flushAnswers()
             self.metrics.set(.bytesWaiting, to: self.shared.bytesHeld)
             self.fanOut.tellRingBytes()

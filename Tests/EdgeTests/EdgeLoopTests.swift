@@ -93,7 +93,7 @@ struct EdgeLoopTests {
         let other = try stand.peer(.dealer)
         #expect(try other.ask("now") == "now")
         #expect(stand.waitingCount == 4)
-        stand.poke()
+        stand.wakeDelegate()
         for number in 0..<10 { #expect(try peer.answer() == "later\(number)") }
         await stand.shared.stop()
     }
@@ -407,7 +407,7 @@ struct EdgeLoopTests {
         try await until { stand.isHeld }
         // Between the two the second is answered, with more than the kernel takes: it is paused. The loop looks at answers
         // where the reading so far took longer than this.
-        stand.poke()
+        stand.wakeDelegate()
         try await Task.sleep(for: .milliseconds(5))
         stand.letGo()
         #expect(try first.answer() == "hold")
@@ -507,7 +507,7 @@ struct EdgeLoopTests {
         try await until { stand.openCount == 0 }
         let next = try stand.peer(.dealer)
         #expect(try next.ask("mine") == "mine")
-        stand.poke()
+        stand.wakeDelegate()
         try await until { stand.metrics.value(.repliesDropped, .peerGone) == 1 }
         #expect(try next.ask("mine too") == "mine too")
         await stand.shared.stop()
@@ -519,7 +519,7 @@ struct EdgeLoopTests {
         let subscriber = try stand.subscriber(of: "radio1")
         for number in 0..<20 { try peer.send(WirePeer.request("later\(number)")) }
         try await until { stand.waitingCount == 20 }
-        stand.poke()
+        stand.wakeDelegate()
         try await stand.publish(1, of: "radio1")
         await stand.shared.stop()
         for number in 0..<20 { #expect(try peer.answer() == "later\(number)") }

@@ -170,7 +170,7 @@ struct EdgeThreadsTests {
         let subscribers = try (0..<4).map { _ in try stand.subscriber(of: "radio1") }
         for peer in peers { try peer.send(WirePeer.request("later")) }
         try await until { stand.waitingCount == peers.count }
-        stand.poke()
+        stand.wakeDelegate()
         try await stand.publish(1, of: "radio1")
         await stand.shared.stop()
         for peer in peers {
