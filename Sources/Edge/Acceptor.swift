@@ -4,25 +4,25 @@
 internal import GatewayCore
 internal import NetworkIO
 
-/// Accepts connections at the endpoints, and says which loop gets which; the first loop's only.
+/// Accepts connections at the endpoints, and assigns each to a loop; only the first loop has one.
 struct Acceptor {
     /// The result for a connection that waited at an endpoint.
     enum Outcome {
-        /// No connection waits there.
+        /// No connection waits.
         case nothing
         /// The system has no descriptor for another connection.
         case noDescriptor
-        /// It is closed already.
+        /// It was refused and is closed already.
         case refused(EdgeClosing, PeerAddress)
         /// A loop gets it.
         case accepted(EdgeInbox.Arrival, loop: Int)
     }
 
-    /// The most connections that are accepted at an endpoint in one round.
+    /// The most connections that are accepted at an endpoint in one iteration.
     ///
     /// Each takes some 30 µs, and open connections wait meanwhile. The others wait in the endpoint's backlog, where no timeout
     /// runs for them.
-    static let connectionsPerRound = 4
+    static let acceptsPerIteration = 4
 
     private let shared: EdgeShared
     /// Whether the poller watches the endpoints.
@@ -55,7 +55,7 @@ struct Acceptor {
         let address = PeerAddress(from)
         var shared: EdgeAddress?
         if let balancers = endpoint.balancers {
-            // Whose it is the balancer says.
+            // The balancer's header states the client's address.
             guard balancers.trusted.contains(from) else {
                 System.close(descriptor)
                 return .refused(.proxy(.untrusted), address)

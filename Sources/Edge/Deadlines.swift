@@ -9,8 +9,8 @@ internal import CuecastWire
 ///
 /// Clock-free: times are in nanoseconds, by a clock that is never set.
 struct Deadlines {
-    /// The most overdue connections that are closed in one round: thousands at once do not delay the others.
-    static let closesPerRound = 8
+    /// The most overdue connections that are closed in one iteration: thousands at once do not delay the others.
+    static let closesPerIteration = 8
 
     /// In how many ticks all connections are checked.
     private let ticks: Int

@@ -156,7 +156,7 @@ package protocol EdgeDelegate: AnyObject {
     /// - Returns: what becomes of it.
     func handle(_ request: [UInt8], from peer: EdgePeer, mayBeginSession: Bool, push: PushPlace) -> EdgeAnswer
 
-    /// All input of this round was handled: gathered requests can be submitted.
+    /// All input of this iteration was handled: gathered requests can be submitted.
     func passEnded(in loop: EdgeLoop)
 
     /// ``EdgeInbox/wakeDelegate()`` was called.

@@ -81,7 +81,7 @@ package final class EdgeInbox: Sendable {
     private let state = Mutex(State())
     /// Becomes readable when there is input.
     let wakeUp: Int32
-    private let rounds = Atomic<Int>(0)
+    private let iterations = Atomic<Int>(0)
 
     /// - Throws: where there are too many descriptors.
     init() throws(SystemCallError) {
@@ -90,10 +90,10 @@ package final class EdgeInbox: Sendable {
 
     deinit { System.close(self.wakeUp) }
 
-    /// How often the loop has gone round; one that hangs does not count on.
-    var roundCount: Int { self.rounds.load(ordering: .relaxed) }
+    /// The number of iterations of the loop; it stops growing if the loop hangs.
+    var iterationCount: Int { self.iterations.load(ordering: .relaxed) }
 
-    func countRound() { self.rounds.wrappingAdd(1, ordering: .relaxed) }
+    func countIteration() { self.iterations.wrappingAdd(1, ordering: .relaxed) }
 
     /// Hands notices over.
     func put(_ batch: NoticeBatch) {

@@ -39,7 +39,7 @@ extension EdgeLoop {
     /// Only where nothing is left of it, also not in the kernel, it counts as a quiet connection again: to be read from as soon as
     /// something comes.
     func takeTurn(_ index: Int, _ peer: EdgePeer) {
-        self.connections.slots[index].pause.remove(.inLine)
+        self.connections.slots[index].pause.remove(.queued)
         guard self.connections.slots[index].pause.isEmpty else { return }
         let kept = self.takeInput(index)
         if kept > 0 { self.handleInput(index, kept) }
@@ -49,17 +49,17 @@ extension EdgeLoop {
     }
 
     /// A connection goes on once the connections already in the queue have had their turn.
-    private func getInLine(_ index: Int) {
-        guard !self.connections.slots[index].pause.contains(.inLine) else { return }
-        self.pause(.inLine, index)
-        self.runQueue.getInLine(self.connections.peer(at: index))
+    private func enqueue(_ index: Int) {
+        guard !self.connections.slots[index].pause.contains(.queued) else { return }
+        self.pause(.queued, index)
+        self.runQueue.enqueue(self.connections.peer(at: index))
     }
 
     /// Removes a reason not to read from a connection.
     func lift(_ pause: EdgeSlot.Pause, _ index: Int) {
         guard self.connections.slots[index].pause.contains(pause) else { return }
         self.connections.slots[index].pause.remove(pause)
-        if self.connections.slots[index].pause.isEmpty { self.getInLine(index) }
+        if self.connections.slots[index].pause.isEmpty { self.enqueue(index) }
     }
 
     /// Adds a reason not to read from a connection.
@@ -149,13 +149,13 @@ extension EdgeLoop {
         self.hold(count - offset)
     }
 
-    /// Handles the messages of what came, at most a turn of them.
+    /// Handles the messages that were read, at most a turn of them.
     ///
     /// - Parameters:
-    ///   - index: whose they are.
+    ///   - index: the connection.
     ///   - count: where they end in the buffer.
     ///   - start: where they begin.
-    ///   - isLast: whether the peer has ended; then all of them are handled, because it cannot stand in a line.
+    ///   - isLast: whether the peer has closed; then all of them are handled, because it cannot be queued.
     func handleInput(_ index: Int, _ count: Int, from start: Int = 0, isLast: Bool = false) {
         let generation = self.connections.slots[index].generation
         var offset = start
@@ -163,7 +163,7 @@ extension EdgeLoop {
         while self.connections.slots[index].generation == generation {
             if left == 0, offset < count, self.connections.slots[index].pause.isEmpty {
                 self.metrics.count(.limitsHit, .limit(.messagesPerTurnMax))
-                self.getInLine(index)
+                self.enqueue(index)
                 // It is closed where the poller cannot be told.
                 guard self.connections.slots[index].generation == generation else { return }
             }

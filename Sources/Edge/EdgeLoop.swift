@@ -20,31 +20,31 @@ internal import ZMTP
 /// stays with its loop.
 ///
 /// The loop does the I/O and asks the delegate. Its parts own the state and decide: ``RunQueue`` which connection is served next,
-/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when it is late,
-/// ``NoticeFanOut`` and ``EdgeStream`` which notices wait for it, ``MessageAllowance`` what it may send.
+/// ``ConnectionTable`` which place a connection has, ``Acceptor`` which loop gets it, ``Deadlines`` when a timeout is exceeded,
+/// ``NoticeFanOut`` and ``EdgeStream`` which notices wait for it, ``MessageAllowance`` how much it may send.
 ///
-/// All connections read into one buffer (``ReadBuffers``). A connection keeps only what came of a frame that is not there in full
-/// and what the kernel did not take; notices wait in the ring of their stream (``NoticeRing``), once for all.
+/// All connections read into one buffer (``ReadBuffers``). A connection keeps only incomplete frames and the bytes that the
+/// kernel did not accept; notices wait in the ring of their stream (``NoticeRing``), once for all connections.
 ///
-/// A connection that sends more than it may is read from later, and so is one that does not take its answers. One that takes
-/// nothing for long is closed (``EdgeSettings``).
+/// A connection above a rate limit is read from later, and so is one that does not read its answers. A slow consumer is closed
+/// (``EdgeSettings``).
 ///
 /// Everything happens on the thread that calls `run`: a loop is not `Sendable`.
 package final class EdgeLoop {
-    /// The most events of deprioritised connections that are handled in one round.
-    private static let asidePerTurn = 32
+    /// The most events of deprioritised connections that are handled in one iteration.
+    private static let deprioritisedEventsMax = 32
     /// So many subscribers of a stream have their turn before the next stream has one.
     static let subscribersPerTurn = 16
 
     let shared: EdgeShared
     let metrics: MetricRegistry
-    /// What each connection may send.
+    /// The rate limits of each connection.
     let limits: MessageAllowance.Limits
     unowned let delegate: any EdgeDelegate
-    /// Which of the loops it is; the first one has the endpoints.
+    /// The number of the loop; the first one has the endpoints.
     let number: Int
     private var hasStopped = false
-    /// How often the rules had changed by which connections were looked at last.
+    /// The version of the rules that was applied to all connections last.
     private var rulesNumber = 0
 
     private var acceptor: Acceptor
@@ -59,9 +59,9 @@ package final class EdgeLoop {
     var ticks = TickList()
 
     /// - Parameters:
-    ///   - number: which of the loops it is, from 0.
-    ///   - shared: what all loops have in common.
-    ///   - pollers: what `Pollers.make` gave; closed at the end.
+    ///   - number: the number of the loop, from 0.
+    ///   - shared: the state that all loops share.
+    ///   - pollers: the result of `Pollers.make`; closed at the end.
     ///   - sequences: the newest notice of each stream that was sent before.
     ///   - delegate: decides what is answered; outlives the loop.
     package init(
@@ -94,18 +94,18 @@ package final class EdgeLoop {
         self.pollers.begin(inbox: self.inbox.wakeUp)
         self.setAccepting(true)
         while !self.hasStopped {
-            self.inbox.countRound()
-            self.beginRound()
+            self.inbox.countIteration()
+            self.beginIteration()
             while let step = self.runQueue.next(at: self.now) { self.perform(step) }
             self.lookAtTime()
         }
         self.end()
     }
 
-    // MARK: - One round
+    // MARK: - One iteration
 
-    /// Waits until something is ready, and tells the run queue what is.
-    private func beginRound() {
+    /// Waits until something is ready, and reports it to the run queue.
+    private func beginIteration() {
         let isBusy = self.runQueue.hasWork || self.deadlines.hasWork
         let eventsMax = self.runQueue.isMixed ? Poller.eventsMax : Poller.eventsUsual
         let count = Self.events(
@@ -114,19 +114,19 @@ package final class EdgeLoop {
             eventsMax: eventsMax
         )
         self.clock.read()
-        self.runQueue.beginRound(at: self.now, isFull: count == eventsMax)
+        self.runQueue.beginIteration(at: self.now, isFull: count == eventsMax)
         for number in 0..<count {
             let event = self.pollers.main.event(number)
             switch event.key {
             case PollerPair.inboxKey: System.resetWakeUp(self.inbox.wakeUp)
-            case PollerPair.asideKey: self.runQueue.foundAside()
+            case PollerPair.deprioritisedKey: self.runQueue.foundDeprioritised()
             default: self.runQueue.found(number, self.finding(event), key: event.key, at: self.now)
             }
         }
     }
 
     private func finding(_ event: Poller.Event) -> RunQueue.Finding {
-        if event.sendsNoMore { return .leaving }
+        if event.sendsNoMore { return .closing }
         guard event.isReadable, let index = self.connections.place(of: event.key) else { return .busy }
         return self.connections.slots[index].allowance.isQuiet(self.limits, at: self.now) ? .quiet : .busy
     }
@@ -135,23 +135,23 @@ package final class EdgeLoop {
         do throws(SystemCallError) {
             return try poller.wait(nanoseconds: nanoseconds, eventsMax: eventsMax)
         } catch {
-            // It fails for a descriptor that is none, or memory that is not ours: nothing can go on.
+            // It fails only for an invalid descriptor or address: the loop cannot continue.
             fatalError("the edge cannot wait for connections: \(error)")
         }
     }
 
-    /// Does what the run queue orders, and reads the clock where that takes time.
+    /// Performs a step of the run queue, and reads the clock if the step takes time.
     private func perform(_ step: RunQueue.Step) {
         switch step {
         case .handle(let number): self.handle(self.pollers.main.event(number))
-        case .moveAside(let number): return self.moveAside(self.pollers.main.event(number))
-        case .putOff(let number):
+        case .deprioritise(let number): return self.deprioritise(self.pollers.main.event(number))
+        case .postpone(let number):
             if self.pollers.main.event(number).isReadable {
                 self.metrics.count(.limitsHit, .limit(.lightMessagesPerSecondMax))
             }
             return
-        case .lookAside: self.lookAside()
-        case .handleAside(let number): self.handleAside(self.pollers.aside.event(number))
+        case .pollDeprioritised: self.pollDeprioritised()
+        case .handleDeprioritised(let number): self.handleDeprioritised(self.pollers.deprioritised.event(number))
         case .takeTurn(let peer): if let index = self.connections.place(of: peer) { self.takeTurn(index, peer) }
         case .endPass:
             self.flushAnswers()
@@ -161,7 +161,7 @@ package final class EdgeLoop {
             self.flushAnswers()
             self.takeInbox()
             guard self.runQueue.hasWork else { return }
-        case .letNoticesGather:
+        case .coalesceNotices:
             System.letOthersGoFirst()
             self.takeInbox()
         case .write(let stream): self.goOn(with: stream)
@@ -169,47 +169,48 @@ package final class EdgeLoop {
         self.clock.read()
     }
 
-    /// Looks for new connections, and for events of deprioritised ones.
-    private func lookAside() {
-        let count = Self.events(of: &self.pollers.aside, nanoseconds: 0, eventsMax: Self.asidePerTurn)
-        for number in 0..<count { self.runQueue.foundAside(number, key: self.pollers.aside.event(number).key) }
+    /// Polls the endpoints and the deprioritised connections.
+    private func pollDeprioritised() {
+        let count = Self.events(of: &self.pollers.deprioritised, nanoseconds: 0, eventsMax: Self.deprioritisedEventsMax)
+        for number in 0..<count {
+            self.runQueue.foundDeprioritised(number, key: self.pollers.deprioritised.event(number).key)
+        }
     }
 
     /// Accepts connections, or reads from a deprioritised one.
-    private func handleAside(_ event: Poller.Event) {
+    private func handleDeprioritised(_ event: Poller.Event) {
         if let endpoint = PollerPair.endpoint(of: event.key) {
             self.accept(atEndpoint: endpoint)
         } else {
             self.handle(event)
-            self.endNewness(of: event)
+            self.restorePriority(of: event)
         }
     }
 
-    /// Looks at a connection among those that listen from now on, once it has asked for something.
-    private func endNewness(of event: Poller.Event) {
+    /// Moves a connection to the main poller once it has sent a request or subscribed.
+    private func restorePriority(of event: Poller.Event) {
         guard !event.sendsNoMore, let index = self.connections.place(of: event.key),
             self.connections.slots[index].isUsed,
-            self.connections.slots[index].look.isAside
+            self.connections.slots[index].look.isDeprioritised
         else { return }
-        self.runQueue.heardQuiet(at: self.now)
-        self.move(index, aside: false)
+        self.runQueue.noteQuietActivity(at: self.now)
+        self.move(index, deprioritised: false)
     }
 
-    /// Looks at a connection among those that stand aside from now on, because it has left: what it sent before is read there, and
-    /// it is closed there, which takes the kernel 15 µs.
-    private func moveAside(_ event: Poller.Event) {
+    /// Deprioritises a closing connection: reading its last messages waits, and so does closing it, which takes the kernel 15 µs.
+    private func deprioritise(_ event: Poller.Event) {
         // An earlier event of the same wait may have ended it.
         guard let index = self.connections.place(of: event.key) else { return }
-        self.move(index, aside: true)
+        self.move(index, deprioritised: true)
     }
 
-    private func move(_ index: Int, aside: Bool) {
+    private func move(_ index: Int, deprioritised: Bool) {
         self.pollers.remove(self.connections.slots[index].descriptor, self.connections.slots[index].look)
-        self.connections.slots[index].look.isAside = aside
+        self.connections.slots[index].look.isDeprioritised = deprioritised
         self.look(at: index)
     }
 
-    /// Has one of the pollers look at a connection.
+    /// Adds a connection to its poller.
     private func look(at index: Int) {
         let (descriptor, key) = (self.connections.slots[index].descriptor, self.connections.key(of: index))
         if !self.pollers.add(descriptor, key: key, self.connections.slots[index].look) { self.close(index) }
@@ -222,10 +223,10 @@ package final class EdgeLoop {
         guard event.isReadable, self.connections.place(of: event.key) != nil else { return }
         if self.connections.slots[index].pause.isEmpty {
             self.readable(index)
-        } else if event.hasEnded, self.connections.slots[index].pause != .inLine {
+        } else if event.hasEnded, self.connections.slots[index].pause != .queued {
             self.close(index)
         }
-        // Else something came before the connection was paused in this round. The poller tells of it again once it is looked for.
+        // Else input came before the connection was paused in this iteration. The poller reports it again after the pause.
     }
 
     private func takeInbox() {
@@ -266,7 +267,7 @@ package final class EdgeLoop {
 
     /// Closes connections that have exceeded a timeout.
     private func closeOverdue() {
-        var closesLeft = Deadlines.closesPerRound
+        var closesLeft = Deadlines.closesPerIteration
         while closesLeft > 0, let index = self.deadlines.next(of: self.connections.places.count) {
             guard let reason = self.reasonToClose(of: index) else { continue }
             self.close(index, reason)
@@ -294,7 +295,7 @@ package final class EdgeLoop {
 
     private func accept(atEndpoint number: Int) {
         let label = self.shared.endpoints[number].label
-        for _ in 0..<Acceptor.connectionsPerRound where self.acceptor.isAccepting {
+        for _ in 0..<Acceptor.acceptsPerIteration where self.acceptor.isAccepting {
             switch self.acceptor.accept(atEndpoint: number) {
             case .nothing: return
             case .noDescriptor:
@@ -333,7 +334,7 @@ package final class EdgeLoop {
         self.write(greeting.span, index)
     }
 
-    /// Has the poller look for what is wanted now.
+    /// Tells the poller which events of a connection are wanted now.
     func watch(_ index: Int) {
         var look = self.connections.slots[index].look
         look.forReading = self.connections.slots[index].pause.isEmpty
@@ -356,7 +357,7 @@ package final class EdgeLoop {
 
     // MARK: - The end
 
-    /// Sends what was answered and what the rings hold, and closes everything.
+    /// Sends the pending answers and notices, and closes everything.
     private func end() {
         self.setAccepting(false)
         self.takeInbox()
@@ -368,8 +369,8 @@ package final class EdgeLoop {
         {
             guard let count = try? self.pollers.main.wait(nanoseconds: 10_000_000) else { break }
             for number in 0..<count { self.write(self.pollers.main.event(number)) }
-            guard let count = try? self.pollers.aside.wait(nanoseconds: 0) else { break }
-            for number in 0..<count { self.write(self.pollers.aside.event(number)) }
+            guard let count = try? self.pollers.deprioritised.wait(nanoseconds: 0) else { break }
+            for number in 0..<count { self.write(self.pollers.deprioritised.event(number)) }
         }
         for index in self.connections.places where self.connections.slots[index].phase != .free {
             // Unread bytes would make the kernel reset the connection, and sent bytes might not arrive.
@@ -385,7 +386,7 @@ package final class EdgeLoop {
         self.shared.end(self.number)
     }
 
-    /// Writes to a connection that takes more.
+    /// Writes to a connection that accepts more.
     private func write(_ event: Poller.Event) {
         guard PollerPair.endpoint(of: event.key) == nil, event.isWritable,
             let index = self.connections.place(of: event.key)

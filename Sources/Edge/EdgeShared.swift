@@ -140,8 +140,8 @@ package final class EdgeShared: NoticeSink {
         self.counting.ended(on: self.endpoints[arrival.endpoint].label)
     }
 
-    /// How often each loop has gone round; one that hangs does not count on.
-    package var roundCounts: [Int] { self.inboxes.map(\.roundCount) }
+    /// The number of iterations of each loop; it stops growing if the loop hangs.
+    package var iterationCounts: [Int] { self.inboxes.map(\.iterationCount) }
 
     // MARK: - Addresses
 

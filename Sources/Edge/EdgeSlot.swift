@@ -32,7 +32,7 @@ struct EdgeSlot {
         /// Too many of its requests wait for the event log.
         static let waiting = Pause(rawValue: 4)
         /// It is queued with the connections that sent more than fits into a turn.
-        static let inLine = Pause(rawValue: 8)
+        static let queued = Pause(rawValue: 8)
     }
 
     enum Phase {

@@ -196,29 +196,31 @@ struct EdgeLoopTests {
         await stand.shared.stop()
     }
 
-    @Test func `newcomers stand before nobody who has asked for something, and get their answers too`() async throws {
+    @Test func `newConnections stand before nobody who has asked for something, and get their answers too`()
+        async throws
+    {
         let stand = try LoopStand()
         let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
         try known.send(WirePeer.request("x"))
         #expect(try known.answer() == "x")
         // More of them than one look at the poller tells of.
-        let newcomers = try (0..<300).map { _ in try WirePeer(connectedTo: stand.endpoint, Session(.dealer)) }
-        try await until { stand.openCount == newcomers.count + 2 }
+        let newConnections = try (0..<300).map { _ in try WirePeer(connectedTo: stand.endpoint, Session(.dealer)) }
+        try await until { stand.openCount == newConnections.count + 2 }
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }
-        for peer in newcomers { try peer.send(opening(of: .dealer) + WirePeer.request("note new")) }
+        for peer in newConnections { try peer.send(opening(of: .dealer) + WirePeer.request("note new")) }
         try known.send(WirePeer.request("note known"))
         stand.letGo()
         #expect(try known.answer() == "note known")
-        for peer in newcomers {
+        for peer in newConnections {
             #expect(try peer.next() == .greeted)
             #expect(try peer.next() == .ready)
             #expect(try peer.answer() == "note new")
         }
         #expect(stand.notes.first == "note known")
         // From now on they are not new any more.
-        for peer in newcomers { try peer.send(WirePeer.request("y")) }
-        for peer in newcomers { #expect(try peer.answer() == "y") }
+        for peer in newConnections { try peer.send(WirePeer.request("y")) }
+        for peer in newConnections { #expect(try peer.answer() == "y") }
         await stand.shared.stop()
     }
 
@@ -226,19 +228,19 @@ struct EdgeLoopTests {
         let stand = try LoopStand()
         let (holder, known) = (try stand.peer(.dealer), try stand.peer(.dealer))
         // More of them than one look at the poller tells of.
-        let leaving = try (0..<300).map { _ in try stand.peer(.dealer) }
-        for peer in [known] + leaving { try peer.send(WirePeer.request("x")) }
-        for peer in [known] + leaving { #expect(try peer.answer() == "x") }
+        let closing = try (0..<300).map { _ in try stand.peer(.dealer) }
+        for peer in [known] + closing { try peer.send(WirePeer.request("x")) }
+        for peer in [known] + closing { #expect(try peer.answer() == "x") }
         try holder.send(WirePeer.request("hold"))
         try await until { stand.isHeld }
-        for peer in leaving {
+        for peer in closing {
             try peer.send(WirePeer.request("note last"))
             peer.sendNoMore()
         }
         try known.send(WirePeer.request("note known"))
         stand.letGo()
         #expect(try known.answer() == "note known")
-        for peer in leaving { #expect(try peer.answer() == "note last") }
+        for peer in closing { #expect(try peer.answer() == "note last") }
         #expect(stand.notes.first == "note known")
         try await until { stand.openCount == 2 }
         #expect(try holder.answer() == "hold")

@@ -196,9 +196,9 @@ struct EdgeThreadsTests {
 
     @Test func `every loop goes round, and notices after the end of all return`() async throws {
         let stand = try LoopStand(threads: 3)
-        let before = stand.shared.roundCounts
+        let before = stand.shared.iterationCounts
         #expect(before.count == 3)
-        try await until { zip(stand.shared.roundCounts, before).allSatisfy { $0 > $1 } }
+        try await until { zip(stand.shared.iterationCounts, before).allSatisfy { $0 > $1 } }
         await stand.shared.stop()
         try await stand.publish(1, of: "radio1")
         #expect(stand.metrics.value(.noticesSent) == 0)

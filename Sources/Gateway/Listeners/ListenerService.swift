@@ -118,8 +118,8 @@ final class ListenerService: Service {
         for thread in threads { thread.join() }
     }
 
-    /// How often each loop has gone round.
-    var roundCounts: [Int] { self.edge.roundCounts }
+    /// The number of iterations of each loop.
+    var iterationCounts: [Int] { self.edge.iterationCounts }
 
     /// The most sessions.
     var listenersMax: Int { self.leases.listenersMax }
