@@ -90,7 +90,7 @@ package final class EdgeLoop {
 
     /// Serves until ``EdgeShared/stop()`` is called.
     package func run() {
-        System.goFirst()
+        System.raisePriority()
         self.pollers.begin(inbox: self.inbox.wakeUp)
         self.setAccepting(true)
         while !self.hasStopped {
@@ -162,7 +162,7 @@ package final class EdgeLoop {
             self.takeInbox()
             guard self.runQueue.hasWork else { return }
         case .coalesceNotices:
-            System.letOthersGoFirst()
+            System.yieldProcessor()
             self.takeInbox()
         case .write(let stream): self.goOn(with: stream)
         }

@@ -41,7 +41,7 @@ struct NoticeRingModelTests {
         var overrun = false
     }
 
-    @Test func `everybody gets whole notices in order and without a gap, or is overrun`() {
+    @Test func `everybody gets whole notices in order and without a gap, or the ring overruns its reader`() {
         var generator = SeededGenerator(seed: 71)
         for _ in 0..<300 {
             var ring = NoticeRing(bytesMax: generator.pick([400, 2_000, 100_000]))
